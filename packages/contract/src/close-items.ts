@@ -1,0 +1,113 @@
+import type { ContentEvent, EventType, UnnumberedEvent } from './events.ts';
+import { applyEvent, emptyFold, type OutputFold } from './fold.ts';
+import type { OutputItem } from './output.ts';
+
+/** Output in the making, and for each item without its `done` the type of the last event that touched it. */
+export interface OpenOutput {
+  fold: OutputFold;
+  open: Map<number, EventType>;
+}
+
+export function emptyOutput(): OpenOutput {
+  return { fold: emptyFold(), open: new Map() };
+}
+
+/** Applies an event and keeps account of which items it leaves open. */
+export function follow(output: OpenOutput, event: UnnumberedEvent): void {
+  applyEvent(output.fold, event);
+  if (event.type === 'response.output_item.done') output.open.delete(event.output_index);
+  else if ('output_index' in event) output.open.set(event.output_index, event.type);
+}
+
+/** What a whole log, or the part that a dead attempt wrote, amounts to. */
+export function followAll(events: Iterable<ContentEvent>): OpenOutput {
+  const output = emptyOutput();
+  for (const event of events) follow(output, event);
+  return output;
+}
+
+/**
+ * The events that finish an open item: the `done` of its open part, then its own.
+ *
+ * They say nothing that was said before, so a log that breaks off anywhere, even between two `done` events,
+ * becomes a complete one.
+ */
+export function closeItem(
+  output: OpenOutput,
+  index: number,
+  status: 'completed' | 'incomplete',
+): UnnumberedEvent[] {
+  const item = output.fold.items[index];
+  const last = output.open.get(index);
+  if (!item || !last) return [];
+  return [
+    ...closePart(item, index, last),
+    { type: 'response.output_item.done', output_index: index, item: { ...structuredClone(item), status } },
+  ];
+}
+
+/**
+ * Closes everything that is open as `incomplete`, for a stream that a failure, a limit or a cancellation cuts short.
+ */
+export function closeAll(output: OpenOutput): UnnumberedEvent[] {
+  return [...output.open.keys()].flatMap((index) => closeItem(output, index, 'incomplete'));
+}
+
+function closePart(item: OutputItem, outputIndex: number, last: EventType): UnnumberedEvent[] {
+  const at = { item_id: item.id, output_index: outputIndex };
+  switch (item.type) {
+    case 'function_call':
+      return last === 'response.function_call_arguments.done'
+        ? []
+        : [
+            {
+              type: 'response.function_call_arguments.done',
+              ...at,
+              name: item.name,
+              arguments: item.arguments,
+            },
+          ];
+    case 'message':
+      return closeMessagePart(item.content, at, last);
+    case 'reasoning':
+      return item.content?.length
+        ? closeReasoningText(item.content, at, last)
+        : closeSummary(item.summary, at, last);
+  }
+}
+
+type At = { item_id: string; output_index: number };
+type Item<Type extends OutputItem['type']> = Extract<OutputItem, { type: Type }>;
+
+function closeMessagePart(content: Item<'message'>['content'], at: At, last: EventType): UnnumberedEvent[] {
+  const part = content.at(-1);
+  if (!part || last === 'response.content_part.done') return [];
+  const inPart = { ...at, content_index: content.length - 1 };
+  const partDone = { type: 'response.content_part.done', ...inPart, part: structuredClone(part) } as const;
+  if (last === 'response.output_text.done' || last === 'response.refusal.done') return [partDone];
+  return part.type === 'output_text'
+    ? [{ type: 'response.output_text.done', ...inPart, text: part.text, logprobs: part.logprobs }, partDone]
+    : [{ type: 'response.refusal.done', ...inPart, refusal: part.refusal }, partDone];
+}
+
+function closeReasoningText(
+  content: NonNullable<Item<'reasoning'>['content']>,
+  at: At,
+  last: EventType,
+): UnnumberedEvent[] {
+  const part = content.at(-1);
+  if (!part || last === 'response.content_part.done') return [];
+  const inPart = { ...at, content_index: content.length - 1 };
+  const partDone = { type: 'response.content_part.done', ...inPart, part: { ...part } } as const;
+  if (last === 'response.reasoning_text.done') return [partDone];
+  return [{ type: 'response.reasoning_text.done', ...inPart, text: part.text }, partDone];
+}
+
+function closeSummary(summary: Item<'reasoning'>['summary'], at: At, last: EventType): UnnumberedEvent[] {
+  const part = summary.at(-1);
+  if (!part || last === 'response.reasoning_summary_part.done') return [];
+  const inSummary = { ...at, summary_index: summary.length - 1 };
+  const partDone = { type: 'response.reasoning_summary_part.done', ...inSummary, part: { ...part } } as const;
+  if (last === 'response.reasoning_summary_text.done') return [partDone];
+  return [{ type: 'response.reasoning_summary_text.done', ...inSummary, text: part.text }, partDone];
+}

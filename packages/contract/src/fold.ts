@@ -1,0 +1,140 @@
+import type { ResponseEvent, UnnumberedEvent } from './events.ts';
+import type { ContentPart, MessageItem, OutputItem, ReasoningItem } from './output.ts';
+
+/** Output items in the making: what the events so far amount to. */
+export interface OutputFold {
+  items: OutputItem[];
+}
+
+export function emptyFold(): OutputFold {
+  return { items: [] };
+}
+
+/**
+ * Applies one content event to the output so far, in place.
+ *
+ * Folding any prefix of a log gives the partial output at that point; the whole log gives `output`.
+ *
+ * @throws {RangeError} when the event speaks of an item or part that was never added: the log is broken.
+ */
+export function applyEvent(fold: OutputFold, event: UnnumberedEvent): void {
+  switch (event.type) {
+    case 'response.output_item.added':
+    case 'response.output_item.done':
+      fold.items[event.output_index] = structuredClone(event.item);
+      return;
+    case 'response.content_part.added':
+    case 'response.content_part.done':
+      setPart(itemAt(fold, event.output_index), event.content_index, { ...event.part });
+      return;
+    case 'response.output_text.delta': {
+      const part = partAt(fold, event.output_index, event.content_index, 'output_text');
+      part.text += event.delta;
+      part.logprobs.push(...event.logprobs);
+      return;
+    }
+    case 'response.output_text.done':
+      partAt(fold, event.output_index, event.content_index, 'output_text').text = event.text;
+      return;
+    case 'response.output_text.annotation.added':
+      partAt(fold, event.output_index, event.content_index, 'output_text').annotations[
+        event.annotation_index
+      ] = event.annotation;
+      return;
+    case 'response.refusal.delta':
+      partAt(fold, event.output_index, event.content_index, 'refusal').refusal += event.delta;
+      return;
+    case 'response.refusal.done':
+      partAt(fold, event.output_index, event.content_index, 'refusal').refusal = event.refusal;
+      return;
+    case 'response.reasoning_text.delta':
+      partAt(fold, event.output_index, event.content_index, 'reasoning_text').text += event.delta;
+      return;
+    case 'response.reasoning_text.done':
+      partAt(fold, event.output_index, event.content_index, 'reasoning_text').text = event.text;
+      return;
+    case 'response.reasoning_summary_part.added':
+    case 'response.reasoning_summary_part.done':
+      reasoningAt(fold, event.output_index).summary[event.summary_index] = { ...event.part };
+      return;
+    case 'response.reasoning_summary_text.delta':
+      summaryAt(fold, event.output_index, event.summary_index).text += event.delta;
+      return;
+    case 'response.reasoning_summary_text.done':
+      summaryAt(fold, event.output_index, event.summary_index).text = event.text;
+      return;
+    case 'response.function_call_arguments.delta':
+      callAt(fold, event.output_index).arguments += event.delta;
+      return;
+    case 'response.function_call_arguments.done':
+      callAt(fold, event.output_index).arguments = event.arguments;
+      return;
+    case 'error':
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+/** The output that a whole log, or any prefix of it, amounts to. Life-cycle events carry no output of their own. */
+export function foldEvents(events: Iterable<ResponseEvent>): OutputItem[] {
+  const fold = emptyFold();
+  for (const event of events) {
+    if (!('response' in event)) applyEvent(fold, event);
+  }
+  return fold.items;
+}
+
+function itemAt(fold: OutputFold, index: number): OutputItem {
+  const item = fold.items[index];
+  if (!item) throw new RangeError(`No output item was added at index ${index}`);
+  return item;
+}
+
+function reasoningAt(fold: OutputFold, index: number): ReasoningItem {
+  const item = itemAt(fold, index);
+  if (item.type !== 'reasoning') throw new RangeError(`The output item at index ${index} is no reasoning`);
+  return item;
+}
+
+function callAt(fold: OutputFold, index: number) {
+  const item = itemAt(fold, index);
+  if (item.type !== 'function_call')
+    throw new RangeError(`The output item at index ${index} is no function call`);
+  return item;
+}
+
+function summaryAt(fold: OutputFold, index: number, summaryIndex: number) {
+  const part = reasoningAt(fold, index).summary[summaryIndex];
+  if (!part) throw new RangeError(`No summary part was added at index ${summaryIndex} of item ${index}`);
+  return part;
+}
+
+function setPart(item: OutputItem, index: number, part: ContentPart): void {
+  if (item.type === 'reasoning' && part.type === 'reasoning_text') reasoningContent(item)[index] = part;
+  else if (item.type === 'message' && part.type !== 'reasoning_text') item.content[index] = part;
+  else throw new RangeError(`A ${item.type} item has no ${part.type} parts`);
+}
+
+function partAt<Type extends ContentPart['type']>(
+  fold: OutputFold,
+  outputIndex: number,
+  index: number,
+  type: Type,
+) {
+  const part = contentOf(itemAt(fold, outputIndex))[index];
+  if (part?.type !== type)
+    throw new RangeError(`No ${type} part was added at index ${index} of item ${outputIndex}`);
+  // Narrowed by the comparison above, which the compiler does not follow for a generic type.
+  return part as Extract<ContentPart, { type: Type }>;
+}
+
+function contentOf(item: MessageItem | ReasoningItem | OutputItem): ContentPart[] {
+  if (item.type === 'message') return item.content;
+  return item.type === 'reasoning' ? reasoningContent(item) : [];
+}
+
+function reasoningContent(item: ReasoningItem) {
+  item.content ??= [];
+  return item.content;
+}

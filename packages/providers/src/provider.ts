@@ -1,0 +1,87 @@
+import type { Annotation, FailureCode, Generation, Logprob, Usage } from '@sluice/contract';
+
+/** What a call to an upstream is told besides the generation itself. */
+export interface ProviderCall {
+  /** The upstream's own name for the model. */
+  model: string;
+  /** Ends the call: the upstream's connection is closed at once, and the iteration rejects with the signal's reason. */
+  signal: AbortSignal;
+  responseId: string;
+  /** Counts runs of the same response, from 1. */
+  attempt: number;
+}
+
+/**
+ * A piece of a provider's stream, in the order the model produced it.
+ *
+ * A chunk belongs to the item that is open: text to the current message, arguments to the call of their
+ * `callKey`. The worker opens and closes items as the kinds change, so a provider sends `message`, `reasoning`
+ * and `summary_part` only where the upstream itself drew a line between two items or parts of the same kind.
+ */
+export type ProviderChunk =
+  | { type: 'message'; phase?: 'commentary' | 'final_answer' }
+  | { type: 'text'; delta: string; logprobs?: Logprob[] }
+  | { type: 'annotation'; annotation: Annotation }
+  | { type: 'refusal'; delta: string }
+  | { type: 'reasoning' }
+  | { type: 'summary_part' }
+  | { type: 'reasoning_summary'; delta: string }
+  | { type: 'reasoning_text'; delta: string }
+  /** Opens a function call. `callKey` tells parallel calls of one stream apart; `callId` is the upstream's, if it has one. */
+  | { type: 'function_call'; callKey: string; callId?: string; name: string }
+  | { type: 'function_arguments'; callKey: string; delta: string }
+  | { type: 'usage'; usage: Usage }
+  | { type: 'finish'; reason: FinishReason };
+
+/** Why the model stopped. A stream that ends without saying so has failed. */
+export type FinishReason = 'stop' | 'function_call' | 'max_output_tokens' | 'content_filter';
+
+export interface Provider {
+  readonly id: string;
+  /**
+   * Runs the model once and yields its chunks as they arrive.
+   *
+   * Rejects with a `ProviderError` when the upstream fails, and with the signal's reason when it is aborted.
+   * A stream that ends without `finish` is reported as an error by the provider itself. Breaking out of the
+   * iteration closes the upstream's connection.
+   */
+  generate(generation: Generation, call: ProviderCall): AsyncIterable<ProviderChunk>;
+  /** Closes idle connections. Running calls are ended by their own signals. */
+  close(): Promise<void>;
+}
+
+/** What the worker may do about a failed attempt, as long as nothing of it is visible. */
+export type Disposition = 'retry' | 'fail';
+
+export interface ProviderErrorOptions {
+  disposition: Disposition;
+  /** The upstream asked to wait this long before the next try, in milliseconds. */
+  retryAfterMs?: number;
+  /** HTTP status and request id of the upstream, for the log alone. */
+  upstreamStatus?: number;
+  upstreamRequestId?: string;
+  cause?: unknown;
+}
+
+/**
+ * An upstream failed. The code is what the client learns; everything else is for the log.
+ *
+ * The message names the provider and what happened, never the upstream's address, key or words.
+ */
+export class ProviderError extends Error {
+  readonly code: FailureCode;
+  readonly disposition: Disposition;
+  readonly retryAfterMs: number | undefined;
+  readonly upstreamStatus: number | undefined;
+  readonly upstreamRequestId: string | undefined;
+
+  constructor(code: FailureCode, message: string, options: ProviderErrorOptions) {
+    super(message, { cause: options.cause });
+    this.name = 'ProviderError';
+    this.code = code;
+    this.disposition = options.disposition;
+    this.retryAfterMs = options.retryAfterMs;
+    this.upstreamStatus = options.upstreamStatus;
+    this.upstreamRequestId = options.upstreamRequestId;
+  }
+}

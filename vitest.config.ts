@@ -1,0 +1,37 @@
+import { defineConfig } from 'vitest/config';
+
+const conditions = ['sluice-source', 'node', 'import', 'module', 'default'];
+const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+const redis = ['packages/testing/src/redis-for-the-run.ts'];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        ...fromSource,
+        test: { name: 'unit', include: ['{apps,packages}/*/src/**/*.test.ts'], exclude: ['packages/system-tests/**'] },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: 'integration',
+          include: ['{apps,packages}/*/test/**/*.test.ts'],
+          globalSetup: redis,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        ...fromSource,
+        test: {
+          name: 'system',
+          include: ['packages/system-tests/src/**/*.test.ts'],
+          globalSetup: redis,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
+      },
+    ],
+  },
+});
