@@ -1,1 +1,29 @@
-export {};
+import { loadSettings } from '@sluice/config';
+import { createLogger, FatalError, requireNode, runMain, runProcess } from '@sluice/runtime';
+import { ApiProcess } from './api.ts';
+
+requireNode(24);
+
+/** Runs an api until it is told to stop. */
+export async function runApi(argv: readonly string[]): Promise<void> {
+  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'api' });
+  const logger = createLogger({ name: 'api', level: settings.logLevel });
+  const { redisUrl } = settings;
+  if (redisUrl === undefined) throw new FatalError('An api needs REDIS_URL.', { exitCode: 2 });
+  const api = new ApiProcess({
+    settings: { ...settings, redisUrl },
+    logger,
+    onReady: ({ url, adminUrl }) => {
+      logger.info({ url, adminUrl }, 'api ready');
+      process.send?.({ type: 'ready', url, adminUrl });
+    },
+  });
+  await runProcess({
+    logger,
+    drainTimeoutMs: settings.drainTimeoutMs,
+    start: (signal) => api.start(signal),
+    stop: (reason) => api.stop(reason),
+  });
+}
+
+if (import.meta.main) await runMain(() => runApi(process.argv.slice(2)));

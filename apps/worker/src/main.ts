@@ -1,1 +1,29 @@
-export {};
+import { loadSettings } from '@sluice/config';
+import { createLogger, FatalError, requireNode, runMain, runProcess } from '@sluice/runtime';
+import { ResponseWorkerProcess } from './worker.ts';
+
+requireNode(24);
+
+/** Runs a worker until it is told to stop. */
+export async function runWorker(argv: readonly string[]): Promise<void> {
+  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
+  const logger = createLogger({ name: 'worker', level: settings.logLevel });
+  const { redisUrl } = settings;
+  if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
+  const worker = new ResponseWorkerProcess({
+    settings: { ...settings, redisUrl },
+    logger,
+    onReady: ({ healthPort }) => {
+      logger.info({ concurrency: settings.workerConcurrency, healthPort }, 'worker ready');
+      process.send?.({ type: 'ready' });
+    },
+  });
+  await runProcess({
+    logger,
+    drainTimeoutMs: settings.drainTimeoutMs,
+    start: (signal) => worker.start(signal),
+    stop: (reason) => worker.stop(reason),
+  });
+}
+
+if (import.meta.main) await runMain(() => runWorker(process.argv.slice(2)));

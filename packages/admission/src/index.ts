@@ -1,1 +1,7 @@
-export {};
+export {
+  accept,
+  type AcceptLimits,
+  type AcceptRequest,
+  type AcceptResult,
+  type RequestRate,
+} from './accept.ts';

@@ -1,1 +1,13 @@
-export {};
+export { createKey, hashKey, type KeyPrefix, wellFormedKey } from './api-keys.ts';
+export { describeFlags, wantsHelp } from './command-line.ts';
+export { ConfigError, type Problem } from './config-error.ts';
+export { describeSettings } from './describe-settings.ts';
+export { type DevelopmentKey, developmentKey } from './development-key.ts';
+export type { Environment, Role } from './environment-variables.ts';
+export { KeyRing, type KeyRingOptions } from './key-ring.ts';
+export type { ServiceTier, TenantLimits } from './key-schema.ts';
+export { loadSettings, type SettingsSources } from './load-settings.ts';
+export type { ProviderSettings } from './provider-schema.ts';
+export type { KeySettings, ModelSettings, RouteSettings, Settings } from './settings.ts';
+export type { ReadFile } from './settings-file.ts';
+export { renderSettingsReference } from './settings-reference.ts';

@@ -25,7 +25,7 @@ export function applyEvent(fold: OutputFold, event: UnnumberedEvent): void {
       return;
     case 'response.content_part.added':
     case 'response.content_part.done':
-      setPart(itemAt(fold, event.output_index), event.content_index, { ...event.part });
+      setPart(itemAt(fold, event.output_index), event.content_index, structuredClone(event.part));
       return;
     case 'response.output_text.delta': {
       const part = partAt(fold, event.output_index, event.content_index, 'output_text');

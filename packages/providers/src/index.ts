@@ -1,1 +1,17 @@
-export {};
+export {
+  ProviderError,
+  type Disposition,
+  type FinishReason,
+  type Provider,
+  type ProviderCall,
+  type ProviderChunk,
+  type ProviderErrorOptions,
+} from './provider.ts';
+export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export type { OpenAiChatSettings } from './openai-chat.ts';
+export type { OpenAiResponsesSettings } from './openai-responses.ts';
+export type { SimulatorSettings } from './simulator.ts';
+export { AllowedCalls, callableTools, type CallDemand } from './allowed-calls.ts';
+export { checkMediaUrl, urlProblem, type MediaPolicy } from './media-policy.ts';
+export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';
+export { exampleFromSchema } from './example-from-schema.ts';

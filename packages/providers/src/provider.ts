@@ -61,6 +61,8 @@ export interface ProviderErrorOptions {
   upstreamStatus?: number;
   upstreamRequestId?: string;
   cause?: unknown;
+  /** A sentence of our own for the client, where the code's fixed one would not say what to change. */
+  publicMessage?: string;
 }
 
 /**
@@ -74,6 +76,7 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
+  readonly publicMessage: string | undefined;
 
   constructor(code: FailureCode, message: string, options: ProviderErrorOptions) {
     super(message, { cause: options.cause });
@@ -83,5 +86,6 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.upstreamStatus = options.upstreamStatus;
     this.upstreamRequestId = options.upstreamRequestId;
+    this.publicMessage = options.publicMessage;
   }
 }

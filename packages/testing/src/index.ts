@@ -1,1 +1,14 @@
-export {};
+export { startFakeUpstream } from './fake-upstream.ts';
+export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
+export { startLocalRedis } from './local-redis.ts';
+export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
+export { testRedis } from './redis.ts';
+export type { TestRedis } from './redis.ts';
+export type {
+  UpstreamEnding,
+  UpstreamExchange,
+  UpstreamRequest,
+  UpstreamStream,
+} from './upstream-exchange.ts';
+export { eventually, latch, WAIT_TIMEOUT_MS, within } from './wait-until.ts';
+export type { Latch, WaitOptions } from './wait-until.ts';

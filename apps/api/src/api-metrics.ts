@@ -1,0 +1,62 @@
+import type { ResponseQueue } from '@sluice/queue';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** What an api counts. Labels are routes, methods, status codes and models of the operator's file: few. */
+export interface ApiMetrics {
+  answered(route: string, method: string, status: number, elapsedMs: number): void;
+  /** From the request to the first output on the client's stream. */
+  firstToken(model: string, afterMs: number): void;
+}
+
+export function apiMetrics(registry: Registry, queue: ResponseQueue, openRequests: () => number): ApiMetrics {
+  const registers = [registry];
+  const requests = new Counter({
+    name: 'sluice_http_requests_total',
+    help: 'Requests answered.',
+    labelNames: ['route', 'method', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'sluice_http_request_duration_seconds',
+    help: 'From the request to the end of its answer.',
+    labelNames: ['route'],
+    buckets: [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 600],
+    registers,
+  });
+  const firstToken = new Histogram({
+    name: 'sluice_time_to_first_token_seconds',
+    help: 'From the request to the first output on the stream, waiting included.',
+    labelNames: ['model'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
+    registers,
+  });
+  new Gauge({
+    name: 'sluice_open_requests',
+    help: 'Synchronous waits and streams under way in this process.',
+    registers,
+    collect() {
+      this.set(openRequests());
+    },
+  });
+  new Gauge({
+    name: 'sluice_queue_jobs',
+    help: 'Jobs by state. The same from every api process: take one of them.',
+    labelNames: ['queue', 'state'],
+    registers,
+    async collect() {
+      for (const name of queue.names) {
+        const counts = await queue.counts(name);
+        for (const [state, count] of Object.entries(counts)) {
+          this.set({ queue: decodeURIComponent(name), state }, count);
+        }
+      }
+    },
+  });
+  return {
+    answered: (route, method, status, elapsedMs) => {
+      requests.inc({ route, method, status: String(status) });
+      duration.observe({ route }, elapsedMs / 1000);
+    },
+    firstToken: (model, afterMs) => firstToken.observe({ model }, afterMs / 1000),
+  };
+}

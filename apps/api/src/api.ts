@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { developmentKey, KeyRing, type Settings } from '@sluice/config';
+import { redisKeys, Relay } from '@sluice/event-log';
+import { queueName, ResponseQueue } from '@sluice/queue';
+import {
+  closeRedis,
+  commandClient,
+  createMetrics,
+  listenFailure,
+  loggedError,
+  type Logger,
+  type Metrics,
+  RedisClock,
+  requireRedis,
+  type StopReason,
+  subscriberClient,
+} from '@sluice/runtime';
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import { buildAdminApp } from './admin/admin-app.ts';
+import { apiMetrics } from './api-metrics.ts';
+import { buildApp } from './app.ts';
+import { OpenRequests } from './open-requests.ts';
+import { ResponseService } from './response-service.ts';
+
+/** Of the time to drain, what is left for ending what did not finish. */
+const interruptShare = 0.8;
+
+/** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
+const announceMs = 1_000;
+
+export interface ApiProcessOptions {
+  settings: Settings & { redisUrl: string };
+  logger: Logger;
+  /** Called once requests are taken. */
+  onReady: (ready: { url: string; adminUrl: string }) => void;
+}
+
+/** An api process: takes requests, waits and streams, and holds nothing that another process would need. */
+export class ApiProcess {
+  readonly #settings: ApiProcessOptions['settings'];
+  readonly #logger: Logger;
+  readonly #onReady: ApiProcessOptions['onReady'];
+  readonly #commands: Redis;
+  readonly #subscriber: Redis;
+  readonly #clock: RedisClock;
+  readonly #metrics: Metrics;
+  readonly #queue: ResponseQueue;
+  readonly #relay: Relay;
+  readonly #service: ResponseService;
+  readonly #open = new OpenRequests();
+  #app: FastifyInstance | undefined;
+  #admin: FastifyInstance | undefined;
+  #isStopping = false;
+
+  constructor({ settings, logger, onReady }: ApiProcessOptions) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#onReady = onReady;
+    const keys = redisKeys(settings.keyPrefix);
+    const apiProcess = keys.apiProcess(randomUUID());
+    this.#commands = commandClient(settings.redisUrl, { logger });
+    this.#subscriber = subscriberClient(settings.redisUrl, { logger });
+    this.#clock = new RedisClock({ client: this.#commands, logger });
+    this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
+    const onError = (error: unknown) => logger.warn({ err: loggedError(error) }, 'store error');
+    this.#queue = new ResponseQueue({
+      connection: this.#commands,
+      keyPrefix: keys.prefix,
+      names: [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
+      keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
+      onError,
+    });
+    this.#relay = new Relay({ subscriber: this.#subscriber, commands: this.#commands, keys, apiProcess, onError });
+    this.#service = new ResponseService({
+      settings,
+      redis: this.#commands,
+      keys,
+      queue: this.#queue,
+      relay: this.#relay,
+      apiProcess,
+      now: () => this.#clock.now(),
+      logger,
+    });
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { redisUrl: url, server, keys, limits, timeouts, dataDir } = this.#settings;
+    const ring = keys.length > 0 ? keys : [(await developmentKey(dataDir)).settings];
+    await requireRedis(this.#commands, { url, logger: this.#logger, signal });
+    await this.#clock.start();
+    await this.#relay.start();
+    const metrics = apiMetrics(this.#metrics.registry, this.#queue, () => this.#open.size);
+    this.#app = buildApp({
+      service: this.#service,
+      keys: new KeyRing({ keys: ring }),
+      open: this.#open,
+      metrics,
+      readiness: () => this.#readiness(),
+      logger: this.#logger,
+      bodyBytes: limits.bodyBytes,
+      syncWaitMs: timeouts.syncWaitMs,
+      startedAt: Math.floor(this.#clock.now() / 1000),
+    });
+    this.#admin = await buildAdminApp({
+      queue: this.#queue,
+      registry: this.#metrics.registry,
+      token: server.adminToken,
+    });
+    const adminUrl = await listen(this.#admin, server.adminHost, server.adminPort, 'ADMIN_HOST', 'ADMIN_PORT');
+    const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    this.#onReady({ url: apiUrl, adminUrl });
+  }
+
+  /** Says that it stops, finishes what is under way, and ends what takes too long. */
+  async stop(reason: StopReason): Promise<void> {
+    this.#isStopping = true;
+    const graceMs = this.#settings.drainTimeoutMs * interruptShare;
+    if (reason === 'terminated' && this.#app) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(announceMs, graceMs / 2)));
+    }
+    const closing = this.#app?.close();
+    await this.#open.drain(graceMs);
+    await closing;
+    await this.#service.stop();
+    await this.#relay.stop();
+    await this.#admin?.close();
+    await this.#queue.close();
+    this.#clock.stop();
+    this.#metrics.stop();
+    await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
+  }
+
+  #readiness() {
+    const store = this.#commands.status === 'ready' && this.#subscriber.status === 'ready';
+    return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
+  }
+}
+
+async function listen(
+  app: FastifyInstance,
+  host: string,
+  port: number,
+  hostSetting: string,
+  portSetting: string,
+): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    throw listenFailure(error, { host, port, hostSetting, portSetting });
+  }
+}

@@ -1,0 +1,96 @@
+import type { KeyRing } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
+import type { Logger } from '@sluice/runtime';
+import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { ApiMetrics } from './api-metrics.ts';
+import { dialects } from './dialect.ts';
+import type { OpenRequests } from './open-requests.ts';
+import { registerAuthentication } from './plugins/authentication.ts';
+import { answerBrokenRequest } from './plugins/broken-requests.ts';
+import { asServiceError, registerErrorHandler, sendError } from './plugins/error-handler.ts';
+import { registerJsonBody } from './plugins/json-body.ts';
+import { registerRequestContext, requestId } from './plugins/request-context.ts';
+import type { ResponseService } from './response-service.ts';
+import { registerCreateResponse } from './routes/create-response.ts';
+import { registerGetResponse } from './routes/get-response.ts';
+import { registerListModels } from './routes/list-models.ts';
+import { type Readiness, registerHealth } from './routes/report-health.ts';
+
+export interface AppDependencies {
+  service: ResponseService;
+  keys: KeyRing;
+  open: OpenRequests;
+  metrics: ApiMetrics;
+  readiness: () => Readiness;
+  logger: Logger;
+  bodyBytes: number;
+  syncWaitMs: number;
+  /** Unix seconds, shown as the age of models. */
+  startedAt: number;
+}
+
+/** Limits of a connection; a client that is slower than these is an attack or a defect. */
+const connection = {
+  requestTimeout: 30_000,
+  headersTimeout: 10_000,
+  /** Longer than load balancers keep an idle connection, so that they close first. */
+  keepAliveTimeout: 72_000,
+  maxHeaderSize: 32 * 1024,
+  connectionsCheckingInterval: 5_000,
+};
+const maxConnections = 20_000;
+const maxRequestsPerSocket = 10_000;
+
+/** Builds the HTTP edge: routes at both mounts, and everything a request meets on its way. Opens no socket. */
+export function buildApp(dependencies: AppDependencies): FastifyInstance {
+  const { metrics } = dependencies;
+  const loggerInstance: FastifyBaseLogger = dependencies.logger;
+  const app = fastify({
+    loggerInstance,
+    disableRequestLogging: true,
+    bodyLimit: dependencies.bodyBytes,
+    requestTimeout: connection.requestTimeout,
+    keepAliveTimeout: connection.keepAliveTimeout,
+    maxRequestsPerSocket,
+    // A draining process finishes what comes in over connections it has.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    http: {
+      maxHeaderSize: connection.maxHeaderSize,
+      headersTimeout: connection.headersTimeout,
+      connectionsCheckingInterval: connection.connectionsCheckingInterval,
+    },
+    genReqId: (request) => requestId(request.headers),
+    routerOptions: { maxParamLength: 512 },
+    clientErrorHandler: answerBrokenRequest,
+    frameworkErrors: (error, request, reply) => {
+      const known = asServiceError(error) ?? new ServiceError('invalid_request', 'The request is not valid.');
+      reply.header('x-request-id', request.id);
+      void sendError(reply, known);
+    },
+  });
+  app.server.maxConnections = maxConnections;
+  registerErrorHandler(app);
+  registerRequestContext(app);
+  registerJsonBody(app);
+  app.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime);
+    request.log.debug({ route, status: reply.statusCode, elapsedMs: Math.round(reply.elapsedTime) }, 'answered');
+    done();
+  });
+  registerHealth(app, dependencies.readiness);
+  for (const dialect of dialects) {
+    void app.register(
+      (mount, _options, done) => {
+        registerAuthentication(mount, dependencies.keys);
+        registerCreateResponse(mount, { ...dependencies, dialect });
+        registerGetResponse(mount, { ...dependencies, dialect });
+        registerListModels(mount, { service: dependencies.service, createdAt: dependencies.startedAt });
+        done();
+      },
+      { prefix: dialect.mount },
+    );
+  }
+  return app;
+}

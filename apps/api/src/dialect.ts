@@ -1,0 +1,34 @@
+import type { LifecycleType, Response } from '@sluice/contract';
+
+/**
+ * What differs between the two mounts: the word in `object`. It belongs to the path a client came in by and is
+ * put in where a body is written, never stored.
+ */
+export interface Dialect {
+  readonly mount: '/api/v1' | '/v1';
+  readonly object: 'create_response' | 'response';
+}
+
+export const dialects: readonly Dialect[] = [
+  { mount: '/api/v1', object: 'create_response' },
+  { mount: '/v1', object: 'response' },
+];
+
+/** A response as a body of its mount. */
+export function responseBody(dialect: Dialect, response: Response): string {
+  return JSON.stringify(withObject(dialect, response));
+}
+
+/** A life-cycle event, which carries the whole response, in the words of the mount. */
+export function lifecycleJson(
+  dialect: Dialect,
+  type: LifecycleType,
+  sequenceNumber: number,
+  response: Response,
+): string {
+  return JSON.stringify({ type, sequence_number: sequenceNumber, response: withObject(dialect, response) });
+}
+
+function withObject({ object }: Dialect, { id, ...rest }: Response) {
+  return { id, object, ...rest };
+}

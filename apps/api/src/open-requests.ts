@@ -1,0 +1,41 @@
+/** A request that outlives a handler's first turn: a synchronous wait or a stream. */
+interface OpenRequest {
+  /** Ends it early, because this process stops. */
+  interrupt: () => void;
+}
+
+/** Requests under way, so that a stopping process can wait for them and, past its grace, end them. */
+export class OpenRequests {
+  readonly #open = new Set<OpenRequest>();
+  #emptied: (() => void) | undefined;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Runs a request with a signal that is aborted when the process cannot wait for it any longer. */
+  async run<Result>(request: (interrupted: AbortSignal) => Promise<Result>): Promise<Result> {
+    const controller = new AbortController();
+    const open = { interrupt: () => controller.abort(new Error('The server is stopping')) };
+    this.#open.add(open);
+    try {
+      return await request(controller.signal);
+    } finally {
+      this.#open.delete(open);
+      if (this.#open.size === 0) this.#emptied?.();
+    }
+  }
+
+  /** Resolves when nothing is under way; what is left after `graceMs` is interrupted first. */
+  async drain(graceMs: number): Promise<void> {
+    const emptied = new Promise<void>((resolve) => {
+      this.#emptied = resolve;
+      if (this.#open.size === 0) resolve();
+    });
+    const timer = setTimeout(() => {
+      for (const { interrupt } of this.#open) interrupt();
+    }, graceMs);
+    await emptied;
+    clearTimeout(timer);
+  }
+}

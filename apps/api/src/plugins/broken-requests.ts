@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type ErrorCode, newRequestId, ServiceError } from '@sluice/contract';
+import { errorEnvelope, httpStatus } from './error-handler.ts';
+
+/**
+ * Answers what never became a request: framing that HTTP does not allow, headers that are too large, a client
+ * that is too slow. Same envelope as everywhere, then the connection is closed, because nobody can tell where
+ * the next request would begin.
+ */
+export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code = codeFor(error.code);
+  const body = errorEnvelope(new ServiceError(code, messages[code]));
+  const status = httpStatus[code];
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+      'content-type: application/json; charset=utf-8',
+      `content-length: ${Buffer.byteLength(body)}`,
+      `x-request-id: ${newRequestId(randomBytes)}`,
+      'x-content-type-options: nosniff',
+      'cache-control: no-store',
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
+const messages = {
+  headers_too_large: 'The headers of the request are too large.',
+  request_timeout: 'The request did not arrive in time.',
+  invalid_request: 'The request is not valid HTTP.',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+function codeFor(code: string | undefined): keyof typeof messages {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
+  return 'invalid_request';
+}

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { newRequestId, ServiceError } from '@sluice/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+/** A client's own request id is taken over when it cannot do harm in a log or a header. */
+const usableRequestId = /^[\w-]{1,64}$/;
+const usableClientRequestId = /^[\x20-\x7e]{1,512}$/;
+
+export function requestId(headers: Record<string, unknown>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && usableRequestId.test(given) ? given : newRequestId(randomBytes);
+}
+
+/** Headers that every answer carries, and checks that come before everything else. */
+export function registerRequestContext(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    for (const [name, value] of Object.entries(contextHeaders(request.id, request.headers))) reply.header(name, value);
+    const repeated = repeatedHeader(request.raw.rawHeaders);
+    if (repeated) done(new ServiceError('invalid_request', `The header '${repeated}' was sent twice.`));
+    else done();
+  });
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    reply.header('openai-processing-ms', processingMs(reply));
+    done();
+  });
+}
+
+/** Whole milliseconds since the request arrived. */
+export function processingMs(reply: FastifyReply): string {
+  return String(Math.max(0, Math.round(reply.elapsedTime)));
+}
+
+function contextHeaders(id: string, headers: Record<string, unknown>): Record<string, string> {
+  const clientId = headers['x-client-request-id'];
+  return {
+    'x-request-id': id,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(typeof clientId === 'string' &&
+      usableClientRequestId.test(clientId) && { 'x-client-request-id': clientId }),
+  };
+}
+
+/** Node keeps the first of these and drops the rest; a proxy before us may have looked at another one. */
+function repeatedHeader(rawHeaders: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]?.toLowerCase() ?? '';
+    if (name !== 'host' && name !== 'authorization') continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
+}

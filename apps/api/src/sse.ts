@@ -1,0 +1,119 @@
+import type { ServerResponse } from 'node:http';
+
+/** How long a reader may take nothing before its connection is closed, in milliseconds. */
+const stalledMs = 30_000;
+
+/** How often a comment goes out while nothing else does: proxies close what is silent. */
+const pingMs = 15_000;
+
+/** After this long without an event the latest life-cycle event is sent again: some clients count only events. */
+const repeatMs = 60_000;
+
+export interface SseEvent {
+  type: string;
+  json: string;
+}
+
+/**
+ * One event stream on a socket. The only place that writes bytes of one.
+ *
+ * An event and its blank line always go out in one write: there are parsers that lose an event otherwise.
+ */
+export class SseStream {
+  readonly #raw: ServerResponse;
+  readonly #gone = new AbortController();
+  #repeat: (() => SseEvent) | undefined;
+  #lastWrite = performance.now();
+  #lastEvent = performance.now();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(raw: ServerResponse, headers: Record<string, string>) {
+    this.#raw = raw;
+    raw.on('close', () => this.#gone.abort(new Error('The client closed the connection')));
+    raw.on('error', () => this.#gone.abort(new Error('The connection broke')));
+    raw.writeHead(200, {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      connection: 'keep-alive',
+      'x-accel-buffering': 'no',
+    });
+    raw.socket?.setNoDelay(true);
+    this.#timer = setInterval(() => this.#beat(), pingMs);
+    if (raw.destroyed) this.#gone.abort(new Error('The client closed the connection'));
+  }
+
+  /** Aborted when the client is gone, whoever noticed it first. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** Sets what is sent again while the stream is silent: the latest life-cycle event, under the last number. */
+  repeatWhileSilent(event: () => SseEvent): void {
+    this.#repeat = event;
+  }
+
+  /**
+   * Writes events, several of a turn in one write, and waits while the client is slower than we are.
+   *
+   * Rejects when the client is gone or has taken nothing for half a minute.
+   */
+  async write(events: readonly SseEvent[]): Promise<void> {
+    let frames = '';
+    for (const { type, json } of events) frames += `event: ${type}\ndata: ${json}\n\n`;
+    this.#lastEvent = performance.now();
+    if (!this.#send(frames)) await this.#drained();
+  }
+
+  /** Sends the last frame and closes. */
+  end(): void {
+    clearInterval(this.#timer);
+    if (!this.#raw.destroyed) this.#raw.end('data: [DONE]\n\n');
+  }
+
+  /** Closes without a last frame: the stream was cut and does not pretend otherwise. */
+  cut(): void {
+    clearInterval(this.#timer);
+    this.#raw.destroy();
+  }
+
+  #send(text: string): boolean {
+    this.#gone.signal.throwIfAborted();
+    this.#lastWrite = performance.now();
+    return this.#raw.write(text);
+  }
+
+  #beat(): void {
+    if (this.#gone.signal.aborted || this.#raw.writableNeedDrain) return;
+    const now = performance.now();
+    if (this.#repeat && now - this.#lastEvent >= repeatMs) {
+      this.#lastEvent = now;
+      const { type, json } = this.#repeat();
+      this.#send(`event: ${type}\ndata: ${json}\n\n`);
+    } else if (now - this.#lastWrite >= pingMs - 100) {
+      this.#send(': ping\n\n');
+    }
+  }
+
+  #drained(): Promise<void> {
+    const raw = this.#raw;
+    const { signal } = this.#gone;
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        raw.off('drain', onDrain);
+        signal.removeEventListener('abort', onGone);
+        act();
+      };
+      const onDrain = () => settle(resolve);
+      const onGone = () => settle(() => reject(signal.reason));
+      const timer = setTimeout(() => {
+        this.#gone.abort(new Error('The client took nothing for too long'));
+        raw.destroy();
+      }, stalledMs);
+      raw.once('drain', onDrain);
+      signal.addEventListener('abort', onGone, { once: true });
+      if (signal.aborted) onGone();
+    });
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Why an attempt is ended from outside. One signal carries it from whoever decides to whoever waits.
+ *
+ * - `cancelled`: somebody asked for the end, or nobody waits any more
+ * - `timed_out`: the response had all the time it may have
+ * - `interrupted`: this process stops
+ * - `superseded`: another attempt holds the lease, or may by now
+ */
+export type AbortReason = 'cancelled' | 'timed_out' | 'interrupted' | 'superseded';
+
+export class AttemptAborted extends Error {
+  readonly reason: AbortReason;
+
+  constructor(reason: AbortReason) {
+    super(`The attempt was ended: ${reason}`);
+    this.name = 'AttemptAborted';
+    this.reason = reason;
+  }
+}
+
+/** The typed reason of an aborted signal. Anything else that ends up there is a defect of ours. */
+export function abortReason(signal: AbortSignal): AbortReason {
+  const reason: unknown = signal.reason;
+  if (reason instanceof AttemptAborted) return reason.reason;
+  throw new TypeError('A signal was aborted without a typed reason', { cause: reason });
+}

@@ -1,0 +1,245 @@
+import {
+  closeAll,
+  closeItem,
+  type ContentPart,
+  emptyOutput,
+  follow,
+  newCallId,
+  newItemId,
+  type OpenOutput,
+  type OutputItem,
+  type RandomBytes,
+  type UnnumberedEvent,
+  type Usage,
+} from '@sluice/contract';
+import type { FinishReason, ProviderChunk } from '@sluice/providers';
+
+/** What an attempt has produced so far, or in the end. */
+export interface Assembled {
+  output: OutputItem[];
+  usage: Usage | null;
+}
+
+type OpenContent = { kind: 'message' | 'reasoning'; index: number; part: PartKind | undefined; counts: { summary: number; content: number } };
+type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
+
+/**
+ * Turns a provider's chunks into the events of a response, and keeps the output they amount to.
+ *
+ * Pure but for the random ids. Items open and close as the kinds of chunks change: a message or a reasoning
+ * closes when anything else begins; function calls stay open until the end, because some upstreams interleave
+ * the arguments of parallel calls.
+ */
+export class Assembler {
+  readonly #output: OpenOutput = emptyOutput();
+  readonly #randomBytes: RandomBytes;
+  readonly #parallelCalls: boolean;
+  /** Index of the call each key opened; undefined for a call that may not be made. */
+  readonly #calls = new Map<string, number | undefined>();
+  #content: OpenContent | undefined;
+  #phase: 'commentary' | 'final_answer' | undefined;
+  #usage: Usage | null = null;
+  #finish: FinishReason | undefined;
+
+  constructor(options: { randomBytes: RandomBytes; parallelCalls: boolean }) {
+    this.#randomBytes = options.randomBytes;
+    this.#parallelCalls = options.parallelCalls;
+  }
+
+  get finish(): FinishReason | undefined {
+    return this.#finish;
+  }
+
+  get assembled(): Assembled {
+    return { output: this.#output.fold.items, usage: this.#usage };
+  }
+
+  /** The events a chunk leads to, in order. */
+  push(chunk: ProviderChunk): UnnumberedEvent[] {
+    switch (chunk.type) {
+      case 'message':
+        this.#phase = chunk.phase;
+        return this.#closeContent();
+      case 'reasoning':
+        return this.#closeContent();
+      case 'summary_part':
+        return this.#content?.kind === 'reasoning' ? this.#closePart(this.#content) : [];
+      case 'text': {
+        if (chunk.delta === '') return [];
+        const { events, at } = this.#openPart('message', 'output_text');
+        const { delta, logprobs = [] } = chunk;
+        return [...events, this.#emit({ type: 'response.output_text.delta', ...at, delta, logprobs })];
+      }
+      case 'annotation': {
+        const { events, at } = this.#openPart('message', 'output_text');
+        const annotation_index = this.#annotations(at.output_index, at.content_index);
+        const { annotation } = chunk;
+        return [
+          ...events,
+          this.#emit({ type: 'response.output_text.annotation.added', ...at, annotation_index, annotation }),
+        ];
+      }
+      case 'refusal': {
+        const { events, at } = this.#openPart('message', 'refusal');
+        return [...events, this.#emit({ type: 'response.refusal.delta', ...at, delta: chunk.delta })];
+      }
+      case 'reasoning_text': {
+        const { events, at } = this.#openPart('reasoning', 'reasoning_text');
+        return [...events, this.#emit({ type: 'response.reasoning_text.delta', ...at, delta: chunk.delta })];
+      }
+      case 'reasoning_summary': {
+        const { events, at } = this.#openPart('reasoning', 'summary_text');
+        const { content_index: summary_index, ...inItem } = at;
+        const delta = { ...inItem, summary_index, delta: chunk.delta };
+        return [...events, this.#emit({ type: 'response.reasoning_summary_text.delta', ...delta })];
+      }
+      case 'function_call':
+        return this.#openCall(chunk);
+      case 'function_arguments':
+        return this.#addArguments(chunk);
+      case 'usage':
+        this.#usage = chunk.usage;
+        return [];
+      case 'finish':
+        this.#finish = chunk.reason;
+        return [];
+    }
+  }
+
+  /** Closes what is open after the model has finished: whole, or with the last item cut off by a limit. */
+  close(isWhole: boolean): UnnumberedEvent[] {
+    const open = [...this.#output.open.keys()];
+    const last = open.at(-1);
+    return open.flatMap((index) => this.#closeItem(index, isWhole || index !== last ? 'completed' : 'incomplete'));
+  }
+
+  /** Closes everything open as incomplete, after a failure or a cancellation. */
+  breakOff(): UnnumberedEvent[] {
+    return closeAll(this.#output).map((event) => this.#emit(event));
+  }
+
+  #openCall(chunk: Extract<ProviderChunk, { type: 'function_call' }>): UnnumberedEvent[] {
+    const isSecond = [...this.#calls.values()].some((index) => index !== undefined);
+    if (isSecond && !this.#parallelCalls) {
+      this.#calls.set(chunk.callKey, undefined);
+      return [];
+    }
+    const events = this.#closeContent();
+    const index = this.#output.fold.items.length;
+    this.#calls.set(chunk.callKey, index);
+    const item: OutputItem = {
+      type: 'function_call',
+      id: newItemId('function_call', this.#randomBytes),
+      call_id: chunk.callId ?? newCallId(this.#randomBytes),
+      name: chunk.name,
+      arguments: '',
+      status: 'in_progress',
+    };
+    return [...events, this.#emit({ type: 'response.output_item.added', output_index: index, item })];
+  }
+
+  #addArguments(chunk: Extract<ProviderChunk, { type: 'function_arguments' }>): UnnumberedEvent[] {
+    const index = this.#calls.get(chunk.callKey);
+    const item = index === undefined ? undefined : this.#output.fold.items[index];
+    if (index === undefined || !item) return [];
+    const inItem = { item_id: item.id, output_index: index };
+    return [this.#emit({ type: 'response.function_call_arguments.delta', ...inItem, delta: chunk.delta })];
+  }
+
+  /** Makes sure a part of this kind is open to take a delta. */
+  #openPart(kind: OpenContent['kind'], part: PartKind) {
+    const events: UnnumberedEvent[] = [];
+    if (this.#content && this.#content.kind !== kind) events.push(...this.#closeContent());
+    if (!this.#content) events.push(this.#openContent(kind));
+    const content = this.#openedContent();
+    if (content.part !== part) {
+      events.push(...this.#closePart(content));
+      events.push(this.#addPart(content, part));
+    }
+    return { events, at: this.#place(content, part) };
+  }
+
+  #openContent(kind: OpenContent['kind']): UnnumberedEvent {
+    const index = this.#output.fold.items.length;
+    const id = newItemId(kind, this.#randomBytes);
+    this.#content = { kind, index, part: undefined, counts: { summary: 0, content: 0 } };
+    const item: OutputItem =
+      kind === 'message'
+        ? {
+            type: 'message',
+            id,
+            status: 'in_progress',
+            role: 'assistant',
+            content: [],
+            ...(this.#phase && { phase: this.#phase }),
+          }
+        : { type: 'reasoning', id, status: 'in_progress', summary: [] };
+    return this.#emit({ type: 'response.output_item.added', output_index: index, item });
+  }
+
+  #addPart(content: OpenContent, part: PartKind): UnnumberedEvent {
+    content.part = part;
+    content.counts[part === 'summary_text' ? 'summary' : 'content'] += 1;
+    const at = this.#place(content, part);
+    if (part === 'summary_text') {
+      const { content_index: summary_index, ...inItem } = at;
+      const added = { ...inItem, summary_index, part: { type: part, text: '' } } as const;
+      return this.#emit({ type: 'response.reasoning_summary_part.added', ...added });
+    }
+    return this.#emit({ type: 'response.content_part.added', ...at, part: emptyPart(part) });
+  }
+
+  /** Where a part stands. A reasoning's summary and its content are counted apart. */
+  #place(content: OpenContent, part: PartKind) {
+    const item = this.#output.fold.items[content.index];
+    const count = content.counts[part === 'summary_text' ? 'summary' : 'content'];
+    return { item_id: item?.id ?? '', output_index: content.index, content_index: count - 1 };
+  }
+
+  #closePart(content: OpenContent): UnnumberedEvent[] {
+    if (content.part === undefined) return [];
+    content.part = undefined;
+    // Everything but the item's own `done`, which comes last.
+    return closeItem(this.#output, content.index, 'completed')
+      .slice(0, -1)
+      .map((event) => this.#emit(event));
+  }
+
+  #closeContent(): UnnumberedEvent[] {
+    if (!this.#content) return [];
+    const { index } = this.#content;
+    this.#content = undefined;
+    return this.#closeItem(index, 'completed');
+  }
+
+  #closeItem(index: number, status: 'completed' | 'incomplete'): UnnumberedEvent[] {
+    return closeItem(this.#output, index, status).map((event) => this.#emit(event));
+  }
+
+  #openedContent(): OpenContent {
+    if (!this.#content) throw new Error('No content is open');
+    return this.#content;
+  }
+
+  #annotations(outputIndex: number, contentIndex: number): number {
+    const item = this.#output.fold.items[outputIndex];
+    const part = item?.type === 'message' ? item.content[contentIndex] : undefined;
+    return part?.type === 'output_text' ? part.annotations.length : 0;
+  }
+
+  #emit<Event extends UnnumberedEvent>(event: Event): Event {
+    follow(this.#output, event);
+    return event;
+  }
+}
+
+function emptyPart(kind: Exclude<PartKind, 'summary_text'>): ContentPart {
+  switch (kind) {
+    case 'output_text':
+      return { type: kind, text: '', annotations: [], logprobs: [] };
+    case 'refusal':
+      return { type: kind, refusal: '' };
+    case 'reasoning_text':
+      return { type: kind, text: '' };
+  }
+}

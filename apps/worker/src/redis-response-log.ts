@@ -1,0 +1,70 @@
+import { isLifecycleType, parseEvent, type ContentEvent } from '@sluice/contract';
+import {
+  checkLeases,
+  claim,
+  type ClaimedRecord,
+  EventWriter,
+  readEvents,
+  type RedisKeys,
+  release,
+  type Retention,
+  typeOf,
+} from '@sluice/event-log';
+import type { Redis } from 'ioredis';
+import type { ResponseLog, WriterOptions } from './response-log.ts';
+
+/** Events read from the log at once. */
+const pageSize = 500;
+
+/** A response that is not stored goes soon after its end, when its own caller must have read it, in milliseconds. */
+const unstoredMs = 60_000;
+
+export interface RedisResponseLogOptions {
+  redis: Redis;
+  keys: RedisKeys;
+  workerChannel: string;
+  totalMs: number;
+  maxAttempts: number;
+  retention: Retention;
+}
+
+/** The event log of package `event-log`, as attempts use it. */
+export function redisResponseLog(options: RedisResponseLogOptions): ResponseLog {
+  const { redis, keys, workerChannel, totalMs, maxAttempts } = options;
+  return {
+    claim: (responseId, token) => claim(redis, keys, responseId, { token, workerChannel, totalMs, maxAttempts }),
+    writer: (record: ClaimedRecord, token: string, { onRefused, signal }: WriterOptions) =>
+      new EventWriter({
+        redis,
+        keys,
+        responseId: record.id,
+        token,
+        sequenceNumber: record.sequenceNumber,
+        streams: record.streams,
+        retention: retentionOf(record, options.retention),
+        onRefused,
+        signal,
+      }),
+    contentEvents: (responseId) => readContentEvents(redis, keys, responseId),
+    release: (responseId, token) => release(redis, keys, responseId, token),
+    checkLeases: (held) => checkLeases(redis, keys, held),
+  };
+}
+
+function retentionOf(record: ClaimedRecord, retention: Retention): Retention {
+  return record.request.store === false ? { recordMs: unstoredMs, logMs: unstoredMs } : retention;
+}
+
+async function readContentEvents(redis: Redis, keys: RedisKeys, responseId: string): Promise<ContentEvent[]> {
+  const events: ContentEvent[] = [];
+  let cursor = -1;
+  for (;;) {
+    const page = await readEvents(redis, keys, responseId, cursor, pageSize);
+    for (const { json, sequenceNumber } of page) {
+      cursor = sequenceNumber;
+      if (isLifecycleType(typeOf(json))) continue;
+      events.push(parseEvent(json) as ContentEvent); // its type is not one of the life cycle
+    }
+    if (page.length < pageSize) return events;
+  }
+}

@@ -1,0 +1,26 @@
+import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import type { Claim, ClaimedRecord, LeaseState } from '@sluice/event-log';
+
+/** What the end of an attempt came to: `ok` when its end is the one that counts. */
+export type EndResult = 'ok' | 'cancelled' | 'superseded' | 'terminal' | 'missing' | 'gap';
+
+/** The writing side of one response, for as long as its lease is held. */
+export interface AttemptWriter {
+  write(event: UnnumberedEvent): void;
+  end(end: ResponseEnd): Promise<EndResult>;
+}
+
+export interface WriterOptions {
+  onRefused: (reason: 'superseded' | 'cancelled') => void;
+  signal: AbortSignal;
+}
+
+/** The log as an attempt needs it; `main.ts` knows what stands behind it. */
+export interface ResponseLog {
+  claim(responseId: string, token: string): Promise<Claim>;
+  writer(record: ClaimedRecord, token: string, options: WriterOptions): AttemptWriter;
+  /** Every content event in the log so far. */
+  contentEvents(responseId: string): Promise<ContentEvent[]>;
+  release(responseId: string, token: string): Promise<boolean>;
+  checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]>;
+}

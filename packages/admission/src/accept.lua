@@ -1,0 +1,80 @@
+-- Takes a response in, or refuses it: limits, bounds, record and first events in one step. A refusal writes
+-- and consumes nothing.
+--
+-- KEYS[1] record   KEYS[2] log   KEYS[3] open   KEYS[4] load   KEYS[5] rate of requests
+-- ARGV[1] latest time this may run, ms of this server's clock: a command that was held up by an outage and
+--         whose caller has been answered already does nothing
+-- ARGV[2] response id   ARGV[3] tenant
+-- ARGV[4] requests a minute, empty for no limit   ARGV[5] most waiting of this tenant, empty for no limit
+-- ARGV[6] most waiting in all   ARGV[7] most bytes waiting in all   ARGV[8] bytes of this one
+-- ARGV[9] longest wait in the queue, ms   ARGV[10] expiry of record and log, ms   ARGV[11] '1' if it streams
+-- ARGV[12…] further fields of the record: name, value, …
+--
+-- Returns { kind, requests left, ms until none count, accepted at or ms until another try }:
+--   accepted | too_late | rate_limited | tenant_queue_full | queue_full
+
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if now > tonumber(ARGV[1]) then return { 'too_late' } end
+local id, tenant = ARGV[2], ARGV[3]
+
+-- The window is the current second and the 59 before it. A bucket leaves it when the clock moves on, so the
+-- sum is kept beside the buckets and corrected by what has left since the last request.
+local rate, limit = KEYS[5], tonumber(ARGV[4])
+local second = math.floor(now / 1000)
+local sum, last, reset = 0, second, 0
+if limit then
+  local f = redis.call('HMGET', rate, 'sum', 'last')
+  sum, last = tonumber(f[1] or '0'), tonumber(f[2] or second)
+  -- A clock that was set back must not empty or double the window.
+  if last > second then second = last end
+  for past = last - 59, math.min(second - 60, last) do
+    local bucket = redis.call('HGET', rate, past % 60)
+    if bucket then
+      sum = sum - tonumber(bucket)
+      redis.call('HDEL', rate, past % 60)
+    end
+  end
+  redis.call('HSET', rate, 'sum', sum, 'last', second)
+  redis.call('PEXPIRE', rate, 61000)
+  if sum >= limit then
+    local wait = 60000
+    for age = 59, 0, -1 do
+      if redis.call('HEXISTS', rate, (second - age) % 60) == 1 then
+        wait = (second - age + 60) * 1000 - now
+        break
+      end
+    end
+    return { 'rate_limited', '0', tostring((last + 60) * 1000 - now), tostring(wait) }
+  end
+  reset = (second + 60) * 1000 - now
+end
+
+local load, bytes = KEYS[4], tonumber(ARGV[8])
+local f = redis.call('HMGET', load, 'queued', 'bytes', 'queued:' .. tenant)
+local left = limit and tostring(limit - sum) or ''
+if ARGV[5] ~= '' and tonumber(f[3] or '0') >= tonumber(ARGV[5]) then
+  return { 'tenant_queue_full', left, tostring(reset), '1000' }
+end
+if tonumber(f[1] or '0') >= tonumber(ARGV[6]) or tonumber(f[2] or '0') + bytes > tonumber(ARGV[7]) then
+  return { 'queue_full', left, tostring(reset), '1000' }
+end
+
+if limit then
+  redis.call('HINCRBY', rate, second % 60, 1)
+  redis.call('HINCRBY', rate, 'sum', 1)
+  left = tostring(limit - sum - 1)
+end
+redis.call('HINCRBY', load, 'queued', 1)
+redis.call('HINCRBY', load, 'bytes', bytes)
+redis.call('HINCRBY', load, 'queued:' .. tenant, 1)
+redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'status', 'queued', 'accepted_at', now, 'bytes', bytes,
+  'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], unpack(ARGV, 12))
+redis.call('PEXPIRE', KEYS[1], ARGV[10])
+redis.call('ZADD', KEYS[3], now, id)
+if ARGV[11] == '1' then
+  redis.call('XADD', KEYS[2], '1-0', 'e', '{"type":"response.created"}')
+  redis.call('XADD', KEYS[2], '1-1', 'e', '{"type":"response.queued"}')
+  redis.call('PEXPIRE', KEYS[2], ARGV[10])
+end
+return { 'accepted', left, tostring(reset), tostring(now) }

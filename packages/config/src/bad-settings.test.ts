@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest';
+import { hashKey } from './api-keys.ts';
+import { ConfigError } from './config-error.ts';
+import { loadSettings, type SettingsSources } from './load-settings.ts';
+
+const noFile = () => {
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+};
+
+/** What is wrong, one `path: message` each; fails when nothing is. */
+function faultsOf(file: string | undefined, sources: Partial<SettingsSources> = {}): string[] {
+  const readFile = file === undefined ? noFile : () => file;
+  try {
+    loadSettings({ env: {}, argv: [], cwd: '/', readFile, ...sources });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    expect(error.exitCode).toBe(2);
+    return error.problems.map(({ path, message }) => `${path}: ${message}`);
+  }
+  throw new Error('the settings are good');
+}
+
+const provider = '{ id: up, type: openai-chat, baseUrl: "http://up.example/v1" }';
+const withProvider = (fields: string) =>
+  `providers: [{ id: up, type: openai-chat, baseUrl: "http://up.example/v1", ${fields} }]\nmodels: [{ id: m, routes: [{ provider: up }] }]`;
+const withBaseUrl = (url: string) =>
+  `providers: [{ id: up, type: openai-chat, baseUrl: "${url}" }]\nmodels: [{ id: m, routes: [{ provider: up }] }]`;
+const withModels = (...models: string[]) =>
+  `providers: [${provider}, { id: s, type: simulator }]\nmodels: [${models.join(', ')}]`;
+const model = (id: string, fields = '') =>
+  `{ id: ${id}, routes: [{ provider: up }]${fields && `, ${fields}`} }`;
+
+/** Completes a file that has only one of the two sections that need each other. */
+function others(file: string): string {
+  if (file.startsWith('providers:') && !file.includes('\nmodels:')) {
+    return `models: [{ id: m, routes: [{ provider: ${/id: ("[^"]*"|\w+)/.exec(file)?.[1]} }] }]`;
+  }
+  return file.startsWith('models:') ? 'providers: []' : '';
+}
+
+describe('a bad file', () => {
+  it.each([
+    // Shapes and types
+    ['- 1', ': must be a mapping of settings, not a list'],
+    ['just words', ': must be a mapping of settings, not text'],
+    ['limits: 5', 'limits: must be a mapping of settings, not a number'],
+    ['keys: { name: a }', 'keys: must be a list, not a mapping'],
+    ['keys: [5]', 'keys[0]: must be a mapping of settings, not a number'],
+    ['limits: { queued: "5" }', 'limits.queued: must be a whole number from 1 to 10000000, not text'],
+    ['limits: { queued: 1.5 }', 'limits.queued: must be a whole number from 1 to 10000000, not a fraction'],
+    ['limits: { queued: }', 'limits.queued: must be a whole number from 1 to 10000000; it is empty'],
+    ['limits: { queued: 0 }', 'limits.queued: must be a whole number from 1 to 10000000'],
+    ['timeouts: { idleMs: -1 }', 'timeouts.idleMs: must be a whole number from 1 to 2147483647 ms'],
+    ['timeouts: { idleMs: 2147483648 }', 'timeouts.idleMs: must be a whole number from 1 to 2147483647 ms'],
+    ['timeouts: { idleMs: 99999999999999999999999 }', 'timeouts.idleMs: must be a whole number from 1 to'],
+    ['timeouts: { idleMs: 1e999 }', 'timeouts.idleMs: must be a whole number from 1 to'],
+    ['timeouts: { idleMs: .nan }', 'timeouts.idleMs: must be a whole number from 1 to'],
+    ['logLevel: loud', 'logLevel: must be one of fatal, error, warn, info, debug, trace, silent'],
+    ['dataDir: 5', 'dataDir: must be text, not a number; put it in quotes'],
+    ['server: { port: 65536 }', 'server.port: must be a whole number from 0 to 65535'],
+    ['server: { host: "a b" }', 'server.host: must be an IP address or a host name'],
+    ['server: { adminToken: short }', 'server.adminToken: must be text of at least 8 characters'],
+    ['redisUrl: http://redis:6379', 'redisUrl: must be an address such as redis://'],
+    ['redisUrl: localhost', 'redisUrl: must be an address such as redis://'],
+    ['recovery: { lockMs: 3000, stalledMs: 4000 }', 'recovery.stalledMs: is longer than `lockMs`'],
+    // Unknown names
+    ['limit: { queued: 5 }', 'limit: is not a setting; did you mean "limits"?'],
+    ['timeouts: { queue_ms: 5 }', 'timeouts.queue_ms: is not a setting; did you mean "queueMs"?'],
+    ['dashboard: { zzz: 5 }', 'dashboard.zzz: is not a setting; known are keepCompleted, keepFailed'],
+    ['__proto__: { port: 1 }', '__proto__: is not a setting'],
+    ['constructor: 1', 'constructor: is not a setting'],
+    // Providers
+    ['models: []', 'models: must be a list with at least one entry'],
+    [
+      'providers: [{ id: a }]',
+      'providers[0].type: is missing; give one of simulator, openai-chat, openai-responses',
+    ],
+    ['providers: [{ id: a, type: magic }]', 'providers[0].type: must be one of simulator, openai-chat,'],
+    ['providers: [{ id: a, type: ai-sdk }]', 'providers[0].type: ai-sdk is not available in this version'],
+    [
+      'providers: [{ id: a, type: llama-cpp }]',
+      'providers[0].type: llama-cpp is not available in this version',
+    ],
+    [
+      'providers: [{ type: simulator }, { id: s, type: simulator }]',
+      'providers[0].id: is missing; give text',
+    ],
+    ['providers: [{ id: "a:b", type: simulator }]', 'providers[0].id: must be 1 to 64 letters'],
+    [
+      'providers: [{ id: a, type: simulator, sede: 1 }]',
+      'providers[0].sede: is not a setting; did you mean "seed"?',
+    ],
+    [
+      'providers: [{ id: a, type: simulator }, { id: a, type: simulator }]',
+      'providers[1].id: "a" is also the id of',
+    ],
+    [withBaseUrl('up.example'), 'providers[0].baseUrl: must be an address'],
+    [withBaseUrl('ftp://up.example'), 'providers[0].baseUrl: must begin with http:// or https://'],
+    [withBaseUrl('http://user@up.example'), 'providers[0].baseUrl: must not hold a user name or password'],
+    [withBaseUrl('http://up.example/v1?a=1'), 'providers[0].baseUrl: must end with the path'],
+    [withProvider('apiKey: "a b"'), 'providers[0].apiKey: must be visible ASCII characters without spaces'],
+    [withProvider('apiKey: 123'), 'providers[0].apiKey: must be text, not a number; put it in quotes'],
+    [withProvider('headers: { "a b": c }'), 'providers[0].headers.a b: is not a name of an HTTP header'],
+    [
+      withProvider('headers: { Content-Length: "1" }'),
+      'providers[0].headers.Content-Length: is set by the service',
+    ],
+    [
+      withProvider('headers: { x-a: "b\\r\\nx-c: d" }'),
+      'providers[0].headers.x-a: must not hold control characters',
+    ],
+    [
+      withProvider('apiKey: a, headers: { authorization: b }'),
+      'providers[0].headers.authorization: says the same as `apiKey`',
+    ],
+    // Models
+    [withModels(model('m'), model('m')), 'models[1].id: "m" is also the id of models[0]'],
+    [withModels('{ id: m }'), 'models[0].routes: is missing'],
+    [withModels('{ id: m, routes: [] }'), 'models[0].routes: must be a list with at least one entry'],
+    [
+      withModels('{ id: m, routes: [{ provider: upp }] }'),
+      'models[0].routes[0].provider: "upp" is not the id of a provider; did you mean "up"?',
+    ],
+    [
+      withModels('{ id: m, routes: [{ provider: up }, { provider: s }] }'),
+      'models[0].routes[1].provider: "s" is a simulator',
+    ],
+    [withModels(model('"a b"')), 'models[0].id: must not hold spaces'],
+    [withModels(model('"*"')), 'models[0].id: must be a name'],
+    [withModels(model('""')), 'models[0].id: must not be empty'],
+    [withModels(model('"\\ud800"')), 'models[0].id: must be valid Unicode text'],
+    [withModels(model('語'.repeat(23))), 'models[0].id: is 207 characters long once encoded as a queue name'],
+    [
+      withModels(model('m', `queue: ${'q'.repeat(201)}`)),
+      'models[0].queue: is 201 characters long once encoded',
+    ],
+    [
+      withModels(model('m', 'concurrency: 2'), model('n', 'concurrency: 3, queue: m')),
+      'models[1].concurrency: differs from models[0]',
+    ],
+    [
+      withModels(model('m', 'contextTokens: 5, maxOutputTokens: 6')),
+      'models[0].maxOutputTokens: is more than `contextTokens`',
+    ],
+    // Keys
+    ['keys: [{ name: a }]', 'keys[0]: needs one of `key` and `hash`'],
+    [`keys: [{ name: a, key: k, hash: "sha256:${hashKey('k')}" }]`, 'keys[0]: needs one of `key` and `hash`'],
+    ['keys: [{ name: a, hash: "sha256:abc" }]', 'keys[0].hash: must be `sha256:` and 64 hexadecimal digits'],
+    ['keys: [{ key: k }]', 'keys[0].name: is missing; give text'],
+    ['keys: [{ name: "a b", key: k }]', 'keys[0].name: must be 1 to 64 letters'],
+    ['keys: [{ name: a, key: k }, { name: b, key: k }]', 'keys[1]: is the same key as keys[0]'],
+    [
+      `keys: [{ name: a, key: k }, { name: a, hash: "sha256:${hashKey('k')}" }]`,
+      'keys[1]: is the same key as keys[0]',
+    ],
+    [
+      'keys: [{ name: a, key: k, models: [simulater] }]',
+      'keys[0].models[0]: "simulater" is not the id of a model; did you mean "simulator"?',
+    ],
+    ['keys: [{ name: a, key: k, models: [] }]', 'keys[0].models: must be a list with at least one entry'],
+    [
+      'keys: [{ name: a, key: k, tiers: [gold] }]',
+      'keys[0].tiers[0]: must be one of default, flex, priority',
+    ],
+    ['keys: [{ name: a, key: k, weight: 0 }]', 'keys[0].weight: must be a number above 0 and up to 1000'],
+    [
+      'keys: [{ name: a, key: k, limits: { requestPerMinute: 5 } }]',
+      'keys[0].limits.requestPerMinute: is not a setting; did you mean "requestsPerMinute"?',
+    ],
+    ['keys: [{ name: a, key: k, expiresAt: tomorrow }]', 'keys[0].expiresAt: must be a date'],
+    ['keys: [{ name: a, key: k, expiresAt: 2030-02-31 }]', 'keys[0].expiresAt: must be a date'],
+    [
+      'keys: [{ name: a, key: k, weight: 1 }, { name: a, key: l, weight: 2 }]',
+      'keys[1].weight: differs from keys[0].weight',
+    ],
+    [
+      'keys: [{ name: a, key: k, limits: { queued: 1 } }, { name: a, key: l, limits: { queued: 2 } }]',
+      'keys[1].limits.queued: differs from keys[0].limits.queued, but both keys belong to "a"',
+    ],
+    // References to the environment
+    ['dataDir: ${NOPE}', 'dataDir: reads the environment variable NOPE, which is not set'],
+    ['dataDir: "${}"', 'dataDir: has a ${…} that does not hold the name'],
+    ['dataDir: "${A B}"', 'dataDir: has a ${…} that does not hold the name'],
+    ['dataDir: "${OPEN"', 'dataDir: has a ${…} that does not hold the name'],
+  ])('%s', (file, fault) => {
+    const faults = faultsOf(`${file}\n${others(file)}`);
+    expect(faults).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it('needs models and providers together', () => {
+    expect(faultsOf('providers: []')).toEqual(['models: is missing; give a list with at least one entry']);
+    expect(faultsOf('models: [{ id: m, routes: [{ provider: a }] }]')).toContain(
+      'providers: is missing; give a list',
+    );
+  });
+
+  it('is reported as a whole, with files and lines', () => {
+    const file = 'logLevel: loud\nlimits:\n  queued: 0\n  bodyBites: 5\nkeys:\n  - key: k\n  - name: a\n';
+    const load = () =>
+      loadSettings({ env: { PORT: 'x' }, argv: ['--hots', 'h'], cwd: '/', readFile: () => file });
+    expect(load).toThrow(
+      [
+        'bad configuration, 7 problems:',
+        '  --hots: is not a flag of this command; did you mean "--host"?',
+        '  PORT: must be a whole number from 0 to 65535, not text',
+        '  logLevel: must be one of fatal, error, warn, info, debug, trace, silent (./sluice.yaml:1)',
+        '  keys[0].name: is missing; give text (./sluice.yaml:6)',
+        '  limits.queued: must be a whole number from 1 to 10000000 (./sluice.yaml:3)',
+        '  limits.bodyBites: is not a setting; did you mean "bodyBytes"? (./sluice.yaml:4)',
+        '  keys[1]: needs one of `key` and `hash`, and not both (./sluice.yaml:7)',
+      ].join('\n'),
+    );
+  });
+
+  it('fits on one line when one thing is wrong', () => {
+    expect(() => loadSettings({ env: { PORT: 'x' }, argv: [], cwd: '/', readFile: noFile })).toThrow(
+      /^bad configuration: PORT: must be a whole number from 0 to 65535, not text$/,
+    );
+  });
+
+  it('never has its secrets repeated', () => {
+    const secret = 'SECRET-VALUE';
+    const env = {
+      S: `${secret} `,
+      ADMIN_TOKEN: 'SECRET',
+      REDIS_URL: `http://u:${secret}@h`,
+      LOG_LEVEL: secret,
+    };
+    const bad = withProvider(`apiKey: "\${S}", headers: { x: "${secret}\\n" }`);
+    const keys = `keys: [{ name: a, key: "${secret} " }, { name: b, hash: "${secret}" }]`;
+    expect(
+      faultsOf(`${bad}\n${keys}`, { env, argv: [`--tokne=${secret}`, secret] }).join('\n'),
+    ).not.toContain('SECRET');
+    for (const broken of [
+      `key: ${secret}: x`,
+      `key: "\\${secret}"`,
+      `${secret}\n ${secret}: 1`,
+      `a: @${secret}`,
+      `a: !${secret} b`,
+    ]) {
+      expect(faultsOf(broken).join('\n')).not.toContain('SECRET');
+    }
+  });
+});
+
+describe('a file that is not proper YAML', () => {
+  const bomb = `a: &a [x]\n${'bcdefgh'.replace(/./g, (name) => {
+    const before = String.fromCharCode(name.charCodeAt(0) - 1);
+    return `${name}: &${name} [${Array.from({ length: 9 }, () => `*${before}`).join(', ')}]\n`;
+  })}`;
+
+  it.each([
+    ['a tab', 'limits:\n\tqueued: 5\n', 'is indented with a tab; use spaces'],
+    ['a repeated key', 'limits: {}\nlimits: {}\n', 'repeats a key'],
+    ['two documents', 'limits: {}\n---\nlimits: {}\n', 'begins a second document'],
+    ['an open bracket', 'keys: [\n', 'is not valid YAML'],
+    ['a tag', 'dataDir: !secret x\n', 'has a tag'],
+    ['a list as a key', '? [a]\n: 1\n', 'has a key that is not text'],
+    ['an alias without anchor', 'dataDir: *nowhere\n', 'holds an alias'],
+    ['an alias bomb', bomb, 'holds an alias'],
+    ['an alias that holds itself', 'keys: &a [*a]\n', 'is nested too deeply'],
+    ['deep nesting', '['.repeat(20_000), 'is nested too deeply'],
+    ['two mebibytes', `# ${'x'.repeat(2 ** 21)}`, 'is larger than 1 MiB'],
+  ])('is refused because of %s', (_, file, fault) => {
+    expect(faultsOf(file).join('\n')).toContain(fault);
+  });
+
+  it('says where', () => {
+    expect(() =>
+      loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => 'limits:\n\tqueued: 5\n' }),
+    ).toThrow('(./sluice.yaml:2)');
+  });
+});
+
+describe('a bad environment or command line', () => {
+  it.each<[Partial<SettingsSources>, string]>([
+    [{ env: { PORT: '3e3' } }, 'PORT: must be a whole number from 0 to 65535, not text'],
+    [{ env: { PORT: '70000' } }, 'PORT: must be a whole number from 0 to 65535'],
+    [{ env: { PORT: '3001' } }, 'server.adminPort: is the port of the API (3001)'],
+    [{ env: { SLUICE_CONFIG: 'gone.yaml' } }, 'SLUICE_CONFIG: there is no such file'],
+    [{ argv: ['--config', 'gone.yaml'] }, '--config: there is no such file'],
+    [{ argv: ['--port'] }, '--port: needs a value'],
+    [{ argv: ['--port='] }, '--port: needs a value'],
+    [{ argv: ['--port', '--log-level=info'] }, '--port: needs a value'],
+    [{ argv: ['--port', '1', '--port', '2'] }, '--port: is given twice'],
+    [{ argv: ['3000'] }, 'argument 1: is not a flag'],
+    [{ argv: ['--wokers', '3'] }, '--wokers: is not a flag of this command; did you mean "--workers"?'],
+    [{ argv: ['--workers', '0'] }, '--workers: must be a whole number from 1 to 64'],
+    [
+      { argv: ['--workers', '2'], role: 'api', env: { REDIS_URL: 'redis://r' } },
+      '--workers: is not a flag of this command',
+    ],
+    [{ role: 'api' }, 'redisUrl: the api role needs a store it shares with the others; set REDIS_URL'],
+    [{ role: 'worker' }, 'redisUrl: the worker role needs a store'],
+    [
+      { env: { HOST: '0.0.0.0' }, argv: ['--admin-port=1'] },
+      'HOST: is not a loopback address and no key is configured',
+    ],
+    [{ argv: ['--host', '::'] }, '--host: is not a loopback address and no key is configured'],
+    [{ env: { ADMIN_HOST: '0.0.0.0' } }, 'ADMIN_HOST: is not a loopback address and there is no admin token'],
+  ])('%j', (sources, fault) => {
+    expect(faultsOf(undefined, sources)).toEqual([expect.stringContaining(fault)]);
+  });
+
+  it.each(['localhost', '127.0.0.1', '127.9.9.9', '::1', '[::1]'])('takes %s for loopback', (host) => {
+    expect(loadSettings({ env: { HOST: host }, argv: [], cwd: '/', readFile: noFile }).server.host).toBe(
+      host,
+    );
+  });
+
+  it.each(['127.0.0.1.nip.io', 'localhost.example', '::ffff:0.0.0.0', '128.0.0.1'])(
+    'does not take %s for loopback',
+    (host) => {
+      expect(faultsOf(undefined, { env: { HOST: host } }).join()).toContain(
+        'HOST: is not a loopback address',
+      );
+    },
+  );
+});

@@ -1,0 +1,51 @@
+/** One thing that is wrong in the configuration. Holds no value of a setting, since a value may be a secret. */
+export interface Problem {
+  /** Where: a path in the file (`models[0].id`), an environment variable (`PORT`) or a flag (`--port`). */
+  path: string;
+  /** What is wrong and what to change. */
+  message: string;
+  file?: string;
+  /** Line in `file`, from 1. */
+  line?: number;
+}
+
+/**
+ * The configuration cannot be used. Carries every problem found, so that one run of the command is enough to
+ * see them all. The process ends with `exitCode`; trying again without a change gives the same error.
+ */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly code = 'bad_configuration';
+  readonly exitCode = 2;
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super(describeProblems(problems));
+    this.problems = problems;
+  }
+}
+
+/** Writes a path as it is read in the file: `keys[1].limits.queued`. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += `${text === '' ? '' : '.'}${String(part)}`;
+  }
+  return text;
+}
+
+function describeProblems(problems: readonly Problem[]): string {
+  const [first] = problems;
+  if (first !== undefined && problems.length === 1) return `bad configuration: ${describeProblem(first)}`;
+  return [
+    `bad configuration, ${problems.length} problems:`,
+    ...problems.map((problem) => `  ${describeProblem(problem)}`),
+  ].join('\n');
+}
+
+function describeProblem({ path, message, file, line }: Problem): string {
+  const text = path === '' ? message : `${path}: ${message}`;
+  if (file === undefined) return text;
+  return `${text} (${file}${line === undefined ? '' : `:${line}`})`;
+}

@@ -1,0 +1,242 @@
+import { z } from 'zod';
+import { hashKey } from './api-keys.ts';
+import { formatPath } from './config-error.ts';
+import type { Role } from './environment-variables.ts';
+import type { Explanation } from './explain-issue.ts';
+import { isLoopback, overlaps } from './hosts.ts';
+import { suggestName } from './nearest-name.ts';
+import { listenDefaults, recoveryDefaults } from './settings-schema.ts';
+
+const word = z.string().optional().catch(undefined);
+const count = z.number().optional().catch(undefined);
+const words = z.array(word).optional().catch(undefined);
+const list = <T extends z.ZodType>(item: T) => z.array(item).optional().catch(undefined);
+
+/**
+ * As much of the settings as the checks below look at. Each part that is not valid reads as absent, so that
+ * the rules between settings are checked, and reported together with what is wrong in a single one.
+ */
+const outlineSchema = z.object({
+  server: z
+    .object({ host: word, port: count, adminHost: word, adminPort: count, adminToken: word })
+    .optional()
+    .catch(undefined),
+  redisUrl: word,
+  providers: list(
+    z
+      .object({
+        id: word,
+        type: word,
+        apiKey: word,
+        headers: z.record(z.string(), z.unknown()).optional().catch(undefined),
+      })
+      .catch({}),
+  ),
+  models: list(
+    z
+      .object({
+        id: word,
+        queue: word,
+        concurrency: count,
+        contextTokens: count,
+        maxOutputTokens: count,
+        routes: list(z.object({ provider: word }).catch({})),
+      })
+      .catch({}),
+  ),
+  keys: list(
+    z
+      .object({
+        name: word,
+        key: z.unknown().optional(),
+        hash: z.unknown().optional(),
+        models: words,
+        weight: count,
+        limits: z.record(z.string(), z.unknown()).optional().catch(undefined),
+      })
+      .catch({}),
+  ),
+  recovery: z.object({ lockMs: count, stalledMs: count }).optional().catch(undefined),
+});
+
+type Outline = z.output<typeof outlineSchema>;
+
+/** Checks what holds between settings. Works on any data, however wrong its parts are. */
+export function crossCheck(data: unknown, role: Role): Explanation[] {
+  const outline = outlineSchema.safeParse(data).data;
+  if (outline === undefined) return [];
+  return [
+    ...checkStore(outline, role),
+    ...(role === 'worker' ? [] : checkListeners(outline)),
+    ...checkProviders(outline),
+    ...checkModels(outline),
+    ...checkKeys(outline),
+    ...checkTenants(outline),
+    ...checkRecovery(outline),
+  ];
+}
+
+function checkStore({ redisUrl }: Outline, role: Role): Explanation[] {
+  if (role === 'start' || redisUrl !== undefined) return [];
+  const message = `the ${role} role needs a store it shares with the others; set REDIS_URL`;
+  return [{ path: ['redisUrl'], message }];
+}
+
+function checkListeners({ server = {}, keys = [] }: Outline): Explanation[] {
+  const host = server.host ?? listenDefaults.host;
+  const port = server.port ?? listenDefaults.port;
+  const adminHost = server.adminHost ?? listenDefaults.adminHost;
+  const adminPort = server.adminPort ?? listenDefaults.adminPort;
+  const found: Explanation[] = [];
+  if (!isLoopback(host) && keys.length === 0) {
+    found.push({
+      path: ['server', 'host'],
+      message:
+        'is not a loopback address and no key is configured; add `keys` to the file or listen on 127.0.0.1',
+    });
+  }
+  if (!isLoopback(adminHost) && server.adminToken === undefined) {
+    found.push({
+      path: ['server', 'adminHost'],
+      message:
+        'is not a loopback address and there is no admin token; set ADMIN_TOKEN or listen on 127.0.0.1',
+    });
+  }
+  if (port !== 0 && port === adminPort && overlaps(host, adminHost)) {
+    found.push({
+      path: ['server', 'adminPort'],
+      message: `is the port of the API (${port}); choose another`,
+    });
+  }
+  return found;
+}
+
+function checkProviders({ providers = [] }: Outline): Explanation[] {
+  const found = duplicates('providers', providers);
+  for (const [index, { apiKey, headers = {} }] of providers.entries()) {
+    const name = Object.keys(headers).find((header) => header.toLowerCase() === 'authorization');
+    if (apiKey === undefined || name === undefined) continue;
+    const message = 'says the same as `apiKey`; keep one of the two';
+    found.push({ path: ['providers', index, 'headers', name], message });
+  }
+  return found;
+}
+
+function checkModels({ providers = [], models = [] }: Outline): Explanation[] {
+  const found = duplicates('models', models);
+  const known = providers.map(({ id }) => id).filter((id) => id !== undefined);
+  const simulators = new Set(providers.filter(({ type }) => type === 'simulator').map(({ id }) => id));
+  const concurrencies = new Map<string, { value: number; index: number }>();
+  for (const [index, model] of models.entries()) {
+    for (const [position, { provider }] of (model.routes ?? []).entries()) {
+      if (provider === undefined) continue;
+      const path = ['models', index, 'routes', position, 'provider'];
+      if (!known.includes(provider)) {
+        found.push({
+          path,
+          message: `"${provider}" is not the id of a provider; ${suggestName(provider, known)}`,
+        });
+      } else if (position > 0 && simulators.has(provider)) {
+        found.push({
+          path,
+          message: `"${provider}" is a simulator, which is never a fallback; remove this route`,
+        });
+      }
+    }
+    const { id, queue = id, concurrency, contextTokens, maxOutputTokens } = model;
+    if (contextTokens !== undefined && maxOutputTokens !== undefined && maxOutputTokens > contextTokens) {
+      found.push({
+        path: ['models', index, 'maxOutputTokens'],
+        message: 'is more than `contextTokens`; lower it',
+      });
+    }
+    if (queue === undefined || concurrency === undefined) continue;
+    const first = concurrencies.get(queue);
+    if (first === undefined) concurrencies.set(queue, { value: concurrency, index });
+    else if (first.value !== concurrency) {
+      const other = formatPath(['models', first.index]);
+      const message = `differs from ${other}, which is in the same queue; give both one value`;
+      found.push({ path: ['models', index, 'concurrency'], message });
+    }
+  }
+  return found;
+}
+
+function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
+  const found: Explanation[] = [];
+  const known = models.map(({ id }) => id).filter((id) => id !== undefined);
+  const hashes = new Map<string, number>();
+  for (const [index, { key, hash, models: allowed = [] }] of keys.entries()) {
+    const path = ['keys', index];
+    if ((key === undefined) === (hash === undefined)) {
+      found.push({ path, message: 'needs one of `key` and `hash`, and not both' });
+    }
+    const digest = digestOf(key, hash);
+    const first = digest === undefined ? undefined : hashes.get(digest);
+    if (first !== undefined) {
+      found.push({ path, message: `is the same key as ${formatPath(['keys', first])}; remove one` });
+    } else if (digest !== undefined) hashes.set(digest, index);
+    for (const [position, model] of allowed.entries()) {
+      if (model === undefined || model === '*' || known.includes(model)) continue;
+      const message = `"${model}" is not the id of a model; ${suggestName(model, known)}`;
+      found.push({ path: [...path, 'models', position], message });
+    }
+  }
+  return found;
+}
+
+function digestOf(key: unknown, hash: unknown): string | undefined {
+  if (typeof key === 'string') return hashKey(key);
+  return typeof hash === 'string' ? hash.replace(/^sha256:/, '').toLowerCase() : undefined;
+}
+
+/** Limits and weight belong to the tenant: a key may leave them out, but not contradict another one. */
+function checkTenants({ keys = [] }: Outline): Explanation[] {
+  const found: Explanation[] = [];
+  const given = new Map<string, { value: unknown; index: number }>();
+  for (const [index, { name, weight, limits = {} }] of keys.entries()) {
+    if (name === undefined) continue;
+    const own: [path: string[], value: unknown][] = Object.entries(limits).map(([limit, value]) => [
+      ['limits', limit],
+      value,
+    ]);
+    if (weight !== undefined) own.push([['weight'], weight]);
+    for (const [path, value] of own) {
+      const subject = JSON.stringify([name, path]);
+      const first = given.get(subject);
+      if (first === undefined) given.set(subject, { value, index });
+      else if (first.value !== value) {
+        const other = formatPath(['keys', first.index, ...path]);
+        const message = `differs from ${other}, but both keys belong to "${name}"; give both one value`;
+        found.push({ path: ['keys', index, ...path], message });
+      }
+    }
+  }
+  return found;
+}
+
+function checkRecovery({ recovery = {} }: Outline): Explanation[] {
+  const { lockMs = recoveryDefaults.lockMs, stalledMs = recoveryDefaults.stalledMs } = recovery;
+  if (stalledMs <= lockMs) return [];
+  return [
+    { path: ['recovery', 'stalledMs'], message: 'is longer than `lockMs`; make it shorter, about a third' },
+  ];
+}
+
+function duplicates(section: string, entries: readonly { id?: string | undefined }[]): Explanation[] {
+  const found: Explanation[] = [];
+  const first = new Map<string, number>();
+  for (const [index, { id }] of entries.entries()) {
+    if (id === undefined) continue;
+    const earlier = first.get(id);
+    if (earlier === undefined) first.set(id, index);
+    else {
+      const other = formatPath([section, earlier]);
+      found.push({
+        path: [section, index, 'id'],
+        message: `"${id}" is also the id of ${other}; choose another`,
+      });
+    }
+  }
+  return found;
+}

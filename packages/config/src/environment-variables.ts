@@ -1,0 +1,44 @@
+/** What a process is started as: everything in one terminal, or one part of it. */
+export type Role = 'start' | 'api' | 'worker';
+
+/** A setting that the environment or a flag may give, in place of what the file says at `path`. */
+export interface OuterSetting {
+  path: readonly string[];
+  flag: string;
+  variable?: string;
+  /** The only role that knows it; absent, all do. */
+  role?: Role;
+}
+
+/** The environment variables and flags; descriptions, units and defaults are those of the schema at `path`. */
+export const outerSettings: readonly OuterSetting[] = [
+  { path: ['server', 'host'], variable: 'HOST', flag: '--host' },
+  { path: ['server', 'port'], variable: 'PORT', flag: '--port' },
+  { path: ['redisUrl'], variable: 'REDIS_URL', flag: '--redis-url' },
+  { path: ['logLevel'], variable: 'LOG_LEVEL', flag: '--log-level' },
+  { path: ['server', 'adminHost'], variable: 'ADMIN_HOST', flag: '--admin-host' },
+  { path: ['server', 'adminPort'], variable: 'ADMIN_PORT', flag: '--admin-port' },
+  { path: ['server', 'adminToken'], variable: 'ADMIN_TOKEN', flag: '--admin-token' },
+  { path: ['workerConcurrency'], variable: 'WORKER_CONCURRENCY', flag: '--worker-concurrency' },
+  { path: ['workerHealthPort'], variable: 'WORKER_HEALTH_PORT', flag: '--worker-health-port' },
+  { path: ['dataDir'], variable: 'DATA_DIR', flag: '--data-dir' },
+  { path: ['drainTimeoutMs'], variable: 'DRAIN_TIMEOUT_MS', flag: '--drain-timeout-ms' },
+  { path: ['workers'], flag: '--workers', role: 'start' },
+];
+
+/** Where the file is; it cannot stand in the file itself. */
+export const fileSetting = {
+  variable: 'SLUICE_CONFIG',
+  flag: '--config',
+  default: './sluice.yaml',
+  description: 'The file of settings. A file that is named must exist; the default may be missing.',
+} as const;
+
+/** The text of a variable. One that is set to nothing counts as not set, as compose files leave them. */
+export function readVariable(env: Environment, name: string): string | undefined {
+  const text = Object.hasOwn(env, name) ? env[name] : undefined;
+  return text === undefined || text === '' ? undefined : text;
+}
+
+/** Environment variables by name, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;

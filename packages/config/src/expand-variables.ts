@@ -1,0 +1,59 @@
+import { formatPath, type Problem } from './config-error.ts';
+import { type Environment, readVariable } from './environment-variables.ts';
+
+/** Data of the file with the environment read in. */
+export interface ExpandedData {
+  data: unknown;
+  /** Paths whose text came from the environment, wholly or in part. */
+  expandedPaths: Set<string>;
+  /** One for each reference that cannot be followed, by path. */
+  faults: { path: PropertyKey[]; problem: Problem }[];
+}
+
+/** Deeper than any setting is; ends the walk in a file whose alias holds itself. */
+const deepest = 32;
+const reference = /(\$?)\$\{([^}]*)(\}?)/g;
+
+/**
+ * Replaces `${NAME}` in every text value by the environment variable of that name; `$${` stands for `${`.
+ * What a variable holds is not searched again. One that is not set, or set to nothing, is a fault that names it.
+ */
+export function expandVariables(data: unknown, env: Environment): ExpandedData {
+  const result: ExpandedData = { data: undefined, expandedPaths: new Set(), faults: [] };
+  const walk = (value: unknown, path: PropertyKey[]): unknown => {
+    if (typeof value === 'string') return expandText(value, path);
+    if (typeof value !== 'object' || value === null) return value;
+    if (path.length >= deepest) {
+      refuse(path, 'is nested too deeply, or an alias in it holds itself');
+      return undefined;
+    }
+    if (Array.isArray(value)) return value.map((item, index) => walk(item, [...path, index]));
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item, [...path, key])]));
+  };
+  const refuse = (path: PropertyKey[], message: string) => {
+    result.faults.push({ path, problem: { path: formatPath(path), message } });
+  };
+  const expandText = (text: string, path: PropertyKey[]): string =>
+    text.replace(reference, (whole: string, escape: string, name: string, end: string) => {
+      if (escape !== '') return whole.slice(1);
+      if (end === '' || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+        refuse(
+          path,
+          'has a ${…} that does not hold the name of an environment variable; write $${ to mean ${ itself',
+        );
+        return whole;
+      }
+      const value = readVariable(env, name);
+      if (value === undefined) {
+        refuse(
+          path,
+          `reads the environment variable ${name}, which is not set; set it or change \${${name}}`,
+        );
+        return whole;
+      }
+      result.expandedPaths.add(formatPath(path));
+      return value;
+    });
+  result.data = walk(data, []);
+  return result;
+}

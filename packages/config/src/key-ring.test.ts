@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { hashKey } from './api-keys.ts';
+import { KeyRing } from './key-ring.ts';
+import type { KeySettings } from './settings.ts';
+
+function entry(plain: string, changes: Partial<KeySettings> = {}): KeySettings {
+  return {
+    name: 'a',
+    hash: hashKey(plain),
+    models: ['*'],
+    tiers: ['default'],
+    weight: 1,
+    limits: { readsPerMinute: 6000 },
+    disabled: false,
+    ...changes,
+  };
+}
+
+describe('KeyRing', () => {
+  it('finds a key by what the client shows', () => {
+    const [one, two] = [entry('one'), entry('two', { name: 'b' })];
+    const ring = new KeyRing({ keys: [one, two] });
+    expect(ring.find('one')).toBe(one);
+    expect(ring.find('two')).toBe(two);
+  });
+
+  it.each(['', 'ONE', 'one ', hashKey('one'), '__proto__', 'x'.repeat(100_000)])(
+    'does not know %.20s',
+    (plain) => {
+      expect(new KeyRing({ keys: [entry('one')] }).find(plain)).toBeUndefined();
+    },
+  );
+
+  it('does not find a disabled key', () => {
+    expect(new KeyRing({ keys: [entry('one', { disabled: true })] }).find('one')).toBeUndefined();
+  });
+
+  it('finds a key until the moment it expires', () => {
+    const expiresAt = '2030-01-01T00:00:00.000Z';
+    let time = Date.parse(expiresAt) - 1;
+    const ring = new KeyRing({ keys: [entry('one', { expiresAt })], now: () => time });
+    expect(ring.find('one')?.name).toBe('a');
+    time += 1;
+    expect(ring.find('one')).toBeUndefined();
+  });
+});

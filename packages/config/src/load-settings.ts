@@ -1,0 +1,94 @@
+import { readCommandLine } from './command-line.ts';
+import { ConfigError, formatPath, type Problem } from './config-error.ts';
+import { crossCheck } from './cross-checks.ts';
+import type { Environment, Role } from './environment-variables.ts';
+import { explainIssue } from './explain-issue.ts';
+import { nodeAt, type SchemaNode, settingsTree, valueAt } from './schema-node.ts';
+import { completeSettings, type Settings } from './settings.ts';
+import { type ReadFile, readSettingsFile, readTextFile } from './settings-file.ts';
+import { gatherInput, type SettingsInput } from './settings-input.ts';
+import { settingsSchema } from './settings-schema.ts';
+
+/** Where settings come from. */
+export interface SettingsSources {
+  env: Environment;
+  /** The arguments after the command's name; `--help` among them is ignored, see `wantsHelp`. */
+  argv: readonly string[];
+  /** What paths of the file and in it are relative to. */
+  cwd: string;
+  /** What the process is started as; `start` unless said otherwise. `api` and `worker` need a Redis address. */
+  role?: Role;
+  /** Reads the file as text; from disk unless said otherwise. */
+  readFile?: ReadFile;
+}
+
+/**
+ * Reads the flags, the environment and the operator's file, in this order of precedence, and checks them.
+ *
+ * Changes nothing and keeps no plain API key of a tenant. Throws one `ConfigError` with every problem it
+ * finds, none of which repeats the value of a secret. A file that is not YAML hides what is wrong inside it.
+ */
+export function loadSettings(sources: SettingsSources): Settings {
+  const { env, argv, cwd, role = 'start', readFile = readTextFile } = sources;
+  const commandLine = readCommandLine(argv, role);
+  const file = readSettingsFile({ env, flags: commandLine.values, cwd, readFile });
+  const problems = [...commandLine.problems, ...file.problems];
+  // Without data every setting of the file would be reported as missing.
+  if (file.data === undefined) throw new ConfigError(problems);
+
+  const input = gatherInput({ file, env, flags: commandLine.values, role });
+  problems.push(...input.problems);
+  const { parsed, found } = check(input, role);
+  problems.push(...found);
+  if (parsed === undefined || problems.length > 0) throw new ConfigError(problems);
+  return completeSettings(parsed, cwd, file.name);
+}
+
+function check(input: SettingsInput, role: Role) {
+  let result = settingsSchema.safeParse(input.data);
+  const tree = result.success ? undefined : settingsTree();
+  const seen = new Set(input.faultyPaths);
+  const found: Problem[] = [];
+  if (result.error !== undefined && tree !== undefined && convertText(input, result.error.issues, tree)) {
+    result = settingsSchema.safeParse(input.data);
+  }
+  if (result.error !== undefined && tree !== undefined) {
+    for (const { path, message } of result.error.issues.flatMap((issue) =>
+      explainIssue(issue, input.data, tree),
+    )) {
+      // One mistake can break several rules of the schema; the first of them says enough.
+      if (seen.has(formatPath(path))) continue;
+      seen.add(formatPath(path));
+      found.push(input.problemAt(path, message));
+    }
+  }
+  for (const { path, message } of crossCheck(input.data, role)) {
+    if (!seen.has(formatPath(path))) found.push(input.problemAt(path, message));
+  }
+  return { parsed: result.data, found };
+}
+
+/** Where the schema asks for a number or a truth value and the environment gave text, reads the text as one. */
+function convertText(
+  { data, isTextByOrigin }: SettingsInput,
+  issues: readonly { path: PropertyKey[] }[],
+  tree: SchemaNode,
+): boolean {
+  let converted = false;
+  for (const { path } of issues) {
+    const key = path.at(-1);
+    const owner = valueAt(path.slice(0, -1), data);
+    const text = valueAt(path, data);
+    if (key === undefined || typeof owner !== 'object' || owner === null) continue;
+    if (typeof text !== 'string' || !isTextByOrigin(path)) continue;
+    const value = readAs(nodeAt(tree, path, data)?.type, text);
+    if (value !== undefined) converted = Reflect.set(owner, key, value) || converted;
+  }
+  return converted;
+}
+
+function readAs(type: string | undefined, text: string): number | boolean | undefined {
+  if ((type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return undefined;
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { modelName, text, wholeNumber } from './value-schemas.ts';
+
+const mostTokens = 1_000_000_000;
+
+const routeSchema = z.strictObject({
+  provider: z.string().min(1).meta({ description: 'The `id` of a provider.' }),
+  model: text(256).exactOptional().meta({
+    description: 'Name of the model at that provider; absent, the `id` of the model.',
+  }),
+});
+
+/** A model that clients may name, and where its requests go. */
+export const modelSchema = z.strictObject({
+  id: modelName().meta({ description: 'What clients send as `model`.' }),
+  routes: z.array(routeSchema).min(1).max(32).meta({
+    description:
+      'Tried in order, while nothing of the answer is visible. A simulator can only be the first: invented text is no fallback.',
+  }),
+  concurrency: wholeNumber(1, 1_000_000).exactOptional().meta({
+    description: 'Requests that run at a time, over all workers; absent, as many as the workers have slots.',
+  }),
+  contextTokens: wholeNumber(1, mostTokens)
+    .exactOptional()
+    .meta({ description: 'Size of the context; absent, the upstream decides.', unit: 'tokens' }),
+  maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({
+    description: 'Reserved against token limits when a request names no `max_output_tokens`.',
+    unit: 'tokens',
+  }),
+  queue: modelName().exactOptional().meta({
+    description: 'Name of the queue; absent, the `id`. Models of one queue share its concurrency.',
+  }),
+});

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { credential, milliseconds, plainName, text, wholeNumber } from './value-schemas.ts';
+
+/** Kinds that the design names and this version does not have yet. */
+export const kindsToCome: readonly string[] = ['ai-sdk', 'llama-cpp'];
+
+const id = plainName().meta({ description: 'Name of the provider, for `routes`, logs and metrics.' });
+
+const simulator = z.strictObject({
+  type: z.literal('simulator'),
+  id,
+  firstTokenMs: milliseconds(0).default(20).meta({ description: 'Wait before the first token.' }),
+  tokensPerSecond: z
+    .number()
+    .min(0)
+    .max(1_000_000)
+    .default(200)
+    .meta({ description: 'Speed of the answer; 0 is as fast as possible.', unit: 'tokens/s' }),
+  seed: wholeNumber(0, 2 ** 32 - 1)
+    .default(1)
+    .meta({ description: 'Two simulators of one seed give one answer to one request.' }),
+  reasoning: z.boolean().default(false).meta({ description: 'Whether answers begin with a reasoning item.' }),
+});
+
+const baseUrl = z
+  .string()
+  .superRefine((value, context) => {
+    const message = faultOfBaseUrl(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
+  .meta({ description: 'Address the paths of the API are appended to, such as `http://127.0.0.1:8000/v1`.' });
+
+/** Headers that the HTTP client writes itself, or whose change would break the framing of a request. */
+const reservedHeaders: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/, 'is not a name of an HTTP header')
+  .refine((name) => !reservedHeaders.has(name.toLowerCase()), 'is set by the service itself; remove it');
+
+const upstream = {
+  id,
+  baseUrl,
+  apiKey: credential().exactOptional().meta({ description: 'Sent as `Authorization: Bearer`.' }),
+  headers: z
+    .record(headerName, text().meta({ secret: true }))
+    .default({})
+    .meta({ description: 'Sent with each request to this provider.' }),
+  connectMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.connectMs`.' }),
+  firstTokenMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.firstTokenMs`.' }),
+  idleMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.idleMs`.' }),
+  fetchesUrls: z.boolean().default(false).meta({
+    description:
+      'Whether the upstream may be handed media URLs that clients send. It would fetch them from inside your network.',
+  }),
+};
+
+const openaiChat = z.strictObject({ type: z.literal('openai-chat'), ...upstream });
+const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });
+
+/** An upstream, told apart by `type`. */
+export const providerSchema = z.discriminatedUnion('type', [simulator, openaiChat, openaiResponses]);
+
+/** A provider with every default filled in. */
+export type ProviderSettings = z.output<typeof providerSchema>;
+
+function faultOfBaseUrl(value: string): string | undefined {
+  if (!URL.canParse(value)) return 'must be an address such as http://127.0.0.1:8000/v1';
+  const url = new URL(value);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must begin with http:// or https://';
+  if (url.username !== '' || url.password !== '') {
+    return 'must not hold a user name or password; give `apiKey` or `headers`';
+  }
+  if (/[?#]/.test(value)) return 'must end with the path; remove the part from "?" or "#" on';
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import { formatPath, type Problem } from './config-error.ts';
+import { type Environment, outerSettings, readVariable, type Role } from './environment-variables.ts';
+import { expandVariables } from './expand-variables.ts';
+import type { SettingsFile } from './settings-file.ts';
+
+/** Everything the operator gave, in the shape of the file, before it is checked. */
+export interface SettingsInput {
+  data: unknown;
+  /** Whether the value there is text only because the environment and flags have no other type. */
+  isTextByOrigin: (path: readonly PropertyKey[]) => boolean;
+  /** Adds to a problem where its setting was given. */
+  problemAt: (path: readonly PropertyKey[], message: string) => Problem;
+  /** References to the environment that failed, and the paths they stand at. */
+  problems: Problem[];
+  faultyPaths: ReadonlySet<string>;
+}
+
+interface Layers {
+  file: SettingsFile;
+  env: Environment;
+  flags: ReadonlyMap<string, string>;
+  role: Role;
+}
+
+/** What is served when the operator names no model. */
+const simulatorAlone = {
+  providers: [
+    { id: 'simulator', type: 'simulator' },
+    { id: 'simulator-reasoning', type: 'simulator', reasoning: true },
+  ],
+  models: [
+    { id: 'simulator', routes: [{ provider: 'simulator' }] },
+    { id: 'simulator-reasoning', routes: [{ provider: 'simulator-reasoning' }] },
+  ],
+};
+
+/** Lays flags over the environment over the file over the simulator. */
+export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
+  const { data, expandedPaths, faults } = expandVariables(file.data, env);
+  const origins = new Map<string, string>();
+  if (isMapping(data)) {
+    if (data['providers'] === undefined && data['models'] === undefined) Object.assign(data, simulatorAlone);
+    for (const { path, variable, flag, role: only } of outerSettings) {
+      if (only !== undefined && only !== role) continue;
+      const fromFlag = flags.get(flag);
+      const value = fromFlag ?? (variable === undefined ? undefined : readVariable(env, variable));
+      if (value === undefined || !place(data, path, value)) continue;
+      origins.set(formatPath(path), fromFlag === undefined && variable !== undefined ? variable : flag);
+    }
+  }
+
+  const problemAt = (path: readonly PropertyKey[], message: string): Problem => {
+    const origin = origins.get(formatPath(path));
+    if (origin !== undefined) return { path: origin, message };
+    const line = file.lineOf(path);
+    return {
+      path: formatPath(path),
+      message,
+      ...(file.name !== undefined && { file: file.name }),
+      ...(line !== undefined && { line }),
+    };
+  };
+  // A reference at a place that the environment or a flag fills anyway does no harm.
+  const harmful = faults.filter(({ path }) => !origins.has(formatPath(path)));
+  return {
+    data,
+    isTextByOrigin: (path) => origins.has(formatPath(path)) || expandedPaths.has(formatPath(path)),
+    problemAt,
+    problems: harmful.map(({ path, problem }) => problemAt(path, problem.message)),
+    faultyPaths: new Set(harmful.map(({ path }) => formatPath(path))),
+  };
+}
+
+/** Puts a value into nested mappings; false when something else is in its way, which is an error of its own. */
+function place(data: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
+  const last = path.at(-1);
+  let mapping = data;
+  for (const key of path.slice(0, -1)) {
+    const inner = (mapping[key] ??= {});
+    if (!isMapping(inner)) return false;
+    mapping = inner;
+  }
+  if (last !== undefined) mapping[last] = value;
+  return last !== undefined;
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+/** The longest delay a Node timer takes; given more, it fires at once. */
+const longestTimerMs = 2 ** 31 - 1;
+const tenYearsSeconds = 10 * 365 * 24 * 3600;
+/** A BullMQ queue name becomes part of some ten Redis keys a job touches: long ones cost memory on each. */
+const longestQueueName = 200;
+
+/** A whole number between two bounds, both allowed. */
+export function wholeNumber(minimum: number, maximum: number) {
+  return z.int().min(minimum).max(maximum);
+}
+
+/** A duration in milliseconds that a timer can wait for. */
+export function milliseconds(minimum = 1) {
+  return wholeNumber(minimum, longestTimerMs).meta({ unit: 'ms' });
+}
+
+/** A duration in seconds, kept by Redis. */
+export function seconds(minimum = 1) {
+  return wholeNumber(minimum, tenYearsSeconds).meta({ unit: 's' });
+}
+
+/** A TCP port; 0 asks the system for a free one. */
+export function port() {
+  return wholeNumber(0, 65_535);
+}
+
+/** Text that is there and has no control characters. */
+export function text(maximum = 4096) {
+  return z
+    .string()
+    .min(1)
+    .max(maximum)
+    .regex(/^\P{Cc}*$/u, 'must not hold control characters or line ends');
+}
+
+/** A name of ours: short, and safe in Redis keys, metrics and logs as it stands. */
+export function plainName() {
+  return z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+      'must be 1 to 64 letters, digits, dots, hyphens or underscores, with a letter or digit first',
+    );
+}
+
+/** A credential that fits into an HTTP header: visible ASCII without spaces. */
+export function credential(minimum = 1) {
+  return z
+    .string()
+    .min(minimum)
+    .max(4096)
+    .regex(/^[\x21-\x7e]*$/, 'must be visible ASCII characters without spaces')
+    .meta({ secret: true });
+}
+
+/** A model's id or the name of its queue. Any script is allowed as long as the encoded queue name stays short. */
+export function modelName() {
+  return z.string().superRefine((value, context) => {
+    const message = faultOfModelName(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+}
+
+function faultOfModelName(value: string): string | undefined {
+  if (value === '') return 'must not be empty; give what clients send as `model`';
+  // A lone surrogate has no encoding, so no queue could be named after it.
+  if (!value.isWellFormed()) return 'must be valid Unicode text; it holds half of a surrogate pair';
+  if (/[\p{Cc}\s]/u.test(value)) return 'must not hold spaces or control characters';
+  if (value === '*' || /^\.+$/.test(value)) return 'must be a name; "*" and dots alone mean something else';
+  const length = encodeURIComponent(value).length;
+  if (length > longestQueueName) {
+    return `is ${length} characters long once encoded as a queue name; shorten it to at most ${longestQueueName}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+-- Gives a new attempt the right to write, or says why there is nothing to run. The first act of every attempt.
+--
+-- KEYS[1] record   KEYS[2] log   KEYS[3] load
+-- ARGV[1] new token   ARGV[2] channel of the claiming worker   ARGV[3] record version
+-- ARGV[4] longest time from the first claim to the end, ms   ARGV[5] most attempts
+--
+-- Returns { kind, server time in ms, then name, value, … of the record for the kinds that took the lease }:
+--   missing         no such record: deleted, or expired
+--   unknown_version written by another release: left for a worker that knows it
+--   terminal        already ended
+--   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
+--   expired         waited longer than it may, or ran out of time over attempts   (lease taken)
+--   broken_off      an earlier attempt died after its output became visible       (lease taken)
+--   exhausted       every attempt it may have is used up                          (lease taken)
+--   run             attempt counted, status in_progress                           (lease taken)
+-- A taken lease makes every older token superseded. Running it twice with two tokens leaves the later one.
+
+local record = KEYS[1]
+local f = redis.call('HMGET', record, 'version', 'status', 'attempt', 'cancel', 'watchers', 'background',
+  'left_at', 'grace_ms', 'queue_by', 'run_by', 'seq', 'stream', 'tenant', 'bytes')
+local version, status, attempt, cancel, watchers, background = f[1], f[2], tonumber(f[3] or '0'), f[4], f[5], f[6]
+local stream = f[12] == '1'
+local seq = tonumber(f[11] or '0')
+if not status then return { 'missing' } end
+if version ~= ARGV[3] then return { 'unknown_version' } end
+if status ~= 'queued' and status ~= 'in_progress' then return { 'terminal' } end
+
+local now = now_ms()
+local run_by = tonumber(f[10] or '')
+local kind = 'run'
+if cancel or is_abandoned(record, now, background, watchers, f[7], f[8]) then
+  kind = 'cancelled'
+elseif status == 'queued' and now > tonumber(f[9]) then
+  kind = 'expired'
+elseif run_by and now > run_by then
+  kind = 'expired'
+elseif stream and seq > 2 then
+  kind = 'broken_off'
+elseif attempt >= tonumber(ARGV[5]) then
+  kind = 'exhausted'
+end
+
+redis.call('HSET', record, 'token', ARGV[1], 'worker', ARGV[2])
+if kind == 'run' then
+  redis.call('HSET', record, 'attempt', attempt + 1)
+  if not run_by then redis.call('HSET', record, 'run_by', now + tonumber(ARGV[4])) end
+  if status == 'queued' then
+    leave_queue(KEYS[3], f[13], f[14])
+    seq = 2
+    redis.call('HSET', record, 'status', 'in_progress', 'seq', seq, 'started_at', now)
+    if stream then
+      local event = '{"type":"response.in_progress"}'
+      redis.call('XADD', KEYS[2], '1-' .. seq, 'e', event)
+      local id = redis.call('HGET', record, 'id')
+      tell_watchers(watchers, id .. ' ' .. seq .. ' 1 -\n' .. event)
+    end
+  end
+end
+local reply = redis.call('HGETALL', record)
+table.insert(reply, 1, tostring(now))
+table.insert(reply, 1, kind)
+return reply

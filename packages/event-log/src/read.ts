@@ -1,0 +1,46 @@
+import type { Redis } from 'ioredis';
+import { fieldMap, parseRecord, type ResponseRecord } from './record.ts';
+import type { RedisKeys } from './redis-keys.ts';
+
+/** An event as the log keeps it. The JSON of a life-cycle event is abbreviated to its type. */
+export interface LoggedEvent {
+  sequenceNumber: number;
+  json: string;
+}
+
+/** The record of a response, or undefined when there is none: unknown, deleted or expired. */
+export async function readRecord(
+  redis: Redis,
+  keys: RedisKeys,
+  responseId: string,
+): Promise<ResponseRecord | undefined> {
+  // The input stays where it is: it can be large, and a reader has no use for it.
+  const names = [
+    'id', 'tenant', 'status', 'tier', 'request', 'queue', 'accepted_at', 'started_at', 'ended_at', 'stream', 'seq',
+    'result',
+  ]; // biome-ignore format: one list
+  const values = await redis.hmget(keys.record(responseId), ...names);
+  const fields = fieldMap(names.flatMap((name, at) => [name, values[at] ?? undefined]));
+  return fields.has('status') ? parseRecord(fields) : undefined;
+}
+
+/** Up to `count` logged events after a cursor; -1 reads from the first. */
+export async function readEvents(
+  redis: Redis,
+  keys: RedisKeys,
+  responseId: string,
+  cursor: number,
+  count: number,
+): Promise<LoggedEvent[]> {
+  const start = cursor < 0 ? '-' : `(1-${cursor}`;
+  const entries = await redis.xrange(keys.log(responseId), start, '+', 'COUNT', count);
+  return entries.map(([id, fields]) => ({
+    sequenceNumber: Number(id.slice(id.indexOf('-') + 1)),
+    json: fields[1] ?? '',
+  }));
+}
+
+/** The type of an event, from JSON whose first member it is, without parsing the rest. */
+export function typeOf(json: string): string {
+  return json.slice(9, json.indexOf('"', 9));
+}

@@ -1,0 +1,44 @@
+-- Fragment: what the scripts share about a record (a hash, see record.ts) and those who watch it.
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- Publishes a message to every api process that has somebody attached.
+local function tell_watchers(watchers, message)
+  if not watchers or watchers == '' then return end
+  for channel in string.gmatch(watchers, '%S+') do
+    redis.call('PUBLISH', channel, message)
+  end
+end
+
+-- Whether one of the watching processes still renews its lease.
+local function is_watched(watchers)
+  if not watchers or watchers == '' then return false end
+  for lease in string.gmatch(watchers, '%S+') do
+    if redis.call('EXISTS', lease) == 1 then return true end
+  end
+  return false
+end
+
+-- Whether a response that is not in the background has been without a caller for longer than its grace.
+-- Notes the moment it was first found alone, so that the grace runs from there.
+local function is_abandoned(record, now, background, watchers, left_at, grace_ms)
+  if background == '1' or is_watched(watchers) then return false end
+  local since = tonumber(left_at or '')
+  if not since then
+    since = now
+    redis.call('HSET', record, 'left_at', now)
+  end
+  return now - since >= tonumber(grace_ms or '0')
+end
+
+-- Takes a response out of the counts of those that wait.
+local function leave_queue(load, tenant, bytes)
+  redis.call('HINCRBY', load, 'queued', -1)
+  redis.call('HINCRBY', load, 'bytes', -tonumber(bytes or '0'))
+  if redis.call('HINCRBY', load, 'queued:' .. tenant, -1) <= 0 then
+    redis.call('HDEL', load, 'queued:' .. tenant)
+  end
+end

@@ -1,0 +1,141 @@
+import type { Redis } from 'ioredis';
+import { parseMessage, type RelayMessage } from './message.ts';
+import { readEvents } from './read.ts';
+import { PendingEnd } from './pending-end.ts';
+import type { RedisKeys } from './redis-keys.ts';
+import { Subscription } from './subscription.ts';
+
+/** How long an api process counts as alive after its last sign of life, and how often it gives one. */
+const lease = { ttlMs: 6_000, renewMs: 2_000 };
+
+export interface RelayOptions {
+  /** Subscribed to this process's channel and used for nothing else. */
+  subscriber: Redis;
+  /** For the lease and for reading what pub/sub did not bring. */
+  commands: Redis;
+  keys: RedisKeys;
+  /** This process's lease and channel, `keys.apiProcess(id)`. */
+  apiProcess: string;
+  onError: (error: unknown) => void;
+}
+
+interface Listener {
+  offer(message: RelayMessage): void;
+  resync(): void;
+}
+
+/**
+ * Live delivery of an api process: one connection, one channel, any number of readers.
+ *
+ * Also keeps the process's lease. While it is renewed, responses whose callers wait here count as wanted; when
+ * the process dies it lapses, and workers stop what nobody waits for.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  #renewal: NodeJS.Timeout | undefined;
+  readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
+  readonly #onReady = () => this.#resyncAll();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Subscribes and takes the lease. Resolves when both hold; a lost connection is restored by itself. */
+  async start(): Promise<void> {
+    const { subscriber, apiProcess } = this.#options;
+    subscriber.on('message', this.#onMessage);
+    // After a reconnect messages are missing: every reader looks into the log once.
+    subscriber.on('ready', this.#onReady);
+    this.#renewal = setInterval(() => void this.#renew(), lease.renewMs);
+    await subscriber.subscribe(apiProcess);
+    await this.#renew();
+  }
+
+  async stop(): Promise<void> {
+    const { subscriber, commands, apiProcess } = this.#options;
+    clearInterval(this.#renewal);
+    subscriber.off('message', this.#onMessage);
+    subscriber.off('ready', this.#onReady);
+    try {
+      await commands.del(apiProcess);
+    } catch {
+      // It lapses by itself.
+    }
+  }
+
+  /** Readers attached at the moment. */
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /**
+   * Follows a response from a cursor on. Attach before the accept that names this process as a watcher, or
+   * pass `readFirst`, and nothing is missed in between.
+   */
+  follow(responseId: string, options: { cursor: number; readFirst: boolean }): Subscription {
+    const { commands, keys } = this.#options;
+    const subscription = new Subscription({
+      ...options,
+      reader: {
+        events: (cursor, count) => readEvents(commands, keys, responseId, cursor, count),
+        end: () => this.#readEnd(responseId),
+      },
+      onClose: () => this.#remove(responseId, subscription),
+    });
+    this.#add(responseId, subscription);
+    return subscription;
+  }
+
+  /** Listens for the end of a response and for nothing else. Call it before the accept. */
+  awaitEnd(responseId: string): PendingEnd {
+    const pending = new PendingEnd({
+      readEnd: () => this.#readEnd(responseId),
+      onError: this.#options.onError,
+      onClose: () => this.#remove(responseId, pending),
+    });
+    this.#add(responseId, pending);
+    return pending;
+  }
+
+  #dispatch(text: string): void {
+    const message = parseMessage(text);
+    if (!message) return;
+    for (const listener of this.#listeners.get(message.responseId) ?? []) listener.offer(message);
+  }
+
+  #resyncAll(): void {
+    for (const listeners of this.#listeners.values()) {
+      for (const listener of listeners) listener.resync();
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { commands, apiProcess, onError } = this.#options;
+    try {
+      await commands.set(apiProcess, '1', 'PX', lease.ttlMs);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  /** Null: the response is gone. Undefined: it has no end yet. */
+  async #readEnd(responseId: string): Promise<string | undefined | null> {
+    const { commands, keys } = this.#options;
+    const [status, result] = await commands.hmget(keys.record(responseId), 'status', 'result');
+    if (status == null) return null;
+    return result ?? undefined;
+  }
+
+  #add(responseId: string, listener: Listener): void {
+    const listeners = this.#listeners.get(responseId);
+    if (listeners) listeners.add(listener);
+    else this.#listeners.set(responseId, new Set([listener]));
+  }
+
+  #remove(responseId: string, listener: Listener): void {
+    const listeners = this.#listeners.get(responseId);
+    listeners?.delete(listener);
+    if (listeners?.size === 0) this.#listeners.delete(responseId);
+  }
+}

@@ -1,0 +1,34 @@
+-- The rescuer's look at responses without an end.
+--
+-- KEYS[1] open   KEYS[2…] records
+-- ARGV[1…] the id of each record
+--
+-- Returns { server time in ms, then for each: kind, queue, tenant, seq }:
+--   gone       no record, or it has ended: taken out of the open set here
+--   cancelled  queued, and somebody asked for the end or nobody waits
+--   expired    queued for longer than it may be
+--   unqueued   accepted, but its job was never added as far as anybody knows
+--   queued | in_progress   look whether its job is still there
+
+local now = now_ms()
+local reply = { tostring(now) }
+for at = 2, #KEYS do
+  local record = KEYS[at]
+  local f = redis.call('HMGET', record, 'status', 'cancel', 'background', 'watchers', 'left_at', 'grace_ms', 'queue_by',
+    'enqueued', 'queue', 'tenant', 'seq')
+  local kind = f[1]
+  if kind ~= 'queued' and kind ~= 'in_progress' then
+    kind = 'gone'
+    redis.call('ZREM', KEYS[1], ARGV[at - 1])
+  elseif kind == 'queued' then
+    if f[2] or is_abandoned(record, now, f[3], f[4], f[5], f[6]) then
+      kind = 'cancelled'
+    elseif now > tonumber(f[7]) then
+      kind = 'expired'
+    elseif not f[8] then
+      kind = 'unqueued'
+    end
+  end
+  for _, value in ipairs({ kind, f[9] or '', f[10] or '', f[11] or '0' }) do reply[#reply + 1] = value end
+end
+return reply

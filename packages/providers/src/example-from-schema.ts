@@ -1,0 +1,180 @@
+import { exampleNumber, exampleString } from './example-values.ts';
+import { isObject, type JsonObject, listOf } from './json-fields.ts';
+import { matchesSchema } from './schema-match.ts';
+import { SchemaWalk } from './schema-walk.ts';
+
+/** See `SchemaWalk`; a schema of a few hundred members needs a few thousand. */
+const work = 50_000;
+/** Values nested deeper are not made. Members that may be absent stop far earlier. */
+const maxDepth = 32;
+const comfortableDepth = 2;
+const maxOptional = 64;
+const maxGiven = 128;
+
+/**
+ * A value that satisfies a JSON schema, the same one each time, or nothing when none was found.
+ *
+ * Understands types, `nullable`, `enum`, `const`, `default`, `examples`, members and their counts, lists and
+ * tuples, lengths, formats, number ranges and steps, `anyOf`, `oneOf`, `allOf`, `not` and local `$ref`. It does
+ * not make strings for a `pattern`. Work is bounded whatever the schema: see `SchemaWalk`.
+ */
+export function exampleFromSchema(schema: unknown): unknown {
+  return make(schema, new SchemaWalk(schema, work), 0, 0);
+}
+
+function make(schema: unknown, walk: SchemaWalk, depth: number, variant: number): unknown {
+  if (depth > maxDepth) return undefined;
+  const resolved = walk.resolve(schema);
+  if (!resolved) return undefined;
+  for (const value of candidates(resolved, walk, depth, variant)) {
+    if (value !== undefined && (!needsCheck(resolved, value) || matchesSchema(value, resolved, walk))) return value;
+  }
+  return undefined;
+}
+
+/** What was built by the rules is right by construction; what was given, or has to avoid something, is checked. */
+function needsCheck(schema: JsonObject, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return ['const', 'enum', 'default', 'examples', 'anyOf', 'oneOf', 'not', 'unresolved'].some(
+    (keyword) => schema[keyword] !== undefined,
+  );
+}
+
+function* candidates(
+  schema: JsonObject,
+  walk: SchemaWalk,
+  depth: number,
+  variant: number,
+): Generator<unknown, void, undefined> {
+  if (schema['const'] !== undefined) return yield* given([schema['const']], walk);
+  const { enum: choices } = schema;
+  if (Array.isArray(choices)) {
+    const from = choices.length === 0 ? 0 : variant % choices.length;
+    return yield* given([...choices.slice(from, from + maxGiven), ...choices.slice(0, maxGiven)], walk);
+  }
+  if (variant === 0) yield* given([schema['default'], ...listOf(schema['examples'])], walk);
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const branches = schema[keyword];
+    if (!Array.isArray(branches)) continue;
+    const { [keyword]: _, ...rest } = schema;
+    for (const branch of inOrder(branches, depth)) {
+      yield make({ allOf: [rest, branch] }, walk, depth, variant);
+    }
+    return;
+  }
+  for (const type of typesOf(schema)) yield ofType(type, schema, walk, depth, variant);
+}
+
+/** Values out of the schema itself cost what they are long: repeated often they could grow without a limit. */
+function* given(values: unknown[], walk: SchemaWalk): Generator<unknown, void, undefined> {
+  for (const value of values.slice(0, 2 * maxGiven)) {
+    if (value === undefined) continue;
+    if (!walk.spend(1 + Math.ceil(JSON.stringify(value).length / 16))) return;
+    yield value;
+  }
+}
+
+/** Deep down the branches that end come first, so that a list or tree that refers to itself stays small. */
+function inOrder(branches: unknown[], depth: number): unknown[] {
+  if (depth <= comfortableDepth) return branches;
+  const grows = (branch: unknown) =>
+    isObject(branch) && (branch['$ref'] !== undefined || branch['type'] === 'object' || branch['type'] === 'array');
+  return [...branches.filter((branch) => !grows(branch)), ...branches.filter(grows)];
+}
+
+/** The types to try: those that are named, `null` last, or what the other keywords speak of. */
+function typesOf(schema: JsonObject): string[] {
+  const { type } = schema;
+  if (type !== undefined) {
+    const named = (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string');
+    const valued = named.filter((each) => each !== 'null');
+    return valued.length < named.length || schema['nullable'] === true ? [...valued, 'null'] : valued;
+  }
+  const has = (...keywords: string[]) => keywords.some((keyword) => schema[keyword] !== undefined);
+  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return ['object'];
+  if (has('items', 'prefixItems', 'minItems', 'uniqueItems')) return ['array'];
+  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) return ['number'];
+  return ['string', 'integer', 'object', 'boolean', 'null'];
+}
+
+function ofType(type: string, schema: JsonObject, walk: SchemaWalk, depth: number, variant: number): unknown {
+  switch (type) {
+    case 'object':
+      return makeObject(schema, walk, depth, variant);
+    case 'array':
+      return makeList(schema, walk, depth);
+    case 'string': {
+      const text = exampleString(schema, variant);
+      return text !== undefined && walk.spend(Math.ceil(text.length / 16)) ? text : undefined;
+    }
+    case 'integer':
+    case 'number':
+      return exampleNumber(schema, type === 'integer', variant);
+    case 'boolean':
+      return variant % 2 === 0;
+    case 'null':
+      return null;
+    default:
+      return undefined;
+  }
+}
+
+function makeObject(schema: JsonObject, walk: SchemaWalk, depth: number, variant: number): JsonObject | undefined {
+  const { additionalProperties: others = true, minProperties, maxProperties } = schema;
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const names = Object.keys(properties);
+  if (!walk.spend(Math.ceil(names.length / 8))) return undefined;
+  const required = new Set(listOf(schema['required']).map(String));
+  const most = typeof maxProperties === 'number' ? maxProperties : Number.POSITIVE_INFINITY;
+  const members = new Map<string, unknown>();
+  for (const name of required) {
+    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, walk, depth + 1, variant);
+    if (value === undefined) return undefined;
+    members.set(name, value);
+  }
+  const optional = names.filter((name) => !required.has(name));
+  const wanted = depth <= comfortableDepth ? optional.slice(0, maxOptional) : [];
+  for (const name of wanted) {
+    if (members.size >= most) break;
+    const value = make(properties[name], walk, depth + 1, variant);
+    if (value !== undefined) members.set(name, value);
+  }
+  const least = typeof minProperties === 'number' ? minProperties : 0;
+  for (let at = 1; members.size < least; at += 1) {
+    const name = optional.find((each) => !members.has(each) && !wanted.includes(each)) ?? `key${at}`;
+    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, walk, depth + 1, at);
+    if (value === undefined) return undefined;
+    members.set(name, value);
+  }
+  return members.size > most ? undefined : Object.fromEntries(inSchemaOrder(members, properties));
+}
+
+/** Members in the order in which the schema lists them, as a model would write them. */
+function inSchemaOrder(members: Map<string, unknown>, properties: JsonObject): [string, unknown][] {
+  const listed = Object.keys(properties).filter((name) => members.has(name));
+  const others = [...members.keys()].filter((name) => !Object.hasOwn(properties, name));
+  return [...listed, ...others].map((name) => [name, members.get(name)]);
+}
+
+function makeList(schema: JsonObject, walk: SchemaWalk, depth: number): unknown[] | undefined {
+  const { items, prefixItems, additionalItems, minItems, maxItems, uniqueItems } = schema;
+  const prefix = Array.isArray(items) ? items : listOf(prefixItems);
+  const rest = (Array.isArray(items) ? additionalItems : items) ?? true;
+  const least = typeof minItems === 'number' ? minItems : 0;
+  const most = typeof maxItems === 'number' ? maxItems : Number.POSITIVE_INFINITY;
+  const wanted = Math.max(least, prefix.length, depth <= comfortableDepth ? 1 : 0);
+  const list: unknown[] = [];
+  const seen = new Set<string>();
+  // A list of distinct values may have to pass over some; it gives up after as many again.
+  for (let at = 0; list.length < Math.min(wanted, most) && at < 2 * wanted + 8; at += 1) {
+    const value = make(list.length < prefix.length ? prefix[list.length] : rest, walk, depth + 1, at);
+    if (value === undefined) break;
+    if (uniqueItems === true) {
+      const text = JSON.stringify(value);
+      if (seen.has(text)) continue;
+      seen.add(text);
+    }
+    list.push(value);
+  }
+  return list.length < least ? undefined : list;
+}

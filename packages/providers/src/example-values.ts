@@ -1,0 +1,99 @@
+import type { JsonObject } from './json-fields.ts';
+import { lengthOf } from './schema-walk.ts';
+
+/** Single values for examples. `variant` counts the values of one list, so that they can differ. */
+
+/** A string of the asked format and length, or nothing when there is none. */
+export function exampleString(schema: JsonObject, variant: number): string | undefined {
+  const { format, minLength, maxLength } = schema;
+  const least = typeof minLength === 'number' ? minLength : 0;
+  const most = typeof maxLength === 'number' ? maxLength : Number.POSITIVE_INFINITY;
+  if (least > most || least > maxMadeLength) return undefined;
+  const formatted = typeof format === 'string' ? formats.get(format)?.(variant) : undefined;
+  if (formatted !== undefined) {
+    const length = lengthOf(formatted);
+    return length >= least && length <= most ? formatted : undefined;
+  }
+  const suffix = variant === 0 ? '' : String(variant + 1);
+  const word = `example${suffix}`;
+  // A short limit keeps the end, where the variants differ.
+  if (word.length > most) return word.slice(word.length - most);
+  return word.padEnd(least, ' example');
+}
+
+const maxMadeLength = 100_000;
+
+const formats: ReadonlyMap<string, (variant: number) => string> = new Map([
+  ['date-time', (variant) => `2026-01-${day(variant)}T12:00:00Z`],
+  ['date', (variant) => `2026-01-${day(variant)}`],
+  ['time', (variant) => `12:${day(variant)}:00Z`],
+  ['duration', (variant) => `P${variant + 1}D`],
+  ['email', (variant) => `user${variant + 1}@example.com`],
+  ['idn-email', (variant) => `user${variant + 1}@example.com`],
+  ['hostname', (variant) => `host${variant + 1}.example.com`],
+  ['ipv4', (variant) => `192.0.2.${(variant % 250) + 1}`],
+  ['ipv6', (variant) => `2001:db8::${(variant + 1).toString(16)}`],
+  ['uri', (variant) => `https://example.com/${variant + 1}`],
+  ['url', (variant) => `https://example.com/${variant + 1}`],
+  ['uri-reference', (variant) => `/example/${variant + 1}`],
+  ['uuid', (variant) => `00000000-0000-4000-8000-${(variant + 1).toString(16).padStart(12, '0')}`],
+  ['json-pointer', (variant) => `/example/${variant + 1}`],
+]);
+
+function day(variant: number): string {
+  return String((variant % 28) + 1).padStart(2, '0');
+}
+
+/** A number within the limits, one where that is possible, or nothing when no number is. */
+export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: number): number | undefined {
+  const low = boundOf(schema['minimum'], schema['exclusiveMinimum'], Math.max);
+  const high = boundOf(schema['maximum'], schema['exclusiveMaximum'], Math.min);
+  const { multipleOf } = schema;
+  const hasStep = typeof multipleOf === 'number' && multipleOf > 0;
+  const step = hasStep ? multipleOf : 1;
+  const allowed = (value: number) =>
+    Number.isFinite(value) &&
+    (!isInteger || Number.isInteger(value)) &&
+    (low === undefined || value > low.value || (value === low.value && !low.isExclusive)) &&
+    (high === undefined || value < high.value || (value === high.value && !high.isExclusive));
+  const first = low === undefined ? Number.NEGATIVE_INFINITY : Math.floor(low.value / step);
+  const last = high === undefined ? Number.POSITIVE_INFINITY : Math.ceil(high.value / step);
+  let found = 0;
+  const start = Math.min(Math.max(1, first), last);
+  // From the preferred value upwards, then from there downwards; the ends themselves may be excluded.
+  for (const direction of [1, -1]) {
+    for (let tried = 0; tried < maxTried; tried += 1) {
+      const times = start + direction * tried;
+      if (times < first || times > last || (direction === -1 && tried === 0)) break;
+      const value = Number((times * step).toPrecision(15));
+      if (!allowed(value)) continue;
+      if (found === variant) return value;
+      found += 1;
+    }
+  }
+  if (hasStep || isInteger || low === undefined || high === undefined) return undefined;
+  const between = low.value + (high.value - low.value) / (variant + 2);
+  return allowed(between) ? between : undefined;
+}
+
+/** Steps looked at in each direction; more would only be needed for limits that contradict each other. */
+const maxTried = 2000;
+
+interface Bound {
+  value: number;
+  isExclusive: boolean;
+}
+
+/** A limit in both spellings: a number of its own, or the old flag beside the inclusive one. */
+function boundOf(
+  inclusive: unknown,
+  exclusive: unknown,
+  stricter: (a: number, b: number) => number,
+): Bound | undefined {
+  const plain = typeof inclusive === 'number' ? inclusive : undefined;
+  if (typeof exclusive !== 'number') {
+    return plain === undefined ? undefined : { value: plain, isExclusive: exclusive === true };
+  }
+  const value = plain === undefined ? exclusive : stricter(plain, exclusive);
+  return { value, isExclusive: value === exclusive };
+}

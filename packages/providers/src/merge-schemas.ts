@@ -1,0 +1,98 @@
+import { isObject, type JsonObject, listOf } from './json-fields.ts';
+
+/**
+ * A schema that asks for what both ask for, as far as one level can say it.
+ *
+ * Limits take the stricter side, names of both are required, values and types are those both know, and members
+ * that appear in both are asked for together. A keyword only one of them has is kept; where two cannot be
+ * joined (`not`, `pattern`, a second `anyOf`), the later one goes into `allOf` unresolved, to be checked.
+ */
+export function mergeSchemas(first: JsonObject, second: JsonObject): JsonObject {
+  const merged: JsonObject = { ...first };
+  const unresolved: unknown[] = [...listOf(first['allOf'])];
+  for (const [keyword, value] of Object.entries(second)) {
+    const before = Object.hasOwn(merged, keyword) ? merged[keyword] : undefined;
+    if (keyword === 'allOf') unresolved.push(...listOf(value));
+    else if (before === undefined) merged[keyword] = value;
+    else if (!join(merged, keyword, before, value)) unresolved.push({ [keyword]: value });
+  }
+  if (unresolved.length > 0) merged['allOf'] = unresolved;
+  return merged;
+}
+
+/** Joins one keyword of both into `merged`; false when one level cannot say it. */
+function join(merged: JsonObject, keyword: string, before: unknown, value: unknown): boolean {
+  switch (keyword) {
+    case 'properties':
+      if (isObject(before) && isObject(value)) merged[keyword] = mergeMembers(before, value);
+      return true;
+    case 'required':
+      merged[keyword] = [...new Set([...listOf(before), ...listOf(value)])];
+      return true;
+    case 'type':
+      merged[keyword] = commonTypes(before, value);
+      return true;
+    case 'enum': {
+      const known = new Set(listOf(value).map((each) => JSON.stringify(each)));
+      merged[keyword] = listOf(before).filter((each) => known.has(JSON.stringify(each)));
+      return true;
+    }
+    case 'items':
+    case 'additionalProperties':
+      merged[keyword] = { allOf: [before, value] };
+      if (before === false || value === false) merged[keyword] = false;
+      return true;
+    case 'minimum':
+    case 'exclusiveMinimum':
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      merged[keyword] = limit(before, value, Math.max);
+      return true;
+    case 'maximum':
+    case 'exclusiveMaximum':
+    case 'maxLength':
+    case 'maxItems':
+    case 'maxProperties':
+      merged[keyword] = limit(before, value, Math.min);
+      return true;
+    case 'uniqueItems':
+      merged[keyword] = before === true || value === true;
+      return true;
+    case 'title':
+    case 'description':
+    case 'default':
+    case 'examples':
+    case '$defs':
+    case 'definitions':
+    case '$comment':
+      return true;
+    default:
+      return JSON.stringify(before) === JSON.stringify(value);
+  }
+}
+
+function mergeMembers(first: JsonObject, second: JsonObject): JsonObject {
+  const entries = Object.entries(second).map(([name, schema]) => [
+    name,
+    Object.hasOwn(first, name) ? { allOf: [first[name], schema] } : schema,
+  ]);
+  // Built from entries, so that a member called `__proto__` is a member.
+  return Object.fromEntries([...Object.entries(first), ...entries]);
+}
+
+/** Types that both allow; `number` allows every integer. An empty list is satisfied by nothing. */
+function commonTypes(first: unknown, second: unknown): unknown[] {
+  const one = Array.isArray(first) ? first : [first];
+  const other = Array.isArray(second) ? second : [second];
+  return one.flatMap((type) => {
+    if (other.includes(type)) return [type];
+    if (type === 'number' && other.includes('integer')) return ['integer'];
+    return type === 'integer' && other.includes('number') ? ['integer'] : [];
+  });
+}
+
+function limit(before: unknown, value: unknown, stricter: (a: number, b: number) => number): unknown {
+  if (typeof before !== 'number') return value;
+  return typeof value === 'number' ? stricter(before, value) : before;
+}

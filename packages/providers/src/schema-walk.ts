@@ -1,0 +1,83 @@
+import { isObject, type JsonObject, listOf } from './json-fields.ts';
+import { mergeSchemas } from './merge-schemas.ts';
+
+/**
+ * A walk over somebody else's schema with a fixed amount of work to spend.
+ *
+ * Every schema looked at and every sixteen characters made cost one. When nothing is left everything fails, so
+ * a schema that refers to itself or grows on the way costs tens of milliseconds at most.
+ */
+export class SchemaWalk {
+  readonly #root: unknown;
+  #left: number;
+
+  constructor(root: unknown, work: number) {
+    this.#root = root;
+    this.#left = work;
+  }
+
+  /** Takes work out of the budget; false when there is none. */
+  spend(work: number = 1): boolean {
+    this.#left -= work;
+    return this.#left >= 0;
+  }
+
+  /** The schema with `$ref` and `allOf` taken in; nothing for one that nothing satisfies or that is not here. */
+  resolve(schema: unknown, depth: number = 0): JsonObject | undefined {
+    if (!this.spend() || depth > 64) return undefined;
+    if (schema === true) return {};
+    if (!isObject(schema)) return undefined;
+    if (schema['$ref'] === undefined && schema['allOf'] === undefined) return schema;
+    const { $ref: ref, allOf: parts, ...own } = schema;
+    let merged: JsonObject = own;
+    const others = [...(ref === undefined ? [] : [this.#lookUp(ref)]), ...listOf(parts)];
+    const unresolved: unknown[] = [];
+    for (const other of others) {
+      const resolved = this.resolve(other, depth + 1);
+      if (!resolved || !this.spend(sizeOf(resolved))) return undefined;
+      const { allOf: rest, ...joined } = mergeSchemas(merged, resolved);
+      merged = joined;
+      unresolved.push(...listOf(rest));
+    }
+    // Constraints that could not be joined are left for the check of the finished value.
+    return unresolved.length > 0 ? { ...merged, unresolved } : merged;
+  }
+
+  /** `#` and JSON pointers below it. Nothing else is followed: a schema fetches nothing. */
+  #lookUp(ref: unknown): unknown {
+    if (typeof ref !== 'string' || !/^#(?:\/|$)/.test(ref)) return undefined;
+    let found = this.#root;
+    for (const segment of ref.split('/').slice(1)) {
+      const key = decode(segment).replaceAll('~1', '/').replaceAll('~0', '~');
+      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+      // The line above has made sure that the value is an object or a list with this member of its own.
+      found = (found as JsonObject)[key];
+    }
+    return found;
+  }
+}
+
+/** What merging a schema costs: its keywords, and the members and values they list. */
+function sizeOf(schema: JsonObject): number {
+  let size = 0;
+  for (const value of Object.values(schema)) {
+    size += 1;
+    if (typeof value === 'object' && value !== null) size += Object.keys(value).length;
+  }
+  return size;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+/** Length as JSON Schema counts it: in code points. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}

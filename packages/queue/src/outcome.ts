@@ -1,0 +1,41 @@
+import { DelayedError, UnrecoverableError, WaitingError } from 'bullmq';
+import type { FailureCode } from '@sluice/contract';
+
+/** How an attempt ended, as the queue needs to know it. Status and output are in the record already. */
+export type Outcome =
+  /** The response has its end, whichever it is, or there was nothing to run. */
+  | { kind: 'settled' }
+  /** The response failed; the dashboard shows the code. */
+  | { kind: 'failed'; code: FailureCode }
+  /** Not finished because this process stops: it goes back to the front of the queue, for another worker. */
+  | { kind: 'given_back' }
+  /** Not for this worker now: it goes back to the queue for a while. */
+  | { kind: 'later'; afterMs: number };
+
+/** The part of a BullMQ job that moves it. */
+export interface MovableJob {
+  moveToWait(token?: string): Promise<unknown>;
+  moveToDelayed(timestamp: number, token?: string): Promise<void>;
+}
+
+/**
+ * Turns an outcome into BullMQ's protocol of returning and throwing. Nothing is ever returned, so no answer
+ * reaches `returnvalue` or BullMQ's event stream, and an error's message is its code.
+ */
+export async function settle(outcome: Outcome, job: MovableJob, token: string | undefined): Promise<void> {
+  switch (outcome.kind) {
+    case 'settled':
+      return;
+    case 'failed': {
+      const error = new UnrecoverableError(outcome.code);
+      delete error.stack;
+      throw error;
+    }
+    case 'given_back':
+      await job.moveToWait(token);
+      throw new WaitingError();
+    case 'later':
+      await job.moveToDelayed(Date.now() + outcome.afterMs, token);
+      throw new DelayedError();
+  }
+}

@@ -1,0 +1,115 @@
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { jobName, neutralPriority, queuePrefix } from './queue-names.ts';
+
+export interface ResponseQueueOptions {
+  connection: Redis;
+  keyPrefix: string;
+  /** Names of all queues, so that the dashboard and the metrics show one that was never used. */
+  names: readonly string[];
+  keep: { completed: number; failed: number };
+  onError: (error: Error) => void;
+}
+
+/** Jobs by BullMQ's states, as the metrics show them. */
+export type QueueCounts = Record<
+  'waiting' | 'active' | 'delayed' | 'completed' | 'failed' | 'paused',
+  number
+>;
+
+/**
+ * The queues, from the side that fills them. A job carries the response's id, as its own id and as its data, and
+ * nothing else: what BullMQ keeps for the dashboard holds no prompt and no answer.
+ */
+export class ResponseQueue {
+  readonly #queues = new Map<string, Queue>();
+  readonly #keep: ResponseQueueOptions['keep'];
+
+  constructor({ connection, keyPrefix, names, keep, onError }: ResponseQueueOptions) {
+    this.#keep = keep;
+    for (const name of names) {
+      const queue = new Queue(name, {
+        connection,
+        prefix: queuePrefix(keyPrefix),
+        skipVersionCheck: true,
+        // Nobody reads BullMQ's own events; a short tail is left for whoever debugs.
+        streams: { events: { maxLen: 100 } },
+      });
+      queue.on('error', onError);
+      this.#queues.set(name, queue);
+    }
+  }
+
+  /** Adds the job of a response. Adding it twice leaves one. */
+  async enqueue(name: string, responseId: string): Promise<void> {
+    await this.#queue(name).add(
+      jobName,
+      { id: responseId },
+      {
+        jobId: responseId,
+        priority: neutralPriority,
+        removeOnComplete: this.#keep.completed === 0 ? true : { count: this.#keep.completed },
+        removeOnFail: this.#keep.failed === 0 ? true : { count: this.#keep.failed },
+        stackTraceLimit: 0,
+      },
+    );
+  }
+
+  /** Adds the job again after taking away a finished one: BullMQ silently ignores an id that it still keeps. */
+  async enqueueAgain(name: string, responseId: string): Promise<void> {
+    const job = await this.#queue(name).getJob(responseId);
+    const state = await job?.getState();
+    if (job && (state === 'completed' || state === 'failed')) await job.remove();
+    await this.enqueue(name, responseId);
+  }
+
+  /** Takes a waiting job out; one that a worker has taken stays, and the worker finds nothing to run. */
+  async remove(name: string, responseId: string): Promise<void> {
+    await this.#queue(name).remove(responseId);
+  }
+
+  /** Whether BullMQ still means to run the response: waiting, delayed or in a worker's hands. */
+  async isPending(name: string, responseId: string): Promise<boolean> {
+    const state = await this.#queue(name).getJobState(responseId);
+    return state !== 'completed' && state !== 'failed' && state !== 'unknown';
+  }
+
+  /** Limits how many jobs of a queue run at once over all workers; undefined lifts the limit. */
+  async limitConcurrency(name: string, concurrency: number | undefined): Promise<void> {
+    const queue = this.#queue(name);
+    if (concurrency === undefined) await queue.removeGlobalConcurrency();
+    else await queue.setGlobalConcurrency(concurrency);
+  }
+
+  async counts(name: string): Promise<QueueCounts> {
+    const counts = await this.#queue(name).getJobCounts();
+    const of = (state: string) => counts[state] ?? 0;
+    return {
+      waiting: of('waiting') + of('prioritized') + of('waiting-children'),
+      active: of('active'),
+      delayed: of('delayed'),
+      completed: of('completed'),
+      failed: of('failed'),
+      paused: of('paused'),
+    };
+  }
+
+  get names(): string[] {
+    return [...this.#queues.keys()];
+  }
+
+  /** The queues as BullMQ objects, for the dashboard alone. */
+  forDashboard(): Queue[] {
+    return [...this.#queues.values()];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+  }
+
+  #queue(name: string): Queue {
+    const queue = this.#queues.get(name);
+    if (!queue) throw new RangeError(`There is no queue named '${name}'`);
+    return queue;
+  }
+}

@@ -1,0 +1,110 @@
+import { Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { type Outcome, settle } from './outcome.ts';
+import { queuePrefix } from './queue-names.ts';
+
+/** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
+const slotsPerWorker = 8;
+
+export interface ResponseWorkerOptions {
+  connection: Redis;
+  keyPrefix: string;
+  /** One set of slots for each queue. */
+  names: readonly string[];
+  /** Attempts that run at once, for each queue. */
+  concurrency: number;
+  lockMs: number;
+  stalledMs: number;
+  /** Runs one attempt; the signal says that the job's lock is lost. Never rejects for a failed response. */
+  run: (responseId: string, lost: AbortSignal) => Promise<Outcome>;
+  onError: (error: Error) => void;
+}
+
+/**
+ * The queues, from the side that empties them.
+ *
+ * Several BullMQ workers share the slots of a queue, so that a burst starts at once instead of when the last of
+ * it has been fetched. A lock that cannot be renewed aborts its attempt: somebody else may be running it.
+ */
+export class ResponseWorker {
+  readonly #options: ResponseWorkerOptions;
+  readonly #workers: Worker[] = [];
+  readonly #lost = new Map<string, AbortController>();
+
+  constructor(options: ResponseWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Starts taking jobs. Waits for the store as long as it takes. */
+  start(): void {
+    for (const name of this.#options.names) {
+      for (const slots of shares(this.#options.concurrency))
+        this.#workers.push(this.#startWorker(name, slots));
+    }
+  }
+
+  /** Attempts that are running now. */
+  get running(): number {
+    return this.#lost.size;
+  }
+
+  /** Whether every BullMQ worker is fetching. */
+  get isRunning(): boolean {
+    return (
+      this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning() && !worker.isPaused())
+    );
+  }
+
+  /** Takes no new jobs; those that run go on. */
+  async quiet(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.pause(true)));
+  }
+
+  /** Resolves when nothing runs any more; jobs that were given back have left their locks. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.close()));
+  }
+
+  #startWorker(name: string, slots: number): Worker {
+    const { connection, keyPrefix, lockMs, stalledMs, onError } = this.#options;
+    const worker = new Worker<{ id: string }>(
+      name,
+      async (job, token) => {
+        const lost = new AbortController();
+        const responseId = job.id ?? job.data.id;
+        this.#lost.set(responseId, lost);
+        let outcome: Outcome;
+        try {
+          outcome = await this.#options.run(responseId, lost.signal);
+        } finally {
+          if (this.#lost.get(responseId) === lost) this.#lost.delete(responseId);
+        }
+        await settle(outcome, job, token);
+      },
+      {
+        connection,
+        prefix: queuePrefix(keyPrefix),
+        concurrency: slots,
+        lockDuration: lockMs,
+        lockRenewTime: Math.floor(lockMs / 3),
+        stalledInterval: stalledMs,
+        // Attempts are counted in the record; a high limit keeps bystanders of two crashes alive.
+        maxStalledCount: 1_000,
+        // A closing worker can hold a slot of the global concurrency for this long, in seconds.
+        drainDelay: 1,
+        skipVersionCheck: true,
+      },
+    );
+    worker.on('error', onError);
+    worker.on('lockRenewalFailed', (ids: string[]) => {
+      for (const id of ids) this.#lost.get(id)?.abort();
+    });
+    return worker;
+  }
+}
+
+/** Splits slots into shares that differ by one at most. */
+function shares(slots: number): number[] {
+  const count = Math.ceil(slots / slotsPerWorker);
+  return Array.from({ length: count }, (_, at) => Math.floor((slots + at) / count));
+}

@@ -1,0 +1,65 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Logger } from './logger.ts';
+
+/** How late the event loop was, in milliseconds; 0 is on time. */
+export interface EventLoopDelay {
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+}
+
+export interface EventLoopWatch {
+  /** The delay since the last call, which starts a new period. */
+  takeDelay(): EventLoopDelay;
+  /** Ends the watch; twice is fine. */
+  stop(): void;
+}
+
+export interface EventLoopWatchOptions {
+  logger: Logger;
+  /** A stall longer than this is logged; 200 ms by default, far below the shortest lock a job can have. */
+  warnAboveMs?: number;
+}
+
+/**
+ * Watches how late timers fire. A blocked loop renews no locks, so a process that stalls for as long as a lock lasts
+ * loses every job it holds; the warning comes long before that, at most once in ten seconds.
+ */
+export function watchEventLoop({ logger, warnAboveMs = 200 }: EventLoopWatchOptions): EventLoopWatch {
+  // Two histograms, because a scrape resets one and must not hide a stall from the other.
+  const forScrape = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  const forAlarm = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  forScrape.enable();
+  forAlarm.enable();
+  const alarm = setInterval(() => {
+    const stalledMs = delayMs(forAlarm.max);
+    forAlarm.reset();
+    if (stalledMs > warnAboveMs) logger.warn({ stalledMs: Math.round(stalledMs) }, 'event loop stalled');
+  }, ALARM_PERIOD_MS);
+  return {
+    takeDelay() {
+      const delay = {
+        p50Ms: delayMs(forScrape.percentile(50)),
+        p99Ms: delayMs(forScrape.percentile(99)),
+        maxMs: delayMs(forScrape.max),
+      };
+      forScrape.reset();
+      return delay;
+    },
+    stop() {
+      clearInterval(alarm);
+      forScrape.disable();
+      forAlarm.disable();
+    },
+  };
+}
+
+const RESOLUTION_MS = 10;
+const ALARM_PERIOD_MS = 10_000;
+
+/** The histogram holds the time between two ticks of its timer, in nanoseconds, so an idle loop shows the resolution. */
+function delayMs(nanoseconds: number): number {
+  const milliseconds = nanoseconds / 1e6 - RESOLUTION_MS;
+  // An empty histogram says NaN or, for `max`, 0.
+  return milliseconds > 0 ? milliseconds : 0;
+}

@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Registry } from 'prom-client';
+import { startHealthServer, type HealthServer, type HealthServerOptions } from './health-server.ts';
+import { createLogger } from './logger.ts';
+
+const servers: HealthServer[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+async function start(options: Partial<HealthServerOptions> = {}): Promise<HealthServer> {
+  const server = await startHealthServer({
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: 'WORKER_HEALTH_PORT',
+    hostSetting: 'HOST',
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    metrics: { registry: new Registry() },
+    readiness: () => ({ isReady: true, checks: { redis: 'ok' } }),
+    ...options,
+  });
+  servers.push(server);
+  return server;
+}
+
+async function get({ port }: HealthServer, path: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`);
+  return { status: response.status, body: await response.text() };
+}
+
+describe('health server', () => {
+  it('is alive while it is not ready', async () => {
+    const server = await start({ readiness: () => ({ isReady: false, checks: { redis: 'away' } }) });
+    expect(await get(server, '/healthz')).toEqual({ status: 200, body: '{"status":"ok"}' });
+    expect(await get(server, '/readyz')).toEqual({
+      status: 503,
+      body: '{"status":"not_ready","checks":{"redis":"away"}}',
+    });
+  });
+
+  it('says that it is ready', async () => {
+    expect(await get(await start(), '/readyz?verbose')).toEqual({
+      status: 200,
+      body: '{"status":"ready","checks":{"redis":"ok"}}',
+    });
+  });
+
+  it('counts a check that throws or hangs as not ready', async () => {
+    const throwing = await start({ readiness: () => Promise.reject(new Error('secret detail')) });
+    expect(await get(throwing, '/readyz')).toEqual({
+      status: 503,
+      body: '{"status":"not_ready","checks":{}}',
+    });
+    const hanging = await start({ readiness: () => new Promise(() => undefined) });
+    expect(await get(hanging, '/readyz')).toMatchObject({ status: 503 });
+  });
+
+  it('serves the registry and nothing else', async () => {
+    const server = await start();
+    expect((await get(server, '/metrics')).status).toBe(200);
+    expect((await get(server, '/')).status).toBe(404);
+    const posted = await fetch(`http://127.0.0.1:${server.port}/healthz`, { method: 'POST' });
+    expect(posted.status).toBe(405);
+  });
+
+  it('names its setting when the port is taken', async () => {
+    const { port } = await start();
+    await expect(start({ port })).rejects.toThrow('set WORKER_HEALTH_PORT to another port');
+  });
+
+  it('stops twice, also with a connection that is kept alive', async () => {
+    const server = await start();
+    await get(server, '/healthz');
+    await server.stop();
+    await server.stop();
+    await expect(get(server, '/healthz')).rejects.toThrow();
+  });
+});

@@ -1,0 +1,105 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listenFailure, type ListenTarget } from './fatal-error.ts';
+import { loggedError, type Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
+
+/** Whether the process can do its work now. The checks are shown to anybody: no addresses, no secrets. */
+export interface Readiness {
+  isReady: boolean;
+  checks: Record<string, string | number | boolean>;
+}
+
+export interface HealthServerOptions extends ListenTarget {
+  logger: Logger;
+  metrics: Pick<Metrics, 'registry'>;
+  /** Asked at each `GET /readyz`; one that throws or takes more than a second counts as not ready. */
+  readiness: () => Readiness | Promise<Readiness>;
+}
+
+export interface HealthServer {
+  /** The port it got, which differs from the one asked for only when that was 0. */
+  port: number;
+  /** Closes the listener and every connection; twice is fine. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves `GET /healthz` (200 as long as the event loop turns), `GET /readyz` (200 or 503 with the checks) and
+ * `GET /metrics` for a process without an HTTP edge of its own. Rejects with a `FatalError` when the port is taken.
+ */
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (request, response) => {
+    void answer(options, request, response);
+  });
+  server.maxConnections = 100;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenFailure(error, options)));
+    server.listen(options.port, options.host, resolve);
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    stop: () =>
+      new Promise((resolve) => {
+        // Its error says that the server is closed already.
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+const READINESS_TIMEOUT_MS = 1000;
+
+async function answer(
+  options: HealthServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const path = (request.url ?? '/').split('?', 1)[0];
+    if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { status: 'error' });
+    else if (path === '/healthz') sendJson(response, 200, { status: 'ok' });
+    else if (path === '/readyz') await sendReadiness(options, response);
+    else if (path === '/metrics') {
+      const { registry } = options.metrics;
+      send(response, 200, registry.contentType, await registry.metrics());
+    } else sendJson(response, 404, { status: 'error' });
+  } catch (error) {
+    options.logger.error({ err: loggedError(error) }, 'health request failed');
+    if (!response.headersSent) sendJson(response, 500, { status: 'error' });
+  }
+}
+
+async function sendReadiness(options: HealthServerOptions, response: ServerResponse): Promise<void> {
+  const { isReady, checks } = await readinessInTime(options);
+  sendJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks });
+}
+
+async function readinessInTime({ readiness, logger }: HealthServerOptions): Promise<Readiness> {
+  const late = Promise.withResolvers<Readiness>();
+  const timer = setTimeout(() => {
+    late.resolve({ isReady: false, checks: { timed_out: true } });
+  }, READINESS_TIMEOUT_MS);
+  try {
+    return await Promise.race([Promise.resolve().then(readiness), late.promise]);
+  } catch (error) {
+    logger.warn({ err: loggedError(error) }, 'readiness check failed');
+    return { isReady: false, checks: {} };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, 'application/json; charset=utf-8', JSON.stringify(body));
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: string): void {
+  response.writeHead(status, {
+    'content-type': contentType,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(body);
+}

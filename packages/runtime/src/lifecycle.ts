@@ -1,0 +1,146 @@
+import { FatalError } from './fatal-error.ts';
+import { loggedError, maskSecrets, type Logger } from './logger.ts';
+
+/** Why a process stops. */
+export type StopReason =
+  | 'terminated' // SIGTERM, or SIGINT without a supervisor
+  | 'parent_gone' // the supervisor's IPC channel closed
+  | 'start_failed'
+  | 'uncaught_error'
+  | 'requested'; // somebody called `requestStop`
+
+export interface ProcessRole {
+  logger: Logger;
+  /**
+   * Opens what the process needs. The signal aborts when a stop is asked for meanwhile; `start` then rejects or
+   * resolves soon, and `stop` runs in either case.
+   */
+  start(signal: AbortSignal, requestStop: RequestStop): Promise<void>;
+  /** Drains and closes, also after a start that failed half way. Called once. The process exits when nothing is open. */
+  stop(reason: StopReason): Promise<void>;
+  /** How long `stop` may take before the process exits with code 1 regardless. */
+  drainTimeoutMs: number;
+  /** Runs synchronously before an exit that cannot wait, for what would outlive the process, such as children. */
+  onForcedExit?(): void;
+}
+
+/** Asks for the same stop as SIGTERM, with exit code 0, or 1 when an error is given. */
+export type RequestStop = (error?: unknown) => void;
+
+/**
+ * Runs a process from start to exit; the promise resolves when it has stopped and only the exit is left.
+ *
+ * - SIGTERM drains; so does SIGINT, unless a supervisor holds an IPC channel to this process: the terminal sends Ctrl-C
+ *   to every process at once, and the order of stopping is the supervisor's. SIGHUP is left alone, because a listener
+ *   would undo `nohup`.
+ * - A second signal exits at once with code 1. One within half a second of the first is the same: `npm` passes on a
+ *   Ctrl-C that the process has already received.
+ * - A closed IPC channel drains, so that nothing outlives its supervisor.
+ * - An uncaught error is logged and drains with exit code 1, because nobody knows what state it left behind.
+ * - A `FatalError` out of `start` prints one line and exits with its code.
+ *
+ * After a clean drain the process ends by itself. What still holds it open after five seconds is logged and
+ * ends in exit code 1.
+ */
+export async function runProcess(role: ProcessRole): Promise<void> {
+  const { logger } = role;
+  const starting = new AbortController();
+  const stopAsked = Promise.withResolvers<StopReason>();
+  let firstSignalAt: number | undefined;
+  let isStopping = false;
+  process.exitCode = 0;
+
+  const forceExit = () => {
+    role.onForcedExit?.();
+    process.exit(1);
+  };
+  const askToStop = (reason: StopReason) => {
+    if (isStopping) return;
+    isStopping = true;
+    logger.info({ reason }, 'stopping');
+    starting.abort(new Error(`stopping: ${reason}`));
+    stopAsked.resolve(reason);
+  };
+  const requestStop: RequestStop = (error) => {
+    if (error !== undefined) {
+      process.exitCode = 1;
+      logger.error({ err: loggedError(error) }, 'stop requested after an error');
+    }
+    askToStop('requested');
+  };
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (signal === 'SIGINT' && process.connected) return;
+    const now = performance.now();
+    if (firstSignalAt === undefined) firstSignalAt = now;
+    else if (now - firstSignalAt > SAME_SIGNAL_MS) {
+      logger.error({ signal }, 'second signal, exiting at once');
+      forceExit();
+    }
+    askToStop('terminated');
+  };
+  const onDisconnect = () => askToStop('parent_gone');
+  const onUncaught = (error: unknown) => {
+    process.exitCode = 1;
+    logger.fatal({ err: loggedError(error) }, 'uncaught error');
+    askToStop('uncaught_error');
+  };
+
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  process.on('uncaughtException', onUncaught);
+  process.on('unhandledRejection', onUncaught);
+  // The listener also holds the channel, and with it the process, open until the stop.
+  if (process.send !== undefined) process.on('disconnect', onDisconnect);
+  if (process.send !== undefined && !process.connected) onDisconnect();
+
+  const started = role.start(starting.signal, requestStop).catch((error: unknown) => {
+    if (isStopping) return;
+    reportFailedStart(error, logger);
+    askToStop('start_failed');
+  });
+  const reason = await stopAsked.promise;
+  const deadline = setTimeout(() => {
+    logger.error({ drainTimeoutMs: role.drainTimeoutMs }, 'drain deadline passed, exiting with work undone');
+    forceExit();
+  }, role.drainTimeoutMs);
+  await started;
+  try {
+    await role.stop(reason);
+  } catch (error) {
+    process.exitCode = 1;
+    logger.error({ err: loggedError(error) }, 'stop failed');
+  }
+  clearTimeout(deadline);
+  // Until here a listener stays on each signal: without one, the second would kill the process in mid-drain.
+  for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+  process.off('disconnect', onDisconnect);
+  logger.info({ exitCode: process.exitCode }, 'stopped');
+  watchForOpenHandles(logger, forceExit);
+}
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const SAME_SIGNAL_MS = 500;
+const OPEN_HANDLES_AFTER_MS = 5000;
+
+function reportFailedStart(error: unknown, logger: Logger): void {
+  if (error instanceof FatalError) {
+    process.exitCode = error.exitCode;
+    printFatal(error);
+    return;
+  }
+  process.exitCode = 1;
+  logger.fatal({ err: loggedError(error) }, 'start failed');
+}
+
+/** Writes a `FatalError` as one line on standard error. */
+export function printFatal(error: FatalError): void {
+  console.error(`sluice: ${maskSecrets(error.message).replaceAll(/\s+/g, ' ')}`);
+}
+
+/** Finds what keeps a stopped process alive. The timer is no work of the process, so it must not hold it open itself. */
+function watchForOpenHandles(logger: Logger, forceExit: () => void): void {
+  const timer = setTimeout(() => {
+    logger.error({ resources: process.getActiveResourcesInfo() }, 'still open after the stop, exiting');
+    forceExit();
+  }, OPEN_HANDLES_AFTER_MS);
+  timer.unref();
+}

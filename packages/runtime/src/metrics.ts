@@ -1,0 +1,40 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { watchEventLoop } from './event-loop.ts';
+import type { Logger } from './logger.ts';
+
+export interface MetricsOptions {
+  logger: Logger;
+  /** Labels on every series of the process, such as `{ role: 'worker' }`. */
+  labels?: Record<string, string>;
+}
+
+/** The process's registry, on which an app defines its own counters. `stop()` ends the measuring; twice is fine. */
+export interface Metrics {
+  registry: Registry;
+  stop(): void;
+}
+
+/**
+ * Creates a registry with the process's own figures (memory, CPU, handles) and `sluice_event_loop_delay_seconds`,
+ * which each scrape reads and starts anew, so that two scrapers would each see a part. Call it once per process: the
+ * default metrics install observers that live as long as the process, without keeping it alive.
+ */
+export function createMetrics({ logger, labels = {} }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels(labels);
+  collectDefaultMetrics({ register: registry });
+  const eventLoop = watchEventLoop({ logger });
+  const delay = new Gauge({
+    name: 'sluice_event_loop_delay_seconds',
+    help: 'How late timers fired since the last scrape; 0 is on time.',
+    labelNames: ['quantile'],
+    registers: [registry],
+    collect() {
+      const { p50Ms, p99Ms, maxMs } = eventLoop.takeDelay();
+      delay.set({ quantile: '0.5' }, p50Ms / 1000);
+      delay.set({ quantile: '0.99' }, p99Ms / 1000);
+      delay.set({ quantile: '1' }, maxMs / 1000);
+    },
+  });
+  return { registry, stop: () => eventLoop.stop() };
+}

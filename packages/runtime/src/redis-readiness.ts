@@ -1,0 +1,185 @@
+import type { Redis } from 'ioredis';
+
+/** What a Redis says of itself. A field is undefined where the server, or an access list, does not tell. */
+export interface RedisFacts {
+  /** `redis` or `valkey`. */
+  product: 'redis' | 'valkey';
+  /** The compatible Redis version, such as `7.2.4`; Valkey states one too. */
+  version: string | undefined;
+  role: string | undefined;
+  isCluster: boolean;
+  maxmemoryPolicy: string | undefined;
+  maxmemoryBytes: number | undefined;
+  usedMemoryBytes: number | undefined;
+  /** Whether the append-only log is on. */
+  appendOnly: boolean | undefined;
+  /** `always`, `everysec` or `no`. */
+  appendFsync: string | undefined;
+  /** Snapshot rules; empty when no snapshots are taken. */
+  save: string | undefined;
+  /** Whether `CONFIG GET` was refused. */
+  isConfigForbidden: boolean;
+  /** How far the local clock is ahead of the server's, in milliseconds. */
+  clockOffsetMs: number;
+}
+
+/** `refuse`: do not start. `warn`: start, and say it. */
+export interface RedisProblem {
+  severity: 'refuse' | 'warn';
+  message: string;
+}
+
+/**
+ * Asks a Redis what matters for keeping work. Managed services hide some of it, which is then undefined; rejects only
+ * when `INFO` or `TIME` fail. The setting names of the messages are those of Redis.
+ */
+export async function inspectRedis(
+  client: Redis,
+  localNow: () => number = () => Date.now(),
+): Promise<RedisFacts> {
+  const sentAt = localNow();
+  const [seconds, microseconds] = await client.time();
+  const localMs = (sentAt + localNow()) / 2;
+  const info = parseInfo(await client.info());
+  const config = await readConfig(client);
+  const aofEnabled = info.get('aof_enabled');
+  return {
+    product: info.has('valkey_version') || info.get('server_name') === 'valkey' ? 'valkey' : 'redis',
+    version: info.get('redis_version'),
+    role: info.get('role'),
+    isCluster: info.get('cluster_enabled') === '1' || info.get('redis_mode') === 'cluster',
+    maxmemoryPolicy: info.get('maxmemory_policy') ?? config?.get('maxmemory-policy'),
+    maxmemoryBytes: numberOf(info.get('maxmemory')),
+    usedMemoryBytes: numberOf(info.get('used_memory')),
+    appendOnly: aofEnabled === undefined ? undefined : aofEnabled === '1',
+    appendFsync: config?.get('appendfsync'),
+    save: config?.get('save'),
+    isConfigForbidden: config === undefined,
+    clockOffsetMs: Math.round(localMs - (Number(seconds) * 1000 + Number(microseconds) / 1000)),
+  };
+}
+
+/**
+ * What stands in the way of keeping the promises on this Redis. An embedded store keeps snapshots of its own, of which
+ * the server does not know, so its persistence is not judged here.
+ */
+export function redisProblems(
+  facts: RedisFacts,
+  { isEmbedded = false }: { isEmbedded?: boolean } = {},
+): RedisProblem[] {
+  return [
+    versionProblem(facts),
+    clusterProblem(facts),
+    roleProblem(facts),
+    evictionProblem(facts),
+    isEmbedded ? undefined : persistenceProblem(facts),
+    configProblem(facts),
+    clockProblem(facts),
+  ].filter((problem) => problem !== undefined);
+}
+
+const MINIMUM_VERSION = { major: 6, minor: 2 };
+const CLOCK_ALARM_MS = 30_000;
+
+function versionProblem({ version }: RedisFacts): RedisProblem | undefined {
+  if (version === undefined) return undefined;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const isOld =
+    major < MINIMUM_VERSION.major || (major === MINIMUM_VERSION.major && minor < MINIMUM_VERSION.minor);
+  if (!isOld) return undefined;
+  return refuse(
+    `Redis ${version} is too old: use Redis ${MINIMUM_VERSION.major}.${MINIMUM_VERSION.minor} or newer, or Valkey.`,
+  );
+}
+
+function clusterProblem({ isCluster }: RedisFacts): RedisProblem | undefined {
+  if (!isCluster) return undefined;
+  return refuse('Redis runs as a cluster, which is not supported: point REDIS_URL at a single primary.');
+}
+
+function roleProblem({ role }: RedisFacts): RedisProblem | undefined {
+  if (role === undefined || role === 'master') return undefined;
+  return refuse('Redis is a read-only replica: point REDIS_URL at the primary.');
+}
+
+function evictionProblem({ maxmemoryPolicy }: RedisFacts): RedisProblem | undefined {
+  if (maxmemoryPolicy === undefined) {
+    return warn('Redis does not say its maxmemory-policy: make sure that it is noeviction.');
+  }
+  if (maxmemoryPolicy === 'noeviction') return undefined;
+  return refuse(
+    `Redis would delete accepted work when its memory is full (maxmemory-policy is ${maxmemoryPolicy}): set maxmemory-policy to noeviction.`,
+  );
+}
+
+function persistenceProblem({ appendOnly, appendFsync, save }: RedisFacts): RedisProblem | undefined {
+  if (appendOnly === true) {
+    if (appendFsync !== 'no') return undefined;
+    return warn(
+      'Redis leaves writing its log to the system (appendfsync is no): set appendfsync to everysec.',
+    );
+  }
+  if (appendOnly === undefined) {
+    return warn('Redis does not say whether it keeps its log on disk: make sure that appendonly is yes.');
+  }
+  if (save === '') {
+    return warn(
+      'Redis keeps nothing on disk: a restart of Redis loses all accepted work. Set appendonly to yes.',
+    );
+  }
+  return warn(
+    'Redis keeps at most snapshots on disk: a crash of Redis loses accepted work of minutes. Set appendonly to yes.',
+  );
+}
+
+function configProblem({ isConfigForbidden, maxmemoryPolicy }: RedisFacts): RedisProblem | undefined {
+  // Without the policy there is a warning already, and nothing else is missed much.
+  if (!isConfigForbidden || maxmemoryPolicy === undefined) return undefined;
+  return warn('Redis does not allow CONFIG GET, so its settings for writing to disk could not be checked.');
+}
+
+function clockProblem({ clockOffsetMs }: RedisFacts): RedisProblem | undefined {
+  if (Math.abs(clockOffsetMs) <= CLOCK_ALARM_MS) return undefined;
+  const direction = clockOffsetMs > 0 ? 'ahead of' : 'behind';
+  return warn(
+    `This machine's clock is ${Math.round(Math.abs(clockOffsetMs) / 1000)} s ${direction} Redis's: set the clocks by NTP.`,
+  );
+}
+
+function refuse(message: string): RedisProblem {
+  return { severity: 'refuse', message };
+}
+
+function warn(message: string): RedisProblem {
+  return { severity: 'warn', message };
+}
+
+function parseInfo(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of text.split(/\r?\n/)) {
+    const colon = line.indexOf(':');
+    if (colon > 0 && !line.startsWith('#')) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return fields;
+}
+
+/** Undefined when any of it is refused: by an access list (NOPERM) or because the command is renamed or removed. */
+async function readConfig(client: Redis): Promise<Map<string, string> | undefined> {
+  const fields = new Map<string, string>();
+  try {
+    for (const name of ['maxmemory-policy', 'appendfsync', 'save']) {
+      const reply: unknown = await client.config('GET', name);
+      if (Array.isArray(reply) && typeof reply[1] === 'string') fields.set(name, reply[1]);
+    }
+  } catch (error) {
+    const isRefused =
+      error instanceof Error && /NOPERM|unknown command|not allowed|disabled|ERR/i.test(error.message);
+    if (!isRefused) throw error;
+    return undefined;
+  }
+  return fields;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text);
+}

@@ -1,0 +1,306 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { eventually, startLocalRedis, testRedis, within } from '@sluice/testing';
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  inspectRedis,
+  queueClient,
+  RedisClock,
+  subscriberClient,
+  waitForRedis,
+  writerClient,
+} from '../src/index.ts';
+
+const cleanups: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+interface Opened {
+  client: Redis;
+  /** What the client logged. */
+  lines: string[];
+}
+
+function open(role: typeof commandClient, url: string): Opened {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const client = role(url, { logger: createLogger({ name: 'test', level: 'info', destination }) });
+  cleanups.push(() => closeRedis(client));
+  return { client, lines };
+}
+
+async function ready(role: typeof commandClient, url: string): Promise<Opened> {
+  const opened = open(role, url);
+  await waitForRedis(opened.client, AbortSignal.timeout(10_000));
+  return opened;
+}
+
+async function ownRedis() {
+  const redis = await startLocalRedis();
+  cleanups.push(() => redis.stop());
+  return redis;
+}
+
+/** A port where nothing listens. */
+async function silentPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function elapsedMs(work: Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work.catch(() => undefined);
+  return performance.now() - startedAt;
+}
+
+describe('command client', () => {
+  it('fails at once while Redis is away, and works when it is there', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(commandClient, redis.url);
+    await redis.kill();
+    await eventually(() => client.status !== 'ready');
+    expect(await elapsedMs(client.ping())).toBeLessThan(500);
+    await expect(client.ping()).rejects.toThrow();
+
+    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
+    cleanups.push(() => again.stop());
+    await waitForRedis(client, AbortSignal.timeout(3000));
+    expect(await client.ping()).toBe('PONG');
+  });
+
+  it('fails within a second or so while Redis is frozen', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(commandClient, redis.url);
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      const command = client.set('frozen', '1');
+      await expect(command).rejects.toThrow('Command timed out');
+      const another = elapsedMs(client.ping());
+      expect(await another).toBeLessThan(1500);
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+    await eventually(async () => (await client.ping()) === 'PONG');
+  });
+
+  it('rejects a command whose reply was lost, and does not send it again', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await lossyProxy(redis.url);
+    const { client } = await ready(commandClient, proxy.url);
+    proxy.cutAtNextReply();
+    await expect(client.incr(`${redis.prefix}:count`)).rejects.toThrow();
+    await waitForRedis(client, AbortSignal.timeout(5000));
+    await client.ping();
+    expect(await redis.client.get(`${redis.prefix}:count`)).toBe('1');
+  });
+
+  it('leaves a primary that became a replica', async () => {
+    const redis = await startLocalRedis();
+    cleanups.push(() => redis.stop());
+    const { client } = await ready(commandClient, redis.url);
+    await client.replicaof('127.0.0.1', String(await silentPort()));
+    const reconnected = new Promise((resolve) => client.once('close', resolve));
+    await expect(client.set('a', '1')).rejects.toThrow('READONLY');
+    await within(reconnected);
+  });
+});
+
+describe('writer client', () => {
+  it('waits longer than a command client for a slow Redis', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(writerClient, redis.url);
+    process.kill(redis.pid, 'SIGSTOP');
+    const write = client.set('slow', '1');
+    // Real time, because it is time that is tested: longer than a command client waits.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    process.kill(redis.pid, 'SIGCONT');
+    expect(await write).toBe('OK');
+  });
+});
+
+describe('queue client', () => {
+  it('lets an idle worker block without time-outs', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const { client, lines } = await ready(queueClient, redis.url);
+    const errors: Error[] = [];
+    const worker = new Worker('idle', () => Promise.resolve(), {
+      connection: client,
+      prefix: redis.prefix,
+      drainDelay: 1,
+    });
+    worker.on('error', (error) => errors.push(error));
+    await worker.waitUntilReady();
+    const queue = new Queue('idle', { connection: redis.client, prefix: redis.prefix });
+    // Real time: longer than a command time-out would allow a blocking read to last.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const done = new Promise((resolve) => worker.once('completed', resolve));
+    await queue.add('job', {});
+    await within(done);
+    await worker.close();
+    await queue.close();
+    expect(errors).toEqual([]);
+    expect(lines).toEqual([]);
+  });
+
+  it('keeps a command through an outage', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(queueClient, redis.url);
+    await redis.kill();
+    await eventually(() => client.status === 'reconnecting');
+    const command = client.ping();
+    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
+    cleanups.push(() => again.stop());
+    expect(await within(command)).toBe('PONG');
+  });
+});
+
+describe('subscriber client', () => {
+  it('subscribes again after an outage', async () => {
+    const redis = await ownRedis();
+    const { client } = open(subscriberClient, redis.url);
+    const messages: string[] = [];
+    client.on('message', (_channel, message) => messages.push(message));
+    await client.subscribe('news');
+    await redis.kill();
+    const again = await startLocalRedis({ directory: redis.directory, port: redis.port });
+    cleanups.push(() => again.stop());
+    const publisher = await testRedis(redis.url);
+    cleanups.push(() => publisher.close());
+    await eventually(async () => (await publisher.client.publish('news', 'back')) > 0);
+    await eventually(() => messages.includes('back'));
+  });
+});
+
+describe('any client', () => {
+  it('logs an outage once, not once per attempt, without the password', async () => {
+    const { client, lines } = open(queueClient, `redis://:hunter2hunter2@127.0.0.1:${await silentPort()}`);
+    let attempts = 0;
+    client.on('error', () => (attempts += 1));
+    await eventually(() => attempts >= 4);
+    expect(lines).toHaveLength(1);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      level: 'warn',
+      msg: 'redis connection failed',
+      redisRole: 'sluice-queue',
+    });
+    expect(lines.join('')).not.toContain('hunter2');
+  });
+
+  it('closes within its time in every state, and twice', async () => {
+    const redis = await ownRedis();
+    const connected = await ready(queueClient, redis.url);
+    const connecting = open(queueClient, redis.url);
+    const away = open(queueClient, `redis://127.0.0.1:${await silentPort()}`);
+    await eventually(() => away.client.status === 'reconnecting');
+    const waiting = expect(away.client.ping()).rejects.toThrow();
+    const clients = [connected, connecting, away].map(({ client }) => client);
+    const closing = Promise.all(clients.map((client) => closeRedis(client)));
+    expect(await elapsedMs(closing)).toBeLessThan(2500);
+    await waiting;
+    await Promise.all(clients.map((client) => closeRedis(client)));
+    expect(clients.map(({ status }) => status)).toEqual(['end', 'end', 'end']);
+  });
+
+  it('closes while Redis is frozen', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(queueClient, redis.url);
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      const command = expect(within(client.ping())).rejects.toThrow();
+      expect(await elapsedMs(closeRedis(client, 200))).toBeLessThan(1000);
+      await command;
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+  });
+
+  it('ends a wait for Redis with the reason of the signal, or when it is closed', async () => {
+    const { client } = open(commandClient, `redis://127.0.0.1:${await silentPort()}`);
+    const reason = new Error('stopping');
+    await expect(waitForRedis(client, AbortSignal.abort(reason))).rejects.toBe(reason);
+    const waiting = waitForRedis(client, new AbortController().signal);
+    await Promise.all([closeRedis(client), expect(waiting).rejects.toThrow('closed')]);
+  });
+});
+
+describe('inspection', () => {
+  it('reads what a real server says', async () => {
+    const { client } = await ready(commandClient, inject('redisUrl'));
+    const facts = await inspectRedis(client);
+    expect(facts).toMatchObject({ role: 'master', isCluster: false, isConfigForbidden: false });
+    expect(facts.version).toMatch(/^\d+\.\d+/);
+    expect(facts.maxmemoryPolicy).toBeTypeOf('string');
+    expect(facts.appendOnly).toBeTypeOf('boolean');
+    expect(Math.abs(facts.clockOffsetMs)).toBeLessThan(60_000);
+  });
+
+  it('notices that CONFIG is forbidden', async () => {
+    const redis = await ownRedis();
+    const admin = await ready(commandClient, redis.url);
+    await admin.client.acl('SETUSER', 'limited', 'on', '>secret', '~*', '+@all', '-config');
+    const { client } = await ready(commandClient, redis.url.replace('//', '//limited:secret@'));
+    expect(await inspectRedis(client)).toMatchObject({
+      isConfigForbidden: true,
+      maxmemoryPolicy: 'noeviction',
+      appendFsync: undefined,
+    });
+  });
+});
+
+describe('redis clock', () => {
+  it('agrees with Redis and survives its absence', async () => {
+    const redis = await ownRedis();
+    const { client } = open(commandClient, redis.url);
+    const clock = new RedisClock({ client, logger: createLogger({ name: 'test', level: 'silent' }) });
+    await clock.start();
+    await eventually(() => clock.isSynchronized);
+    await redis.kill();
+    await clock.sample();
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(1000);
+    clock.stop();
+  });
+});
+
+/** Passes bytes on until it is told to cut the connection in place of the next reply. */
+async function lossyProxy(url: string): Promise<{ url: string; cutAtNextReply: () => void }> {
+  const target = new URL(url);
+  let isCutting = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((downstream) => {
+    const upstream = connect(Number(target.port || 6379), target.hostname);
+    for (const socket of [downstream, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined); // Cut on purpose.
+      socket.on('close', () => {
+        downstream.destroy();
+        upstream.destroy();
+      });
+    }
+    downstream.on('data', (data) => upstream.write(data));
+    upstream.on('data', (data) => {
+      if (!isCutting) downstream.write(data);
+      else downstream.destroy();
+      isCutting = false;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
+  const proxied = new URL(url);
+  proxied.host = `127.0.0.1:${port}`;
+  return { url: proxied.href, cutAtNextReply: () => (isCutting = true) };
+}

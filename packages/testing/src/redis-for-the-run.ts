@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import type { TestProject } from 'vitest/node';
+import { startLocalRedis } from './local-redis.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The Redis of this run, for tests that keep to keys of their own prefix. */
+    redisUrl: string;
+  }
+}
+
+/**
+ * Gives the tests of a project one Redis: `REDIS_URL` if set, else a container if a Docker engine answers, else a
+ * server on the PATH, else the embedded store. Each project that names this file gets one of its own, except for
+ * `REDIS_URL`, which all share. Resolves with the function that ends it.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const redis = await findRedis();
+  project.provide('redisUrl', redis.url);
+  return redis.stop;
+}
+
+interface RedisForTheRun {
+  url: string;
+  stop: () => Promise<void>;
+}
+
+async function findRedis(): Promise<RedisForTheRun> {
+  const url = process.env['REDIS_URL'];
+  if (url !== undefined && url !== '') return { url, stop: () => Promise.resolve() };
+  return (await startContainer()) ?? startLocalRedis();
+}
+
+const IMAGE = 'valkey/valkey:8.1-alpine';
+const PORT = 6379;
+const STARTUP_TIMEOUT_MS = 60_000;
+
+/** Undefined when there is no engine, and also when it cannot get the image: tests need a Redis, not this one. */
+async function startContainer(): Promise<RedisForTheRun | undefined> {
+  if (!(await dockerAnswers(process.env['DOCKER_HOST']))) return undefined;
+  try {
+    // It takes most of a second to load, which a run without Docker need not spend.
+    const { GenericContainer } = await import('testcontainers');
+    const container = await new GenericContainer(IMAGE)
+      .withCommand(['valkey-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
+      .withExposedPorts(PORT)
+      .withStartupTimeout(STARTUP_TIMEOUT_MS)
+      .start();
+    return {
+      url: `redis://${container.getHost()}:${container.getMappedPort(PORT)}`,
+      stop: async () => {
+        await container.stop();
+      },
+    };
+  } catch (error) {
+    console.warn('Docker answers, but the container did not start; a local Redis is used instead.', error);
+    return undefined;
+  }
+}
+
+const DOCKER_SOCKET = '/var/run/docker.sock';
+const DOCKER_TIMEOUT_MS = 2000;
+
+/** Whether a Docker engine answers a ping. Engines behind SSH are not asked. */
+export async function dockerAnswers(dockerHost: string | undefined): Promise<boolean> {
+  const engine = engineAddress(dockerHost);
+  if (engine === undefined) return false;
+  return new Promise((resolve) => {
+    const ping = request(
+      { ...engine, path: '/_ping', signal: AbortSignal.timeout(DOCKER_TIMEOUT_MS) },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
+    ping.once('error', () => resolve(false));
+    ping.end();
+  });
+}
+
+function engineAddress(
+  dockerHost: string | undefined,
+): { socketPath: string } | { host: string; port: number } | undefined {
+  if (dockerHost === undefined || dockerHost === '') {
+    return existsSync(DOCKER_SOCKET) ? { socketPath: DOCKER_SOCKET } : undefined;
+  }
+  if (!URL.canParse(dockerHost)) return undefined;
+  const { protocol, hostname, port, pathname } = new URL(dockerHost);
+  if (protocol === 'unix:') return { socketPath: pathname };
+  if (protocol === 'tcp:' || protocol === 'http:') return { host: hostname, port: Number(port || 2375) };
+  return undefined;
+}
