@@ -71,7 +71,13 @@ export class ApiProcess {
       keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
       onError,
     });
-    this.#relay = new Relay({ subscriber: this.#subscriber, commands: this.#commands, keys, apiProcess, onError });
+    this.#relay = new Relay({
+      subscriber: this.#subscriber,
+      commands: this.#commands,
+      keys,
+      apiProcess,
+      onError,
+    });
     this.#service = new ResponseService({
       settings,
       redis: this.#commands,
@@ -107,7 +113,13 @@ export class ApiProcess {
       registry: this.#metrics.registry,
       token: server.adminToken,
     });
-    const adminUrl = await listen(this.#admin, server.adminHost, server.adminPort, 'ADMIN_HOST', 'ADMIN_PORT');
+    const adminUrl = await listen(
+      this.#admin,
+      server.adminHost,
+      server.adminPort,
+      'ADMIN_HOST',
+      'ADMIN_PORT',
+    );
     const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
     this.#onReady({ url: apiUrl, adminUrl });
   }

@@ -1,7 +1,7 @@
 import type { KeyRing } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Logger } from '@sluice/runtime';
-import fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { ApiMetrics } from './api-metrics.ts';
 import { dialects } from './dialect.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -47,7 +47,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = dependencies.logger;
   const app = fastify({
     loggerInstance,
-    disableRequestLogging: true,
+    // What happened to a request is logged where it is decided.
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: dependencies.bodyBytes,
     requestTimeout: connection.requestTimeout,
     keepAliveTimeout: connection.keepAliveTimeout,
@@ -76,7 +77,10 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime);
-    request.log.debug({ route, status: reply.statusCode, elapsedMs: Math.round(reply.elapsedTime) }, 'answered');
+    request.log.debug(
+      { route, status: reply.statusCode, elapsedMs: Math.round(reply.elapsedTime) },
+      'answered',
+    );
     done();
   });
   registerHealth(app, dependencies.readiness);

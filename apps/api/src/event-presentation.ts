@@ -76,6 +76,7 @@ function statusShownBy(type: LifecycleType): Status {
 /** Letters that differ from event to event and are the same for every reader of one. */
 function padding(length: number, seed: number): string {
   let text = '';
-  for (let at = 0; at < length; at += 1) text += String.fromCharCode(97 + ((seed * 7 + at * 11 + at * at) % 26));
+  for (let at = 0; at < length; at += 1)
+    text += String.fromCharCode(97 + ((seed * 7 + at * 11 + at * at) % 26));
   return text;
 }

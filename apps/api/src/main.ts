@@ -1,8 +1,7 @@
 import { loadSettings } from '@sluice/config';
-import { createLogger, FatalError, requireNode, runMain, runProcess } from '@sluice/runtime';
-import { ApiProcess } from './api.ts';
 
-requireNode(24);
+import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
+import { ApiProcess } from './api.ts';
 
 /** Runs an api until it is told to stop. */
 export async function runApi(argv: readonly string[]): Promise<void> {

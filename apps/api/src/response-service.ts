@@ -142,10 +142,14 @@ export class ResponseService {
   #modelFor(id: string, caller: KeySettings): ModelSettings {
     const model = this.#models.get(id);
     if (!model) {
-      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`, { param: 'model' });
+      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`, {
+        param: 'model',
+      });
     }
     if (!caller.models.includes('*') && !caller.models.includes(id)) {
-      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`, { param: 'model' });
+      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`, {
+        param: 'model',
+      });
     }
     return model;
   }
@@ -218,7 +222,9 @@ export class ResponseService {
 
   #letRun(work: Promise<void>): void {
     const owned = work
-      .catch((error: unknown) => this.#options.logger.warn({ err: loggedError(error) }, 'store did not answer'))
+      .catch((error: unknown) =>
+        this.#options.logger.warn({ err: loggedError(error) }, 'store did not answer'),
+      )
       .finally(() => this.#loose.delete(owned));
     this.#loose.add(owned);
   }
@@ -242,9 +248,13 @@ function refusal(result: Exclude<AcceptResult, { kind: 'accepted' }>): Error {
       return new RateLimited(`${what} Please try again in ${seconds}s.`, result.retryAfterMs, result.rate);
     }
     case 'queue_full':
-      return new ServiceError('server_is_overloaded', 'Too many requests are waiting. Please try again later.', {
-        retryAfterMs: result.retryAfterMs,
-      });
+      return new ServiceError(
+        'server_is_overloaded',
+        'Too many requests are waiting. Please try again later.',
+        {
+          retryAfterMs: result.retryAfterMs,
+        },
+      );
     case 'too_late':
       return new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.', {
         retryAfterMs: 1_000,

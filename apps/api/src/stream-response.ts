@@ -29,7 +29,10 @@ export async function streamResponse(options: StreamResponseOptions): Promise<bo
   const { reply, subscription, response, interrupted } = options;
   const presentation = new EventPresentation(response, options.presentation);
   reply.hijack();
-  const stream = new SseStream(reply.raw, { ...plainHeaders(reply), 'openai-processing-ms': processingMs(reply) });
+  const stream = new SseStream(reply.raw, {
+    ...plainHeaders(reply),
+    'openai-processing-ms': processingMs(reply),
+  });
   const signal = AbortSignal.any([stream.gone, interrupted]);
   let lastNumber = 1;
   let latest: 'response.queued' | 'response.in_progress' = 'response.queued';

@@ -20,7 +20,12 @@ export interface Assembled {
   usage: Usage | null;
 }
 
-type OpenContent = { kind: 'message' | 'reasoning'; index: number; part: PartKind | undefined; counts: { summary: number; content: number } };
+type OpenContent = {
+  kind: 'message' | 'reasoning';
+  index: number;
+  part: PartKind | undefined;
+  counts: { summary: number; content: number };
+};
 type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
 
 /**
@@ -110,7 +115,9 @@ export class Assembler {
   close(isWhole: boolean): UnnumberedEvent[] {
     const open = [...this.#output.open.keys()];
     const last = open.at(-1);
-    return open.flatMap((index) => this.#closeItem(index, isWhole || index !== last ? 'completed' : 'incomplete'));
+    return open.flatMap((index) =>
+      this.#closeItem(index, isWhole || index !== last ? 'completed' : 'incomplete'),
+    );
   }
 
   /** Closes everything open as incomplete, after a failure or a cancellation. */

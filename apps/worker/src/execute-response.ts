@@ -129,7 +129,9 @@ class Attempt {
     const { route, observer, now } = this.#dependencies;
     const chosen = route(request.model, attempt);
     if (!chosen) {
-      throw new ProviderError('server_error', `No route to the model of response ${id}`, { disposition: 'fail' });
+      throw new ProviderError('server_error', `No route to the model of response ${id}`, {
+        disposition: 'fail',
+      });
     }
     const startedAt = now();
     const { signal } = this.#controller;

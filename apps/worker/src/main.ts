@@ -1,8 +1,7 @@
 import { loadSettings } from '@sluice/config';
-import { createLogger, FatalError, requireNode, runMain, runProcess } from '@sluice/runtime';
-import { ResponseWorkerProcess } from './worker.ts';
 
-requireNode(24);
+import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
+import { ResponseWorkerProcess } from './worker.ts';
 
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {

@@ -32,7 +32,8 @@ export interface RedisResponseLogOptions {
 export function redisResponseLog(options: RedisResponseLogOptions): ResponseLog {
   const { redis, keys, workerChannel, totalMs, maxAttempts } = options;
   return {
-    claim: (responseId, token) => claim(redis, keys, responseId, { token, workerChannel, totalMs, maxAttempts }),
+    claim: (responseId, token) =>
+      claim(redis, keys, responseId, { token, workerChannel, totalMs, maxAttempts }),
     writer: (record: ClaimedRecord, token: string, { onRefused, signal }: WriterOptions) =>
       new EventWriter({
         redis,

@@ -64,7 +64,10 @@ export class Rescue {
       case 'queued':
       case 'in_progress':
         if (await this.#isPending(finding)) return false;
-        this.#dependencies.logger.warn({ responseId: finding.responseId, status: finding.kind }, 'job was lost: added again');
+        this.#dependencies.logger.warn(
+          { responseId: finding.responseId, status: finding.kind },
+          'job was lost: added again',
+        );
         await this.#dependencies.queue.enqueueAgain(finding.queue, finding.responseId);
         return true;
     }

@@ -188,7 +188,9 @@ export class ResponseWorkerProcess {
 
   /** Over all workers; each of them sets the same numbers, from the same file. */
   async #limitConcurrency(): Promise<void> {
-    const limits = new Map(this.#settings.models.map(({ queue, concurrency }) => [queueName(queue), concurrency]));
+    const limits = new Map(
+      this.#settings.models.map(({ queue, concurrency }) => [queueName(queue), concurrency]),
+    );
     for (const [name, concurrency] of limits) await this.#queue.limitConcurrency(name, concurrency);
   }
 

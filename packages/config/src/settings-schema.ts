@@ -57,7 +57,9 @@ export const settingsSchema = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9._:-]{1,64}$/, 'must be 1 to 64 letters, digits or . _ : -')
     .default('sluice:')
-    .meta({ description: 'What every Redis key and channel begins with; services on one Redis need different ones.' }),
+    .meta({
+      description: 'What every Redis key and channel begins with; services on one Redis need different ones.',
+    }),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -54,7 +54,10 @@ export async function claim(
     case 'unknown_version':
       return { kind };
     case 'run':
-      return { kind, record: await claimedRecord(redis, keys, responseId, options, Number(now), fieldMap(pairs)) };
+      return {
+        kind,
+        record: await claimedRecord(redis, keys, responseId, options, Number(now), fieldMap(pairs)),
+      };
     case 'cancelled':
     case 'expired':
     case 'broken_off':

@@ -27,7 +27,12 @@ export async function survey(
   keys: RedisKeys,
   page: { offset: number; count: number },
 ): Promise<Finding[]> {
-  const rows = await redis.zrange(keys.open, String(page.offset), String(page.offset + page.count - 1), 'WITHSCORES');
+  const rows = await redis.zrange(
+    keys.open,
+    String(page.offset),
+    String(page.offset + page.count - 1),
+    'WITHSCORES',
+  );
   const entries = Array.from({ length: rows.length / 2 }, (_, at) => ({
     responseId: rows[at * 2] ?? '',
     acceptedAt: Number(rows[at * 2 + 1]),

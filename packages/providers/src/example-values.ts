@@ -58,15 +58,13 @@ export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: n
     (high === undefined || value < high.value || (value === high.value && !high.isExclusive));
   const first = low === undefined ? Number.NEGATIVE_INFINITY : Math.floor(low.value / step);
   const last = high === undefined ? Number.POSITIVE_INFINITY : Math.ceil(high.value / step);
-  let found = 0;
   const start = Math.min(Math.max(1, first), last);
-  // From the preferred value upwards, then from there downwards; the ends themselves may be excluded.
-  for (const direction of [1, -1]) {
-    for (let tried = 0; tried < maxTried; tried += 1) {
-      const times = start + direction * tried;
-      if (times < first || times > last || (direction === -1 && tried === 0)) break;
+  // Values that also floating point divides without a rest come first: some validators know no others.
+  for (const isExact of hasStep ? [true, false] : [false]) {
+    let found = 0;
+    for (const times of outwards(start, first, last)) {
       const value = Number((times * step).toPrecision(15));
-      if (!allowed(value)) continue;
+      if (!allowed(value) || (isExact && !Number.isInteger(value / step))) continue;
       if (found === variant) return value;
       found += 1;
     }
@@ -74,6 +72,12 @@ export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: n
   if (hasStep || isInteger || low === undefined || high === undefined) return undefined;
   const between = low.value + (high.value - low.value) / (variant + 2);
   return allowed(between) ? between : undefined;
+}
+
+/** From the preferred number of steps upwards, then downwards; the ends themselves may be excluded. */
+function* outwards(start: number, first: number, last: number): Generator<number, void, undefined> {
+  for (let times = start; times <= last && times < start + maxTried; times += 1) yield times;
+  for (let times = start - 1; times >= first && times > start - maxTried; times -= 1) yield times;
 }
 
 /** Steps looked at in each direction; more would only be needed for limits that contradict each other. */

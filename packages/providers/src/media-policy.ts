@@ -50,12 +50,15 @@ export function urlProblem(value: string): string | undefined {
 export function isPrivateHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '').toLowerCase();
   const version = isIP(host);
-  if (version !== 0) return notGlobal.check(host, version === 4 ? 'ipv4' : 'ipv6');
+  if (version === 4) return notGlobal4.check(host);
+  if (version === 6) return notGlobal6.check(host, 'ipv6');
   if (!host.includes('.')) return true;
   return /\.(?:localhost|local|internal|intranet|lan|home\.arpa)$/.test(host);
 }
 
-const notGlobal = new BlockList();
+// Two lists: one list would hold every IPv4 address against the rule for mapped ones.
+const notGlobal4 = new BlockList();
+const notGlobal6 = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -73,7 +76,7 @@ for (const [network, prefix] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const) {
-  notGlobal.addSubnet(network, prefix, 'ipv4');
+  notGlobal4.addSubnet(network, prefix, 'ipv4');
 }
 for (const [network, prefix] of [
   ['::', 127],
@@ -88,5 +91,5 @@ for (const [network, prefix] of [
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const) {
-  notGlobal.addSubnet(network, prefix, 'ipv6');
+  notGlobal6.addSubnet(network, prefix, 'ipv6');
 }

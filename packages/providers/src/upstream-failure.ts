@@ -110,7 +110,8 @@ export function retryAfter(headers: Headers, now: number): number | undefined {
   const value = headers['retry-after'];
   const seconds = numberIn(value);
   if (seconds !== undefined) return countOf(Math.ceil(seconds * 1000));
-  const date = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  // A date of HTTP begins with the name of a day; Date.parse would also make one of a stray number.
+  const date = typeof value === 'string' && /^\s*[A-Za-z]/.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 

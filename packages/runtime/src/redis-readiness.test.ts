@@ -7,6 +7,7 @@ function facts(different: Partial<RedisFacts> = {}): RedisFacts {
     version: '7.2.4',
     role: 'master',
     isCluster: false,
+    isEmbedded: false,
     maxmemoryPolicy: 'noeviction',
     maxmemoryBytes: 0,
     usedMemoryBytes: 1_000_000,

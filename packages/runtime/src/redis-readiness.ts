@@ -8,6 +8,8 @@ export interface RedisFacts {
   version: string | undefined;
   role: string | undefined;
   isCluster: boolean;
+  /** Whether it is the embedded store, which saves snapshots by itself and says nothing of it. */
+  isEmbedded: boolean;
   maxmemoryPolicy: string | undefined;
   maxmemoryBytes: number | undefined;
   usedMemoryBytes: number | undefined;
@@ -48,6 +50,7 @@ export async function inspectRedis(
     version: info.get('redis_version'),
     role: info.get('role'),
     isCluster: info.get('cluster_enabled') === '1' || info.get('redis_mode') === 'cluster',
+    isEmbedded: info.get('os')?.startsWith('wasi') === true,
     maxmemoryPolicy: info.get('maxmemory_policy') ?? config?.get('maxmemory-policy'),
     maxmemoryBytes: numberOf(info.get('maxmemory')),
     usedMemoryBytes: numberOf(info.get('used_memory')),

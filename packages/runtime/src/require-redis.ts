@@ -26,7 +26,8 @@ export async function requireRedis(
       { exitCode: 1 },
     );
   }
-  for (const { severity, message } of redisProblems(await inspectRedis(client))) {
+  const facts = await inspectRedis(client);
+  for (const { severity, message } of redisProblems(facts, facts)) {
     if (severity === 'refuse') throw new FatalError(message, { exitCode: 1 });
     logger.warn({ redis: maskRedisUrl(url) }, message);
   }

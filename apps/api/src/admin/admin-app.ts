@@ -20,7 +20,12 @@ const dashboardPath = '/queues';
  * read-only, and the metrics. Jobs carry ids alone, so neither shows a prompt or an answer.
  */
 export async function buildAdminApp({ queue, registry, token }: AdminAppOptions): Promise<FastifyInstance> {
-  const app = fastify({ logger: false, requestTimeout: 30_000, bodyLimit: 64 * 1024, forceCloseConnections: true });
+  const app = fastify({
+    logger: false,
+    requestTimeout: 30_000,
+    bodyLimit: 64 * 1024,
+    forceCloseConnections: true,
+  });
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(securityHeaders);
     const refused = refusal(request, token);
@@ -35,7 +40,9 @@ export async function buildAdminApp({ queue, registry, token }: AdminAppOptions)
   const adapter = new FastifyAdapter();
   adapter.setBasePath(dashboardPath);
   createBullBoard({
-    queues: queue.forDashboard().map((each) => new BullMQAdapter(each, { readOnlyMode: true, allowRetries: false })),
+    queues: queue
+      .forDashboard()
+      .map((each) => new BullMQAdapter(each, { readOnlyMode: true, allowRetries: false })),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Sluice queues', hideRedisDetails: true } },
   });
@@ -78,7 +85,9 @@ function carries(header: string | undefined, token: string): boolean {
   const [scheme = '', credentials = ''] = header?.split(' ', 2) ?? [];
   const given =
     scheme.toLowerCase() === 'basic'
-      ? Buffer.from(credentials, 'base64').toString('utf8').replace(/^[^:]*:/, '')
+      ? Buffer.from(credentials, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/, '')
       : credentials;
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return /^(basic|bearer)$/i.test(scheme) && timingSafeEqual(digest(given), digest(token));

@@ -61,7 +61,10 @@ export function registerErrorHandler(app: FastifyInstance): void {
     } else if (known.code === 'server_is_overloaded') {
       request.log.warn({ err: loggedError(known.cause ?? known) }, 'request refused');
     }
-    return sendError(reply, known ?? new ServiceError('server_error', 'The server had an error.', { cause: error }));
+    return sendError(
+      reply,
+      known ?? new ServiceError('server_error', 'The server had an error.', { cause: error }),
+    );
   });
   app.setNotFoundHandler(notFoundHandler(app));
 }

@@ -74,7 +74,8 @@ function countMembers(root: unknown): number {
       if (typeof value !== 'object' || value === null) continue;
       const children = Object.values(value);
       if (!Array.isArray(value)) {
-        if (Object.hasOwn(value, '__proto__')) throw invalidJson("The request body has a member '__proto__'.");
+        if (Object.hasOwn(value, '__proto__'))
+          throw invalidJson("The request body has a member '__proto__'.");
         members += children.length;
       }
       nodes += children.length;

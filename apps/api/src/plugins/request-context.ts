@@ -14,7 +14,8 @@ export function requestId(headers: Record<string, unknown>): string {
 /** Headers that every answer carries, and checks that come before everything else. */
 export function registerRequestContext(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    for (const [name, value] of Object.entries(contextHeaders(request.id, request.headers))) reply.header(name, value);
+    for (const [name, value] of Object.entries(contextHeaders(request.id, request.headers)))
+      reply.header(name, value);
     const repeated = repeatedHeader(request.raw.rawHeaders);
     if (repeated) done(new ServiceError('invalid_request', `The header '${repeated}' was sent twice.`));
     else done();

@@ -127,7 +127,8 @@ async function acceptFor(
 
 /** The response with its end; a failed one is an error to whoever waited for it. */
 function finished(response: Response, end: ResponseEnd | undefined): Response {
-  if (!end) throw new ServiceError('server_error', 'The response is no longer there.', { shouldRetry: false });
+  if (!end)
+    throw new ServiceError('server_error', 'The response is no longer there.', { shouldRetry: false });
   if (end.status !== 'failed' || !end.error) return withEnd(response, end);
   const { code, message, param } = end.error;
   const known = isErrorCode(code) ? code : 'server_error';
@@ -142,9 +143,13 @@ function finished(response: Response, end: ResponseEnd | undefined): Response {
 /** Refused by name until duplicates can be answered as promised. */
 function refuseIdempotencyKey(request: FastifyRequest): void {
   if (request.headers['idempotency-key'] === undefined) return;
-  throw new ServiceError('unsupported_parameter', "The header 'Idempotency-Key' is not supported by this server.", {
-    param: 'Idempotency-Key',
-  });
+  throw new ServiceError(
+    'unsupported_parameter',
+    "The header 'Idempotency-Key' is not supported by this server.",
+    {
+      param: 'Idempotency-Key',
+    },
+  );
 }
 
 function waitedTooLong(syncWaitMs: number): ServiceError {

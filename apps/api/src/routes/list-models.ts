@@ -11,7 +11,12 @@ export interface ListModelsOptions {
 
 /** `GET /models` and `GET /models/{id}`: the models the caller's key may use. */
 export function registerListModels(app: FastifyInstance, { service, createdAt }: ListModelsOptions): void {
-  const present = ({ id }: ModelSettings) => ({ id, object: 'model', created: createdAt, owned_by: 'sluice' });
+  const present = ({ id }: ModelSettings) => ({
+    id,
+    object: 'model',
+    created: createdAt,
+    owned_by: 'sluice',
+  });
   const visible = (caller: KeySettings) =>
     service.models().filter(({ id }) => caller.models.includes('*') || caller.models.includes(id));
 

@@ -1,0 +1,66 @@
+import type { RunningStore } from '@sluice/runtime';
+import { maskRedisUrl } from '@sluice/runtime';
+
+export interface BannerFacts {
+  url: string;
+  adminUrl: string;
+  store: Pick<RunningStore, 'kind' | 'why' | 'url'>;
+  models: readonly string[];
+  /** The development key; undefined when the operator's file has keys. */
+  plainKey: string | undefined;
+  workers: number;
+}
+
+/** Most models that are listed by name. */
+const mostModels = 6;
+
+/** What somebody needs who has just started the service: where it is, what it stands on, and a first request. */
+export function banner({ url, adminUrl, store, models, plainKey, workers }: BannerFacts): string {
+  const base = reachable(url);
+  const lines = [
+    '',
+    'Sluice is ready.',
+    '',
+    `  Responses API   ${base}/v1        for every client of the Responses API`,
+    `                  ${base}/api/v1    the same, with object "create_response"`,
+    `  Dashboard       ${reachable(adminUrl)}/queues`,
+    `  Metrics         ${reachable(adminUrl)}/metrics`,
+    `  Store           ${storeLine(store)}`,
+    `  Workers         ${workers}`,
+    `  Models          ${modelLine(models)}`,
+    `  Key             ${plainKey ?? 'one of those in your settings file'}`,
+    '',
+    'Try it:',
+    '',
+    `  curl ${base}/v1/responses \\`,
+    `    -H "Authorization: Bearer ${plainKey ?? '$SLUICE_API_KEY'}" \\`,
+    '    -H "Content-Type: application/json" \\',
+    `    -d '{"model": "${models[0] ?? ''}", "input": "Hello!"}'`,
+    '',
+    'Ctrl-C stops it.',
+    '',
+  ];
+  return lines.join('\n');
+}
+
+function storeLine({ kind, why, url }: BannerFacts['store']): string {
+  switch (kind) {
+    case 'external':
+      return `${maskRedisUrl(url)} (${why})`;
+    case 'server':
+      return `a server of its own at ${maskRedisUrl(url)}, with an append-only log (${why})`;
+    case 'embedded':
+      return `embedded, for trying things out: a crash may lose its last seconds (${why})`;
+  }
+}
+
+function modelLine(models: readonly string[]): string {
+  const shown = models.slice(0, mostModels).join(', ');
+  const hidden = models.length - mostModels;
+  return hidden > 0 ? `${shown} and ${hidden} more` : shown;
+}
+
+/** An address to click on: one that means "all of this machine" is no address to go to. */
+function reachable(url: string): string {
+  return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
+}

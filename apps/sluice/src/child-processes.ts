@@ -1,0 +1,186 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { FatalError } from '@sluice/runtime';
+
+/** Between the death of a process and its next start, in milliseconds. */
+const restartAfterMs = 1_000;
+
+/** A process that lived this long was no failed start. */
+const settledAfterMs = 30_000;
+
+/** Failed starts in a row before everything is stopped: the cause does not go away by itself. */
+const mostFailedStarts = 5;
+
+export interface ChildProcessesOptions {
+  /** Flags for every role. */
+  argv: readonly string[];
+  env: NodeJS.ProcessEnv;
+  /** A process that takes longer to stop is killed, in milliseconds. */
+  stopWithinMs: number;
+  /** Called when a process cannot be kept alive. */
+  onGivenUp: (error: FatalError) => void;
+}
+
+type Role = 'api' | 'worker';
+
+interface Child {
+  role: Role;
+  name: string;
+  env: NodeJS.ProcessEnv;
+  process: ChildProcess;
+  exited: Promise<void>;
+  startedAt: number;
+  failedStarts: number;
+  isReady: boolean;
+}
+
+interface ApiReady {
+  url: string;
+  adminUrl: string;
+}
+
+/**
+ * The roles that `start` runs as processes of its own. A process that dies is reported and started again; one
+ * that cannot even start, or keeps dying, ends everything, with its own exit code.
+ */
+export class ChildProcesses {
+  readonly #options: ChildProcessesOptions;
+  readonly #children: Child[] = [];
+  readonly #restarts = new Set<NodeJS.Timeout>();
+  #isStopping = false;
+
+  constructor(options: ChildProcessesOptions) {
+    this.#options = options;
+  }
+
+  /** @throws {FatalError} when it dies before it is ready; its own last line says why. */
+  async startApi(): Promise<ApiReady> {
+    const ready = await this.#start('api', 'api', {});
+    return ready as ApiReady; // the message of apps/api/src/main.ts
+  }
+
+  /** Each worker after the first answers health checks on the next port. */
+  async startWorkers(count: number, healthPort: number | undefined): Promise<void> {
+    const starts = Array.from({ length: count }, (_, at) => {
+      const port = healthPort === undefined || healthPort === 0 ? healthPort : healthPort + at;
+      return this.#start(
+        'worker',
+        `worker ${at + 1}`,
+        port === undefined ? {} : { WORKER_HEALTH_PORT: String(port) },
+      );
+    });
+    await Promise.all(starts);
+  }
+
+  /** Stops the apis, which let go of their callers, and then the workers, which finish what they run. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const timer of this.#restarts) clearTimeout(timer);
+    await this.#stopRole('api');
+    await this.#stopRole('worker');
+  }
+
+  /** Ends every process at once. */
+  kill(): void {
+    this.#isStopping = true;
+    for (const child of this.#children) child.process.kill('SIGKILL');
+  }
+
+  #start(role: Role, name: string, env: NodeJS.ProcessEnv): Promise<unknown> {
+    const child = this.#fork(role, name, env);
+    this.#children.push(child);
+    return this.#untilReady(child);
+  }
+
+  #fork(role: Role, name: string, env: NodeJS.ProcessEnv): Child {
+    const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const main = fileURLToPath(new URL(`./main.${ending}`, import.meta.url));
+    const forked = fork(main, [role, ...this.#options.argv], {
+      env: { ...this.#options.env, ...env },
+      execArgv: process.execArgv,
+    });
+    const exited = new Promise<void>((resolve) => forked.once('exit', () => resolve()));
+    return {
+      role,
+      name,
+      env,
+      process: forked,
+      exited,
+      startedAt: performance.now(),
+      failedStarts: 0,
+      isReady: false,
+    };
+  }
+
+  /** Resolves with the message of a process that is ready; watches it from then on. */
+  #untilReady(child: Child): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      child.process.once('message', (message) => {
+        child.isReady = true;
+        resolve(message);
+      });
+      child.process.once('exit', (code, signal) => {
+        if (this.#isStopping) {
+          reject(new FatalError(`The ${child.name} was stopped while it started.`));
+        } else if (child.isReady) {
+          this.#replace(child, code, signal);
+        } else {
+          reject(couldNotStart(child, code, signal));
+        }
+      });
+    });
+  }
+
+  /** Says that a process died and starts it again. */
+  #replace(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
+    const lived = performance.now() - child.startedAt;
+    const failedStarts = lived > settledAfterMs ? 1 : child.failedStarts + 1;
+    if (failedStarts >= mostFailedStarts) {
+      this.#options.onGivenUp(new FatalError(`The ${child.name} died ${failedStarts} times in a row.`));
+      return;
+    }
+    console.error(
+      `sluice: the ${child.name} (process ${child.process.pid}) died with ${ending(code, signal)}; starting it again`,
+    );
+    const timer = setTimeout(() => {
+      this.#restarts.delete(timer);
+      const { role, name, env } = child;
+      const next = { ...this.#fork(role, name, env), failedStarts };
+      this.#children.splice(this.#children.indexOf(child), 1, next);
+      this.#untilReady(next).then(
+        () => console.error(`sluice: the ${name} is back (process ${next.process.pid})`),
+        (error: unknown) => {
+          if (!this.#isStopping) this.#options.onGivenUp(error as FatalError); // `couldNotStart`
+        },
+      );
+    }, restartAfterMs);
+    this.#restarts.add(timer);
+  }
+
+  async #stopRole(role: Role): Promise<void> {
+    const children = this.#children.filter((child) => child.role === role);
+    await Promise.all(
+      children.map(async ({ process: running, exited }) => {
+        if (running.exitCode !== null || running.signalCode !== null) return;
+        // Closing the channel is the request to stop that every platform knows.
+        if (running.connected) running.disconnect();
+        const deadline = setTimeout(() => running.kill('SIGKILL'), this.#options.stopWithinMs);
+        await exited;
+        clearTimeout(deadline);
+      }),
+    );
+  }
+}
+
+function couldNotStart(child: Child, code: number | null, signal: NodeJS.Signals | null): FatalError {
+  return new FatalError(
+    `The ${child.name} could not start (${ending(code, signal)}); its line above says why.`,
+    {
+      exitCode: code === 2 ? 2 : 1,
+    },
+  );
+}
+
+function ending(code: number | null, signal: NodeJS.Signals | null): string {
+  return signal === null ? `exit code ${code}` : `signal ${signal}`;
+}

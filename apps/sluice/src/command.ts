@@ -1,0 +1,53 @@
+import { describeFlags, wantsHelp } from '@sluice/config';
+import { FatalError, runMain } from '@sluice/runtime';
+
+const usage = `Usage: sluice <command> [flags]
+
+  start    everything in one terminal: a store if REDIS_URL names none, an api, workers
+  api      an api process       (needs REDIS_URL)
+  worker   a worker process     (needs REDIS_URL)
+
+'sluice <command> --help' lists the flags of a command.`;
+
+/** Runs the command that the arguments name. Sets the exit code; 2 for a command that does not exist. */
+export function runCommand(argv: readonly string[]): Promise<void> {
+  const [command, ...rest] = argv;
+  return runMain(async () => {
+    switch (command) {
+      case 'start':
+      case 'api':
+      case 'worker':
+        if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
+        return runRole(command, rest);
+      case undefined:
+      case 'help':
+      case '--help':
+      case '-h':
+        return print(usage);
+      default:
+        throw new FatalError(`There is no command '${command}': use start, api or worker.`, { exitCode: 2 });
+    }
+  });
+}
+
+/** Each role is loaded only when it runs: a worker has no use for an HTTP server. */
+async function runRole(role: 'start' | 'api' | 'worker', argv: readonly string[]): Promise<void> {
+  switch (role) {
+    case 'start': {
+      const { start } = await import('./start.ts');
+      return start(argv);
+    }
+    case 'api': {
+      const { runApi } = await import('@sluice/api');
+      return runApi(argv);
+    }
+    case 'worker': {
+      const { runWorker } = await import('@sluice/worker');
+      return runWorker(argv);
+    }
+  }
+}
+
+function print(text: string): void {
+  console.log(text);
+}

@@ -1,0 +1,61 @@
+import { developmentKey, loadSettings, type Settings } from '@sluice/config';
+import { createLogger, FatalError, type RunningStore, runProcess, startStore } from '@sluice/runtime';
+import { banner } from './banner.ts';
+import { ChildProcesses } from './child-processes.ts';
+
+/** What a stop may take beyond the drain of one role: the roles drain one after the other, then the store saves. */
+const stopSlackMs = 20_000;
+
+/** Runs the whole service in one terminal: a store, an api and workers, each a process of its own. */
+export async function start(argv: readonly string[]): Promise<void> {
+  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'start' });
+  const logger = createLogger({ name: 'start', level: settings.logLevel });
+  let store: RunningStore | undefined;
+  let children: ChildProcesses | undefined;
+  await runProcess({
+    logger,
+    drainTimeoutMs: settings.drainTimeoutMs * 2 + stopSlackMs,
+    start: async (signal, requestStop) => {
+      const plainKey = settings.keys.length > 0 ? undefined : (await developmentKey(settings.dataDir)).plain;
+      store = await startStore({
+        dataDir: settings.dataDir,
+        redisUrl: settings.redisUrl,
+        path: process.env.PATH,
+      });
+      children = new ChildProcesses({
+        argv: flagsForRoles(argv),
+        env: { ...process.env, REDIS_URL: store.url },
+        stopWithinMs: settings.drainTimeoutMs + 5_000,
+        onGivenUp: requestStop,
+      });
+      void store.exited.then(() => {
+        if (!signal.aborted) requestStop(new FatalError('The store ended. Its last lines above say why.'));
+      });
+      const { url, adminUrl } = await children.startApi();
+      await children.startWorkers(settings.workers, settings.workerHealthPort);
+      console.log(
+        banner({ url, adminUrl, store, models: modelIds(settings), plainKey, workers: settings.workers }),
+      );
+    },
+    stop: async () => {
+      await children?.stop();
+      await store?.stop();
+    },
+    onForcedExit: () => children?.kill(),
+  });
+}
+
+/** The flags that every role knows: those of `start` alone, and those it gives anew, are left out. */
+function flagsForRoles(argv: readonly string[]): string[] {
+  const own = ['--workers', '--redis-url', '--worker-health-port'];
+  return argv.filter((argument, at) => {
+    const [flag = ''] = argument.split('=', 1);
+    if (own.includes(flag)) return false;
+    const before = argv[at - 1];
+    return before === undefined || !own.includes(before);
+  });
+}
+
+function modelIds({ models }: Settings): string[] {
+  return models.map(({ id }) => id);
+}
