@@ -9,7 +9,11 @@ export default defineConfig({
     projects: [
       {
         ...fromSource,
-        test: { name: 'unit', include: ['{apps,packages}/*/src/**/*.test.ts'], exclude: ['packages/system-tests/**'] },
+        test: {
+          name: 'unit',
+          include: ['{apps,packages}/*/src/**/*.test.ts'],
+          exclude: ['packages/system-tests/**'],
+        },
       },
       {
         ...fromSource,

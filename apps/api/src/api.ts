@@ -143,9 +143,19 @@ export class ApiProcess {
     await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
   }
 
-  #readiness() {
-    const store = this.#commands.status === 'ready' && this.#subscriber.status === 'ready';
+  async #readiness() {
+    const store = this.#subscriber.status === 'ready' && (await this.#storeAnswers());
     return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
+  }
+
+  /** Asks: a frozen store keeps its connections. The client gives up after a second. */
+  async #storeAnswers(): Promise<boolean> {
+    try {
+      await this.#commands.ping();
+      return true;
+    } catch {
+      return false;
+    }
   }
 }
 

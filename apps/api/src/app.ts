@@ -11,9 +11,13 @@ import { asServiceError, registerErrorHandler, sendError } from './plugins/error
 import { registerJsonBody } from './plugins/json-body.ts';
 import { registerRequestContext, requestId } from './plugins/request-context.ts';
 import type { ResponseService } from './response-service.ts';
+import { registerCancelResponse } from './routes/cancel-response.ts';
 import { registerCreateResponse } from './routes/create-response.ts';
+import { registerDeleteResponse } from './routes/delete-response.ts';
 import { registerGetResponse } from './routes/get-response.ts';
+import { registerListInputItems } from './routes/list-input-items.ts';
 import { registerListModels } from './routes/list-models.ts';
+import { registerListResponses } from './routes/list-responses.ts';
 import { type Readiness, registerHealth } from './routes/report-health.ts';
 
 export interface AppDependencies {
@@ -21,7 +25,7 @@ export interface AppDependencies {
   keys: KeyRing;
   open: OpenRequests;
   metrics: ApiMetrics;
-  readiness: () => Readiness;
+  readiness: () => Promise<Readiness>;
   logger: Logger;
   bodyBytes: number;
   syncWaitMs: number;
@@ -89,7 +93,11 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies.keys);
         registerCreateResponse(mount, { ...dependencies, dialect });
+        registerListResponses(mount, { ...dependencies, dialect });
         registerGetResponse(mount, { ...dependencies, dialect });
+        registerCancelResponse(mount, { ...dependencies, dialect });
+        registerDeleteResponse(mount, dependencies);
+        registerListInputItems(mount, dependencies);
         registerListModels(mount, { service: dependencies.service, createdAt: dependencies.startedAt });
         done();
       },

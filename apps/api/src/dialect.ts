@@ -16,7 +16,7 @@ export const dialects: readonly Dialect[] = [
 
 /** A response as a body of its mount. */
 export function responseBody(dialect: Dialect, response: Response): string {
-  return JSON.stringify(withObject(dialect, response));
+  return JSON.stringify(presentResponse(dialect, response));
 }
 
 /** A life-cycle event, which carries the whole response, in the words of the mount. */
@@ -26,9 +26,17 @@ export function lifecycleJson(
   sequenceNumber: number,
   response: Response,
 ): string {
-  return JSON.stringify({ type, sequence_number: sequenceNumber, response: withObject(dialect, response) });
+  return JSON.stringify({
+    type,
+    sequence_number: sequenceNumber,
+    response: presentResponse(dialect, response),
+  });
 }
 
-function withObject({ object }: Dialect, { id, ...rest }: Response) {
+/** A response with the mount's word in `object`, which stands right behind the id. */
+export function presentResponse(
+  { object }: Dialect,
+  { id, ...rest }: Response,
+): Response & { object: string } {
   return { id, object, ...rest };
 }

@@ -93,8 +93,8 @@ export class ChildProcesses {
   }
 
   #fork(role: Role, name: string, env: NodeJS.ProcessEnv): Child {
-    const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-    const main = fileURLToPath(new URL(`./main.${ending}`, import.meta.url));
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    const main = fileURLToPath(new URL(`./main.${extension}`, import.meta.url));
     const forked = fork(main, [role, ...this.#options.argv], {
       env: { ...this.#options.env, ...env },
       execArgv: process.execArgv,

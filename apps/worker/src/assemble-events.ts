@@ -37,6 +37,7 @@ type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
  */
 export class Assembler {
   readonly #output: OpenOutput = emptyOutput();
+  readonly #responseId: string;
   readonly #randomBytes: RandomBytes;
   readonly #parallelCalls: boolean;
   /** Index of the call each key opened; undefined for a call that may not be made. */
@@ -46,7 +47,8 @@ export class Assembler {
   #usage: Usage | null = null;
   #finish: FinishReason | undefined;
 
-  constructor(options: { randomBytes: RandomBytes; parallelCalls: boolean }) {
+  constructor(options: { responseId: string; randomBytes: RandomBytes; parallelCalls: boolean }) {
+    this.#responseId = options.responseId;
     this.#randomBytes = options.randomBytes;
     this.#parallelCalls = options.parallelCalls;
   }
@@ -93,10 +95,16 @@ export class Assembler {
         return [...events, this.#emit({ type: 'response.reasoning_text.delta', ...at, delta: chunk.delta })];
       }
       case 'reasoning_summary': {
+        // In one item the summary comes before the content, so a later summary begins another item.
+        const closed = (this.#content?.counts.content ?? 0) > 0 ? this.#closeContent() : [];
         const { events, at } = this.#openPart('reasoning', 'summary_text');
         const { content_index: summary_index, ...inItem } = at;
         const delta = { ...inItem, summary_index, delta: chunk.delta };
-        return [...events, this.#emit({ type: 'response.reasoning_summary_text.delta', ...delta })];
+        return [
+          ...closed,
+          ...events,
+          this.#emit({ type: 'response.reasoning_summary_text.delta', ...delta }),
+        ];
       }
       case 'function_call':
         return this.#openCall(chunk);
@@ -136,7 +144,7 @@ export class Assembler {
     this.#calls.set(chunk.callKey, index);
     const item: OutputItem = {
       type: 'function_call',
-      id: newItemId('function_call', this.#randomBytes),
+      id: newItemId('function_call', this.#responseId, this.#randomBytes),
       call_id: chunk.callId ?? newCallId(this.#randomBytes),
       name: chunk.name,
       arguments: '',
@@ -168,7 +176,7 @@ export class Assembler {
 
   #openContent(kind: OpenContent['kind']): UnnumberedEvent {
     const index = this.#output.fold.items.length;
-    const id = newItemId(kind, this.#randomBytes);
+    const id = newItemId(kind, this.#responseId, this.#randomBytes);
     this.#content = { kind, index, part: undefined, counts: { summary: 0, content: 0 } };
     const item: OutputItem =
       kind === 'message'

@@ -1,4 +1,5 @@
 import {
+  errorEvent,
   cancelled,
   closeAll,
   type FailureCode,
@@ -10,7 +11,7 @@ import {
 import type { ClaimEnd, ClaimedRecord } from '@sluice/event-log';
 import type { Outcome } from '@sluice/queue';
 import type { ExecuteDependencies } from './execute-response.ts';
-import { errorEvent, failureOf } from './failure.ts';
+import { failureOf } from './failure.ts';
 
 const failureOfClaim = {
   expired: 'timeout',

@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
+  errorEvent,
   type FailureCode,
   failed,
+  type Generation,
   cancelled,
   completed,
   incomplete,
@@ -12,9 +14,10 @@ import type { ClaimedRecord } from '@sluice/event-log';
 import { ProviderError } from '@sluice/providers';
 import type { Outcome } from '@sluice/queue';
 import { abortReason, AttemptAborted } from './abort-reasons.ts';
-import { Assembler } from './assemble-events.ts';
+import { type Assembled, Assembler } from './assemble-events.ts';
+import { estimatedUsage } from './estimated-usage.ts';
 import { endUnrun } from './end-unrun.ts';
-import { errorEvent, failureOf } from './failure.ts';
+import { failureOf } from './failure.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import { retryDelayMs } from './retry-delay.ts';
 import type { Route } from './routes.ts';
@@ -88,6 +91,7 @@ class Attempt {
   readonly #controller = new AbortController();
   readonly #assembler: Assembler;
   readonly #writer: AttemptWriter;
+  #generation: Generation | undefined;
   #isVisible = false;
 
   constructor(dependencies: ExecuteDependencies, record: ClaimedRecord, token: string) {
@@ -95,6 +99,7 @@ class Attempt {
     this.#record = record;
     this.#token = token;
     this.#assembler = new Assembler({
+      responseId: record.id,
       randomBytes,
       parallelCalls: record.request.parallel_tool_calls ?? true,
     });
@@ -136,10 +141,20 @@ class Attempt {
     const startedAt = now();
     const { signal } = this.#controller;
     signal.throwIfAborted();
-    const chunks = chosen.provider.generate(
-      { ...request, input },
-      { model: chosen.model, signal, responseId: id, attempt },
-    );
+    const context = await this.#dependencies.log.context(this.#record);
+    if (context.kind === 'broken') {
+      throw new ProviderError('previous_response_not_found', `Response ${context.missingId} is gone`, {
+        disposition: 'fail',
+      });
+    }
+    const generation = { ...request, input: [...context.items, ...input] };
+    this.#generation = generation;
+    const chunks = chosen.provider.generate(generation, {
+      model: chosen.model,
+      signal,
+      responseId: id,
+      attempt,
+    });
     let isFirst = true;
     for await (const chunk of chunks) {
       const events = this.#assembler.push(chunk);
@@ -149,6 +164,8 @@ class Attempt {
         observer.firstToken(request.model, now() - startedAt);
       }
       this.#write(events);
+      // An upstream that is faster than the store waits for it.
+      if (this.#writer.isBehind) await this.#writer.flush();
       if (signal.aborted) break;
     }
     signal.throwIfAborted();
@@ -166,16 +183,22 @@ class Attempt {
       case 'stop':
       case 'function_call':
         this.#write(this.#assembler.close(true));
-        return this.#end(completed(this.#assembler.assembled, completedAt));
+        return this.#end(completed(this.#produced(), completedAt));
       case 'max_output_tokens':
       case 'content_filter':
         this.#write(this.#assembler.close(false));
-        return this.#end(incomplete(this.#assembler.assembled, reason));
+        return this.#end(incomplete(this.#produced(), reason));
       case undefined:
         throw new ProviderError('upstream_error', 'The stream ended without saying that it finished', {
           disposition: 'retry',
         });
     }
+  }
+
+  /** Output and usage of a finished run; an upstream that counts no tokens has them estimated. */
+  #produced(): Assembled {
+    const { output, usage } = this.#assembler.assembled;
+    return { output, usage: usage ?? estimatedUsage(this.#generation, output) };
   }
 
   async #settleError(error: unknown): Promise<AttemptResult> {

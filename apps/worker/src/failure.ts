@@ -1,10 +1,4 @@
-import {
-  type ErrorBody,
-  type FailureCode,
-  failureBody,
-  failureMessages,
-  type UnnumberedEvent,
-} from '@sluice/contract';
+import { type ErrorBody, type FailureCode, failureBody, failureMessages } from '@sluice/contract';
 
 /**
  * The error of a failed response: a fixed sentence for its code, or one of our own, and the id of the request,
@@ -16,12 +10,4 @@ export function failureOf(
   sentence: string = failureMessages[code],
 ): ErrorBody {
   return failureBody(code, requestId === '' ? sentence : `${sentence} Request id: ${requestId}.`);
-}
-
-/**
- * The `error` event that precedes `response.failed`. It carries the error twice, nested and flat, because
- * clients read either.
- */
-export function errorEvent({ message, type, param, code }: ErrorBody): UnnumberedEvent {
-  return { type: 'error', code, message, param, error: { type, code, message, param } };
 }

@@ -4,9 +4,11 @@ import {
   claim,
   type ClaimedRecord,
   EventWriter,
+  readContext,
   readEvents,
   type RedisKeys,
   release,
+  type ResponseRecord,
   type Retention,
   typeOf,
 } from '@sluice/event-log';
@@ -46,13 +48,15 @@ export function redisResponseLog(options: RedisResponseLogOptions): ResponseLog 
         onRefused,
         signal,
       }),
+    context: ({ request }) => readContext(redis, keys, request.previous_response_id),
     contentEvents: (responseId) => readContentEvents(redis, keys, responseId),
     release: (responseId, token) => release(redis, keys, responseId, token),
     checkLeases: (held) => checkLeases(redis, keys, held),
   };
 }
 
-function retentionOf(record: ClaimedRecord, retention: Retention): Retention {
+/** How long a response stays after its end; one that is not to be stored goes soon. */
+export function retentionOf(record: Pick<ResponseRecord, 'request'>, retention: Retention): Retention {
   return record.request.store === false ? { recordMs: unstoredMs, logMs: unstoredMs } : retention;
 }
 

@@ -1,5 +1,5 @@
 import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
-import type { Claim, ClaimedRecord, LeaseState } from '@sluice/event-log';
+import type { Claim, ClaimedRecord, Context, LeaseState } from '@sluice/event-log';
 
 /** What the end of an attempt came to: `ok` when its end is the one that counts. */
 export type EndResult = 'ok' | 'cancelled' | 'superseded' | 'terminal' | 'missing' | 'gap';
@@ -7,6 +7,9 @@ export type EndResult = 'ok' | 'cancelled' | 'superseded' | 'terminal' | 'missin
 /** The writing side of one response, for as long as its lease is held. */
 export interface AttemptWriter {
   write(event: UnnumberedEvent): void;
+  /** Whether so much waits to be written that its producer should wait for a `flush`. */
+  readonly isBehind: boolean;
+  flush(): Promise<void>;
   end(end: ResponseEnd): Promise<EndResult>;
 }
 
@@ -19,6 +22,8 @@ export interface WriterOptions {
 export interface ResponseLog {
   claim(responseId: string, token: string): Promise<Claim>;
   writer(record: ClaimedRecord, token: string, options: WriterOptions): AttemptWriter;
+  /** What the response continues from, oldest first. */
+  context(record: ClaimedRecord): Promise<Context>;
   /** Every content event in the log so far. */
   contentEvents(responseId: string): Promise<ContentEvent[]>;
   release(responseId: string, token: string): Promise<boolean>;

@@ -33,6 +33,7 @@ export class RunningAttempts {
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
   #checkedAt: number;
+  #isInterrupted = false;
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
@@ -42,6 +43,7 @@ export class RunningAttempts {
   start(): void {
     this.#checkedAt = this.#options.now();
     this.#timer = setInterval(() => {
+      this.#fenceOff();
       this.#checking ??= this.#check().finally(() => {
         this.#checking = undefined;
       });
@@ -61,6 +63,7 @@ export class RunningAttempts {
   add(responseId: string, token: string, controller: AbortController): () => void {
     const running = { token, controller };
     this.#running.set(responseId, running);
+    if (this.#isInterrupted) this.abort(responseId, 'interrupted');
     return () => {
       if (this.#running.get(responseId) === running) this.#running.delete(responseId);
     };
@@ -74,8 +77,15 @@ export class RunningAttempts {
     for (const responseId of this.#running.keys()) this.abort(responseId, reason);
   }
 
+  /** Ends all attempts because the process stops, also those that were claimed before and register after it. */
+  interruptAll(): void {
+    this.#isInterrupted = true;
+    this.abortAll('interrupted');
+  }
+
   async #check(): Promise<void> {
-    const { log, selfFenceMs, now, onError } = this.#options;
+    const { log, now, onError } = this.#options;
+    const askedAt = now();
     const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
     try {
       for (let at = 0; at < held.length; at += checkBatch) {
@@ -87,10 +97,15 @@ export class RunningAttempts {
           if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
         });
       }
-      this.#checkedAt = now();
+      this.#checkedAt = askedAt;
     } catch (error) {
       onError(error);
-      if (now() - this.#checkedAt > selfFenceMs) this.abortAll('superseded');
     }
+  }
+
+  /** Apart from the look itself, which can hang for seconds before it fails. */
+  #fenceOff(): void {
+    const { now, selfFenceMs } = this.#options;
+    if (now() - this.#checkedAt > selfFenceMs) this.abortAll('superseded');
   }
 }

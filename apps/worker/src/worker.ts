@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
-import { append, type RedisKeys, redisKeys, type Retention, survey } from '@sluice/event-log';
+import { type RedisKeys, redisKeys, type Retention, survey } from '@sluice/event-log';
 import { createProvider, type Provider } from '@sluice/providers';
 import { queueName, ResponseQueue, ResponseWorker } from '@sluice/queue';
 import {
@@ -20,6 +20,7 @@ import {
   writerClient,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import { endQueued } from './end-queued.ts';
 import { executeResponse } from './execute-response.ts';
 import { redisResponseLog } from './redis-response-log.ts';
 import { Rescue } from './rescue-responses.ts';
@@ -158,10 +159,7 @@ export class ResponseWorkerProcess {
     clearInterval(this.#rescueTimer);
     await this.#rescuing;
     await this.#worker.quiet();
-    const abort = setTimeout(
-      () => this.#running.abortAll('interrupted'),
-      this.#settings.drainTimeoutMs * abortShare,
-    );
+    const abort = setTimeout(() => this.#running.interruptAll(), this.#settings.drainTimeoutMs * abortShare);
     await this.#worker.stop();
     clearTimeout(abort);
     await this.#running.stop();
@@ -209,14 +207,11 @@ export class ResponseWorkerProcess {
 
   #createRescue(): Rescue {
     const { commands } = this.#clients;
+    const ending = { redis: commands, keys: this.#keys, retention: this.#retention() };
     return new Rescue({
       elect: async () => (await commands.set(this.#keys.rescueLock, '1', 'PX', rescueLockMs, 'NX')) === 'OK',
       survey: (offset, count) => survey(commands, this.#keys, { offset, count }),
-      endQueued: async (responseId, last, end) => {
-        const retention = this.#retention();
-        const ending = { token: '', sequenceNumber: last + 1, events: [], end, retention };
-        await append(commands, this.#keys, responseId, ending);
-      },
+      endQueued: (responseId, last, end) => endQueued(ending, responseId, last, end),
       queue: this.#queue,
       logger: this.#logger,
     });

@@ -2,21 +2,67 @@
 -- and consumes nothing.
 --
 -- KEYS[1] record   KEYS[2] log   KEYS[3] open   KEYS[4] load   KEYS[5] rate of requests
+-- KEYS[6] stored responses of the tenant   KEYS[7] idempotency key, or the record again when there is none
 -- ARGV[1] latest time this may run, ms of this server's clock: a command that was held up by an outage and
 --         whose caller has been answered already does nothing
 -- ARGV[2] response id   ARGV[3] tenant
 -- ARGV[4] requests a minute, empty for no limit   ARGV[5] most waiting of this tenant, empty for no limit
 -- ARGV[6] most waiting in all   ARGV[7] most bytes waiting in all   ARGV[8] bytes of this one
 -- ARGV[9] longest wait in the queue, ms   ARGV[10] expiry of record and log, ms   ARGV[11] '1' if it streams
--- ARGV[12…] further fields of the record: name, value, …
+-- ARGV[12] digest of the body under an idempotency key, empty without one   ARGV[13] expiry of that key, ms
+-- ARGV[14] '1' when its answer is to be kept after the end, empty otherwise
+-- ARGV[15…] further fields of the record: name, value, …
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try }:
 --   accepted | too_late | rate_limited | tenant_queue_full | queue_full
+-- or, for an idempotency key that stands for a response already, and consuming nothing:
+--   { duplicate, response id }   the same body: that response is the answer
+--   { mismatch }                 another body
+--   { gone }                     the same body, but the answer was not kept
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if now > tonumber(ARGV[1]) then return { 'too_late' } end
 local id, tenant = ARGV[2], ARGV[3]
+
+-- The same call again, after its reply was lost: ids are never used twice.
+local accepted_at = redis.call('HGET', KEYS[1], 'accepted_at')
+if accepted_at then
+  local left = ''
+  if ARGV[4] ~= '' then
+    left = tostring(math.max(0, tonumber(ARGV[4]) - tonumber(redis.call('HGET', KEYS[5], 'sum') or '0')))
+  end
+  return { 'accepted', left, '60000', accepted_at }
+end
+
+-- A key stands for its response as long as that is running or has an answer; one that failed or was cancelled
+-- leaves it free for another try.
+if ARGV[12] ~= '' then
+  local known = redis.call('HMGET', KEYS[7], 'id', 'digest', 'record')
+  if known[1] then
+    local f = redis.call('HMGET', known[3], 'status', 'stored')
+    local status, is_stored = f[1], f[2] == '1'
+    local has_ended = status and status ~= 'queued' and status ~= 'in_progress'
+    if status ~= 'failed' and status ~= 'cancelled' then
+      if known[2] ~= ARGV[12] then return { 'mismatch' } end
+      if not status or (has_ended and not is_stored) then return { 'gone' } end
+      return { 'duplicate', known[1] }
+    end
+  end
+end
+
+-- How many seconds ago the oldest and the newest request of the window came.
+local function ages(rate, second)
+  local oldest, newest = 0, 59
+  for _, name in ipairs(redis.call('HKEYS', rate)) do
+    local bucket = tonumber(name)
+    if bucket then
+      local age = (second - bucket) % 60
+      oldest, newest = math.max(oldest, age), math.min(newest, age)
+    end
+  end
+  return oldest, newest
+end
 
 -- The window is the current second and the 59 before it. A bucket leaves it when the clock moves on, so the
 -- sum is kept beside the buckets and corrected by what has left since the last request.
@@ -38,16 +84,10 @@ if limit then
   redis.call('HSET', rate, 'sum', sum, 'last', second)
   redis.call('PEXPIRE', rate, 61000)
   if sum >= limit then
-    local wait = 60000
-    for age = 59, 0, -1 do
-      if redis.call('HEXISTS', rate, (second - age) % 60) == 1 then
-        wait = (second - age + 60) * 1000 - now
-        break
-      end
-    end
-    return { 'rate_limited', '0', tostring((last + 60) * 1000 - now), tostring(wait) }
+    local oldest, newest = ages(rate, second)
+    local wait = (second - oldest + 60) * 1000 - now
+    return { 'rate_limited', '0', tostring((second - newest + 60) * 1000 - now), tostring(wait) }
   end
-  reset = (second + 60) * 1000 - now
 end
 
 local load, bytes = KEYS[4], tonumber(ARGV[8])
@@ -69,9 +109,20 @@ redis.call('HINCRBY', load, 'queued', 1)
 redis.call('HINCRBY', load, 'bytes', bytes)
 redis.call('HINCRBY', load, 'queued:' .. tenant, 1)
 redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'status', 'queued', 'accepted_at', now, 'bytes', bytes,
-  'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], unpack(ARGV, 12))
+  'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], 'stored', ARGV[14], unpack(ARGV, 15))
 redis.call('PEXPIRE', KEYS[1], ARGV[10])
 redis.call('ZADD', KEYS[3], now, id)
+if ARGV[12] ~= '' then
+  redis.call('DEL', KEYS[7])
+  redis.call('HSET', KEYS[7], 'id', id, 'digest', ARGV[12], 'record', KEYS[1])
+  redis.call('PEXPIRE', KEYS[7], ARGV[13])
+end
+if ARGV[14] == '1' then
+  -- Those whose time is over are dropped as new ones come; the rest goes with the set.
+  redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - tonumber(ARGV[10]))
+  redis.call('ZADD', KEYS[6], now, id)
+  redis.call('PEXPIRE', KEYS[6], ARGV[10])
+end
 if ARGV[11] == '1' then
   redis.call('XADD', KEYS[2], '1-0', 'e', '{"type":"response.created"}')
   redis.call('XADD', KEYS[2], '1-1', 'e', '{"type":"response.queued"}')

@@ -1,4 +1,5 @@
-import type { CreateResponse, ServiceTier } from '@sluice/contract';
+import { createHash } from 'node:crypto';
+import { canonicalJson, type CreateResponse, type ServiceTier } from '@sluice/contract';
 import { loadScript, recordVersion, type RedisKeys, textReply } from '@sluice/event-log';
 import type { Redis } from 'ioredis';
 
@@ -30,6 +31,10 @@ export interface AcceptRequest {
   limits: AcceptLimits;
   /** Longest wait in the queue. */
   queueMs: number;
+  /** How long a caller may be away before the response is given up, in milliseconds. */
+  graceMs: number;
+  /** The Idempotency-Key and how long it stands for this response; undefined without one. */
+  idempotency: { key: string; keepMs: number } | undefined;
   /** Expiry of everything written, in case nobody ever ends the response. */
   expireMs: number;
   /** Latest time, by the store's clock in milliseconds, at which the accept may still happen. */
@@ -50,6 +55,10 @@ export type AcceptResult =
       retryAfterMs: number;
       rate: RequestRate | undefined;
     }
+  /** The Idempotency-Key stands for a response that runs or has its answer: attach to it. */
+  | { kind: 'duplicate'; responseId: string }
+  /** The Idempotency-Key came with another body before, or its answer was not kept. */
+  | { kind: 'mismatch' | 'gone' }
   /** The deadline had passed when the store got to it. */
   | { kind: 'too_late' };
 
@@ -67,9 +76,18 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
   const requestJson = JSON.stringify(request);
   const isLarge = inputJson.length > largeInput;
   if (isLarge) await redis.set(keys.input(responseId), inputJson, 'PX', accepting.expireMs);
+  const { idempotency } = accepting;
   const reply = await acceptScript(
     redis,
-    [keys.record(responseId), keys.log(responseId), keys.open, keys.load, keys.requestRate(tenant)],
+    [
+      keys.record(responseId),
+      keys.log(responseId),
+      keys.open,
+      keys.load,
+      keys.requestRate(tenant),
+      keys.stored(tenant),
+      idempotency ? keys.idempotency(tenant, digest(idempotency.key)) : keys.record(responseId),
+    ],
     [
       accepting.deadline,
       responseId,
@@ -82,6 +100,9 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
       accepting.queueMs,
       accepting.expireMs,
       request.stream === true ? 1 : 0,
+      idempotency ? bodyDigest(accepting.request) : '',
+      idempotency?.keepMs ?? '',
+      request.store === false ? '' : 1,
       ...[
         'version',
         recordVersion,
@@ -98,7 +119,7 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
         'background',
         request.background === true ? 1 : 0,
         'grace_ms',
-        0,
+        accepting.graceMs,
       ],
       ...(accepting.apiProcess ? ['watchers', accepting.apiProcess] : []),
       ...(isLarge ? [] : ['input', inputJson]),
@@ -122,9 +143,25 @@ function parseReply(
     case 'tenant_queue_full':
     case 'queue_full':
       return { kind, retryAfterMs: Number(last), rate };
+    case 'duplicate':
+      return { kind, responseId: left ?? '' };
+    case 'mismatch':
+    case 'gone':
     case 'too_late':
       return { kind };
     default:
       throw new TypeError(`The accept script answered '${String(kind)}'`);
   }
+}
+
+/**
+ * What makes two requests the same: everything but how the answer is delivered, so that a caller may come back
+ * for it in another mode.
+ */
+function bodyDigest({ stream: _, stream_options: __, ...rest }: CreateResponse): string {
+  return digest(canonicalJson(rest));
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }

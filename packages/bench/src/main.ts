@@ -1,1 +1,22 @@
-export {};
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseCommandLine, usage } from './command-line.ts';
+import { terminalProgress } from './progress.ts';
+import { runBench } from './run-bench.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const options = parseCommandLine(process.argv.slice(2), `${root}docs/benchmarks.md`);
+if (options === 'help') {
+  console.log(usage);
+} else {
+  const progress = terminalProgress(process.stderr);
+  if (options.build) {
+    progress.say('building the apps');
+    execFileSync(`${root}node_modules/.bin/tsc`, ['-b', 'apps/sluice'], { cwd: root, stdio: 'inherit' });
+  }
+  const redisUrl = process.env['REDIS_URL'];
+  const page = await runBench({ ...options, redisUrl: redisUrl === '' ? undefined : redisUrl, progress });
+  if (options.output === undefined) console.log(page);
+  else await writeFile(options.output, page);
+}

@@ -13,23 +13,27 @@ const functionToolSchema = z.object({
 });
 /**
  * Tools this service does not run (Codex always sends `web_search` and `namespace`) are accepted and dropped:
- * a foreign tool becomes `null`, so that the tools behind it keep their index in an error's `param`.
+ * a foreign tool becomes `undefined`, so that the tools behind it keep their index in an error's `param`.
  */
-const toolSchema = z.preprocess((tool) => (isForeignTool(tool) ? null : tool), functionToolSchema.nullable());
+const toolSchema = z.preprocess(
+  (tool) => (isForeign(tool, ['function']) ? undefined : tool),
+  functionToolSchema.optional(),
+);
 
-function isForeignTool(tool: unknown): boolean {
+/** Whether a tool, or a choice of one, has a type that is not among ours. */
+function isForeign(value: unknown, ours: readonly string[]): boolean {
   return (
-    typeof tool === 'object' &&
-    tool !== null &&
-    'type' in tool &&
-    typeof tool.type === 'string' &&
-    tool.type !== '' &&
-    tool.type !== 'function'
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    typeof value.type === 'string' &&
+    value.type !== '' &&
+    !ours.includes(value.type)
   );
 }
 
 const namedFunction = z.object({ type: z.literal('function'), name: toolNameSchema });
-const toolChoiceSchema = z.union([
+const ownToolChoiceSchema = z.union([
   z.enum(['none', 'auto', 'required']),
   z.discriminatedUnion('type', [
     namedFunction,
@@ -40,6 +44,11 @@ const toolChoiceSchema = z.union([
     }),
   ]),
 ]);
+/** The choice of a tool that was dropped is dropped with it. */
+const toolChoiceSchema = z.preprocess(
+  (choice) => (isForeign(choice, ['function', 'allowed_tools']) ? undefined : choice),
+  ownToolChoiceSchema.optional(),
+);
 
 const formatSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -92,7 +101,7 @@ export const createResponseSchema = z.object({
   tools: z
     .array(toolSchema)
     .max(128)
-    .transform((tools) => tools.filter((tool) => tool !== null))
+    .transform((tools) => tools.filter((tool) => tool !== undefined))
     .optional(),
   tool_choice: toolChoiceSchema.optional(),
   text: z
@@ -132,5 +141,5 @@ export const integerMembers: ReadonlySet<string> = new Set([
 
 export type CreateResponseBody = z.output<typeof createResponseSchema>;
 export type FunctionTool = z.output<typeof functionToolSchema>;
-export type ToolChoice = z.output<typeof toolChoiceSchema>;
+export type ToolChoice = z.output<typeof ownToolChoiceSchema>;
 export type TextFormat = z.output<typeof formatSchema>;

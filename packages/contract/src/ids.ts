@@ -41,8 +41,35 @@ export const itemIdPrefixes = {
   item: 'item_',
 } as const;
 
-export function newItemId(kind: keyof typeof itemIdPrefixes, randomBytes: RandomBytes): string {
-  return itemIdPrefixes[kind] + randomSuffix(randomBytes);
+type ItemKind = keyof typeof itemIdPrefixes;
+
+/** Random characters behind the response's own in the id of an output item. */
+const outputPart = 8;
+
+/**
+ * The id of an output item: the characters of its response's id, then some of its own.
+ *
+ * An item's id leads to its response, so a reference to an item is resolved without an index of all items, and
+ * is as hard to guess as the response.
+ */
+export function newItemId(kind: ItemKind, responseId: string, randomBytes: RandomBytes): string {
+  return itemIdPrefixes[kind] + suffixOf(responseId) + randomSuffix(randomBytes, outputPart);
+}
+
+/** The id of an input item: the same whenever it is asked for, so it need not be stored. */
+export function inputItemId(type: string, responseId: string, index: number): string {
+  const kind = Object.hasOwn(itemIdPrefixes, type) ? (type as ItemKind) : 'item'; // checked by hasOwn
+  return itemIdPrefixes[kind] + suffixOf(responseId) + String(index).padStart(5, '0');
+}
+
+/** The response that an item's id leads to; undefined for an id that is not one of ours. */
+export function responseIdOfItem(itemId: string): string | undefined {
+  const suffix = /^[a-z]+_([A-Za-z0-9]{32})[A-Za-z0-9]{5,8}$/.exec(itemId)?.[1];
+  return suffix === undefined ? undefined : responseIdPrefix + suffix;
+}
+
+function suffixOf(responseId: string): string {
+  return responseId.slice(responseIdPrefix.length);
 }
 
 export function newCallId(randomBytes: RandomBytes): string {

@@ -11,12 +11,14 @@ export {
   type ServiceErrorOptions,
 } from './errors.ts';
 export {
+  inputItemId,
   itemIdPrefixes,
   newCallId,
   newItemId,
   newRequestId,
   newResponseId,
   randomSuffix,
+  responseIdOfItem,
   responseIdPrefix,
   responseIdSchema,
   type RandomBytes,
@@ -36,7 +38,13 @@ export {
   type TextFormat,
   type ToolChoice,
 } from './create-response.ts';
-export { firstProblem, parseCreateResponse, type CreateResponse } from './parse-create-response.ts';
+export {
+  firstProblem,
+  openToolOutputs,
+  parseCreateResponse,
+  toolCallNotFound,
+  type CreateResponse,
+} from './parse-create-response.ts';
 export type { Generation } from './generation.ts';
 export {
   outputItemSchema,
@@ -93,3 +101,7 @@ export {
 } from './events.ts';
 export { applyEvent, emptyFold, foldEvents, type OutputFold } from './fold.ts';
 export { closeAll, closeItem, emptyOutput, follow, followAll, type OpenOutput } from './close-items.ts';
+export { deriveEvents } from './derive-events.ts';
+export { listedItem, outputAsInput, type ListedItem } from './stored-items.ts';
+export { canonicalJson } from './canonical-json.ts';
+export { errorEvent } from './error-event.ts';

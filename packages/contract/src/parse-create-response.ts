@@ -12,7 +12,7 @@ import { type InputItem, normalizeInput } from './items.ts';
 export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] };
 
 /** Members that belong to features of a later release. Refused by name, so that nobody relies on silence. */
-const notAvailable = ['background', 'previous_response_id', 'conversation', 'prompt'] as const;
+const notAvailable = ['conversation', 'prompt'] as const;
 
 /**
  * Parses the body of a create request.
@@ -41,6 +41,8 @@ export function parseCreateResponse(body: unknown): CreateResponse {
 
 /** `null` means "absent" for every member, so it is taken out before anything looks at the body. */
 function presentMembers(body: unknown): Record<string, unknown> {
+  if (body === undefined)
+    throw new ServiceError('invalid_json', 'The request has no body; send a JSON object.');
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ServiceError('invalid_type', 'The request body must be a JSON object.');
   }
@@ -53,34 +55,36 @@ function checkMembersTogether(request: CreateResponse): void {
       param: 'stream_options',
     });
   }
+  if (request.conversation !== undefined && request.previous_response_id !== undefined) {
+    throw new ServiceError(
+      'mutually_exclusive_parameters',
+      "'previous_response_id' and 'conversation' cannot be used together.",
+      { param: 'previous_response_id' },
+    );
+  }
   for (const name of notAvailable) {
     const value = request[name];
-    if (value !== undefined && value !== false) {
+    if (value !== undefined) {
       throw new ServiceError('unsupported_parameter', `'${name}' is not supported by this server.`, {
         param: name,
       });
     }
   }
-  if (request.input.length === 0) {
+  if (request.background === true && request.store === false) {
+    throw new ServiceError('unsupported_value', "'background' needs 'store' to be true.", {
+      param: 'background',
+    });
+  }
+  if (request.input.length === 0 && request.previous_response_id === undefined) {
     throw new ServiceError('empty_array', "Invalid 'input': expected at least one item.", { param: 'input' });
   }
   checkItems(request.input);
   checkToolChoice(request);
-  checkToolOutputs(request.input);
 }
 
-/** Items that only a store of earlier responses or a sealed envelope of our own could resolve. */
+/** Sealed content that this server did not seal. */
 function checkItems(input: InputItem[]): void {
   input.forEach((item, index) => {
-    if (item.type === 'item_reference') {
-      throw new ServiceError(
-        'unsupported_value',
-        'Item references are not supported by this server; send the item.',
-        {
-          param: `input[${index}]`,
-        },
-      );
-    }
     if (item.type === 'compaction' || (item.type === 'reasoning' && item.encrypted_content != null)) {
       throw new ServiceError(
         'invalid_encrypted_content',
@@ -106,19 +110,26 @@ function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): v
   }
 }
 
-function checkToolOutputs(input: InputItem[]): void {
+/**
+ * Call ids whose outputs are in `input` while the calls are not: they must be somewhere in the earlier context.
+ */
+export function openToolOutputs(input: readonly InputItem[]): Set<string> {
   const called = new Set<string>();
+  const open = new Set<string>();
   for (const item of input) {
     if (item.type === 'function_call' || item.type === 'custom_tool_call') called.add(item.call_id);
     if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') continue;
-    if (item.call_id != null && !called.has(item.call_id)) {
-      throw new ServiceError(
-        'tool_call_not_found',
-        `No tool call found for function call output with call_id ${item.call_id}.`,
-        { param: 'input' },
-      );
-    }
+    if (item.call_id != null && !called.has(item.call_id)) open.add(item.call_id);
   }
+  return open;
+}
+
+export function toolCallNotFound(callId: string): ServiceError {
+  return new ServiceError(
+    'tool_call_not_found',
+    `No tool call found for function call output with call_id ${callId}.`,
+    { param: 'input' },
+  );
 }
 
 type Issue = z.core.$ZodIssue;

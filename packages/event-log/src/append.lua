@@ -1,13 +1,13 @@
 -- Appends a batch of events to a response and, with the last one, ends it: one step for the log, the status,
 -- the result, the counts and everybody who listens.
 --
--- KEYS[1] record   KEYS[2] log   KEYS[3] open   KEYS[4] load
+-- KEYS[1] record   KEYS[2] log   KEYS[3] open   KEYS[4] load   KEYS[5] input
 -- ARGV[1] token of the writing attempt; empty for an end written while nobody runs it
 -- ARGV[2] sequence number of the first event
 -- ARGV[3] status the batch ends in, empty while it goes on
 -- ARGV[4] statuses that may precede it, joined by spaces
 -- ARGV[5] result: what the end adds to the response, as JSON
--- ARGV[6] how long the record stays after the end, ms   ARGV[7] how long the log stays, ms
+-- ARGV[6] how long record and input stay after the end, ms   ARGV[7] how long the log stays, ms
 -- ARGV[8…] events as JSON, in order; the event that ends a response is its last one, abbreviated to its type
 --
 -- Returns { kind, cancel }: `cancel` is the reason somebody gave for wanting the end, or empty.
@@ -24,7 +24,8 @@ local cancel = f[6] or ''
 if not before then return { 'missing', '' } end
 local count = #ARGV - 7
 local last = first + count - 1
-local is_mine = (f[2] or '') == token
+-- While it is queued nobody runs it: a lease there was taken by a worker that meant to end it and may be dead.
+local is_mine = (f[2] or '') == token or (token == '' and before == 'queued')
 if before ~= 'queued' and before ~= 'in_progress' then
   if is_mine and status == before and last == seq then return { 'ok', cancel } end
   return { 'terminal', cancel }
@@ -49,6 +50,7 @@ if status ~= '' then
   redis.call('ZREM', KEYS[3], f[9])
   if before == 'queued' then leave_queue(KEYS[4], f[7], f[8]) end
   redis.call('PEXPIRE', record, ARGV[6])
+  redis.call('PEXPIRE', KEYS[5], ARGV[6])
   if streams then redis.call('PEXPIRE', KEYS[2], ARGV[7]) end
 end
 

@@ -46,7 +46,7 @@ export async function append(
   const [kind, cancel] = textReply(
     await appendScript(
       redis,
-      [keys.record(responseId), keys.log(responseId), keys.open, keys.load],
+      [keys.record(responseId), keys.log(responseId), keys.open, keys.load, keys.input(responseId)],
       [
         token,
         sequenceNumber,

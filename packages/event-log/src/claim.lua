@@ -17,7 +17,7 @@
 
 local record = KEYS[1]
 local f = redis.call('HMGET', record, 'version', 'status', 'attempt', 'cancel', 'watchers', 'background',
-  'left_at', 'grace_ms', 'queue_by', 'run_by', 'seq', 'stream', 'tenant', 'bytes')
+  'left_at', 'grace_ms', 'queue_by', 'run_by', 'seq', 'stream', 'tenant', 'bytes', 'followed')
 local version, status, attempt, cancel, watchers, background = f[1], f[2], tonumber(f[3] or '0'), f[4], f[5], f[6]
 local stream = f[12] == '1'
 local seq = tonumber(f[11] or '0')
@@ -48,9 +48,10 @@ if kind == 'run' then
     leave_queue(KEYS[3], f[13], f[14])
     seq = 2
     redis.call('HSET', record, 'status', 'in_progress', 'seq', seq, 'started_at', now)
-    if stream then
-      local event = '{"type":"response.in_progress"}'
-      redis.call('XADD', KEYS[2], '1-' .. seq, 'e', event)
+    local event = '{"type":"response.in_progress"}'
+    if stream then redis.call('XADD', KEYS[2], '1-' .. seq, 'e', event) end
+    -- A synchronous caller waits for the end alone and is spared the message.
+    if stream or f[15] then
       local id = redis.call('HGET', record, 'id')
       tell_watchers(watchers, id .. ' ' .. seq .. ' 1 -\n' .. event)
     end

@@ -6,6 +6,9 @@ import type { RedisKeys } from './redis-keys.ts';
 /** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
 const maxBatch = 100;
 
+/** Events that may wait for the store before their producer has to, ten batches of them. */
+const mostWaiting = 1_000;
+
 /** Time between tries of an append that got no answer, in milliseconds. */
 const retryDelayMs = 100;
 
@@ -36,9 +39,11 @@ export class EventWriter {
   readonly #options: EventWriterOptions;
   #next: number;
   #sent = 0;
+  #isEnding = false;
   #waiting: string[] = [];
   #running: Promise<void> | undefined;
   #refusal: AppendResult['kind'] | undefined;
+  #hasTold = false;
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
@@ -60,6 +65,11 @@ export class EventWriter {
     this.#running ??= this.#run();
   }
 
+  /** Whether so much waits to be written that its producer should wait for a `flush`. */
+  get isBehind(): boolean {
+    return this.#waiting.length > mostWaiting;
+  }
+
   /** Resolves when every event taken so far is in the log, or refused. */
   async flush(): Promise<void> {
     await this.#running;
@@ -71,16 +81,19 @@ export class EventWriter {
    * @returns `ok` when this end is the one that counts; otherwise why it does not.
    */
   async end(end: ResponseEnd): Promise<AppendResult['kind']> {
-    await this.flush();
+    // What still waits goes out together with the end, in one append.
+    this.#isEnding = true;
+    await this.#running;
+    while (this.#waiting.length > maxBatch) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
-    const { kind } = await this.#send([], end);
+    const { kind } = await this.#send(this.#waiting.splice(0), end);
     return kind;
   }
 
   async #run(): Promise<void> {
     // Lets the events of this turn gather.
     await new Promise((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) await this.#appendNext();
+    while (this.#waiting.length > 0 && !this.#isEnding) await this.#appendNext();
     this.#running = undefined;
   }
 
@@ -88,11 +101,17 @@ export class EventWriter {
     const batch = this.#waiting.splice(0, maxBatch);
     if (this.#refusal) return;
     const { kind } = await this.#send(batch);
-    if (kind === 'cancelled') this.#options.onRefused('cancelled');
+    if (kind === 'cancelled') this.#tell('cancelled');
     else if (kind !== 'ok') {
       this.#refusal = kind;
-      this.#options.onRefused('superseded');
+      this.#tell('superseded');
     }
+  }
+
+  #tell(reason: 'superseded' | 'cancelled'): void {
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    this.#options.onRefused(reason);
   }
 
   /** Sends until there is an answer: without one, nobody knows whether the events are written. */

@@ -4,6 +4,7 @@ import { loadScript, textReply } from './script.ts';
 
 const prelude = new URL('../src/record.lua', import.meta.url);
 const leaveScript = loadScript(prelude, new URL('../src/leave.lua', import.meta.url));
+const cancelScript = loadScript(prelude, new URL('../src/cancel.lua', import.meta.url));
 const checkLeasesScript = loadScript(prelude, new URL('../src/check-leases.lua', import.meta.url));
 
 export type LeaveResult =
@@ -14,32 +15,28 @@ export type LeaveResult =
 /**
  * Takes an api process off a response whose caller is gone.
  *
- * When nobody else is attached and the response is not in the background, its end is asked for, and the worker
- * that runs it is told at once. With `evenIfWatched` it is asked for whoever else is attached.
+ * When nobody else is attached, the response is not in the background and its grace is over, its end is asked
+ * for, and the worker that runs it is told at once. `graceMs` can lengthen the grace, never shorten it.
  */
 export async function leave(
   redis: Redis,
   keys: RedisKeys,
   responseId: string,
-  options: { apiProcess: string; evenIfWatched?: boolean; reason: 'caller_left' | 'timed_out' },
+  { apiProcess, graceMs = 0 }: { apiProcess: string; graceMs?: number },
 ): Promise<LeaveResult> {
-  const [kind, status] = textReply(
-    await leaveScript(
-      redis,
-      [keys.record(responseId)],
-      [options.apiProcess, options.evenIfWatched ? '1' : '', options.reason],
-    ),
-  );
-  switch (kind) {
-    case 'missing':
-    case 'terminal':
-    case 'detached':
-      return { kind };
-    case 'asked':
-      return { kind, isQueued: status === 'queued' };
-    default:
-      throw new TypeError(`The leave script answered '${String(kind)}'`);
-  }
+  return asked(await leaveScript(redis, [keys.record(responseId)], [apiProcess, graceMs, 'caller_left']));
+}
+
+/** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+export async function cancel(
+  redis: Redis,
+  keys: RedisKeys,
+  responseId: string,
+  reason: 'requested' | 'timed_out' | 'deleted',
+): Promise<Exclude<LeaveResult, { kind: 'detached' }>> {
+  const result = asked(await cancelScript(redis, [keys.record(responseId)], [reason]));
+  if (result.kind === 'detached') throw new TypeError('The cancel script answered as if somebody had left');
+  return result;
 }
 
 export type LeaseState = 'ok' | 'superseded' | 'cancelled';
@@ -58,4 +55,18 @@ export async function checkLeases(
     ),
   );
   return reply.map((word) => (word === 'ok' || word === 'cancelled' ? word : 'superseded'));
+}
+
+function asked(reply: unknown): LeaveResult {
+  const [kind, status] = textReply(reply);
+  switch (kind) {
+    case 'missing':
+    case 'terminal':
+    case 'detached':
+      return { kind };
+    case 'asked':
+      return { kind, isQueued: status === 'queued' };
+    default:
+      throw new TypeError(`A script answered '${String(kind)}'`);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { derivedEvents } from './derived-events.ts';
 import { fieldMap, parseRecord, type ResponseRecord } from './record.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
@@ -16,7 +17,7 @@ export async function readRecord(
 ): Promise<ResponseRecord | undefined> {
   // The input stays where it is: it can be large, and a reader has no use for it.
   const names = [
-    'id', 'tenant', 'status', 'tier', 'request', 'queue', 'accepted_at', 'started_at', 'ended_at', 'stream', 'seq',
+    'id', 'tenant', 'status', 'tier', 'request', 'queue', 'accepted_at', 'started_at', 'ended_at', 'stream', 'seq', 'enqueued',
     'result',
   ]; // biome-ignore format: one list
   const values = await redis.hmget(keys.record(responseId), ...names);
@@ -38,6 +39,22 @@ export async function readEvents(
     sequenceNumber: Number(id.slice(id.indexOf('-') + 1)),
     json: fields[1] ?? '',
   }));
+}
+
+/** The events after a cursor of a response that has no log of its own; none when it is gone. */
+export async function readDerivedEvents(
+  redis: Redis,
+  keys: RedisKeys,
+  responseId: string,
+  cursor: number,
+): Promise<LoggedEvent[]> {
+  const record = await readRecord(redis, keys, responseId);
+  return record ? derivedEvents(record).slice(cursor + 1) : [];
+}
+
+/** Whether the events of a streamed response are still there. They go earlier than the response itself. */
+export async function hasLog(redis: Redis, keys: RedisKeys, responseId: string): Promise<boolean> {
+  return (await redis.exists(keys.log(responseId))) === 1;
 }
 
 /** The type of an event, from JSON whose first member it is, without parsing the rest. */

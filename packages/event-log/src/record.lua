@@ -22,16 +22,26 @@ local function is_watched(watchers)
   return false
 end
 
+-- Leases also lapse while the store is away, and their owners take them again as soon as it is back: a response
+-- whose watchers did not leave but fell silent is left alone for this long, a renewal and a bit.
+local lapse_ms = 2500
+
 -- Whether a response that is not in the background has been without a caller for longer than its grace.
 -- Notes the moment it was first found alone, so that the grace runs from there.
 local function is_abandoned(record, now, background, watchers, left_at, grace_ms)
-  if background == '1' or is_watched(watchers) then return false end
+  if background == '1' then return false end
+  if is_watched(watchers) then
+    if left_at then redis.call('HDEL', record, 'left_at') end
+    return false
+  end
+  local grace = tonumber(grace_ms or '0')
+  if watchers and watchers ~= '' then grace = math.max(grace, lapse_ms) end
   local since = tonumber(left_at or '')
   if not since then
     since = now
     redis.call('HSET', record, 'left_at', now)
   end
-  return now - since >= tonumber(grace_ms or '0')
+  return now - since >= grace
 end
 
 -- Takes a response out of the counts of those that wait.
@@ -41,4 +51,11 @@ local function leave_queue(load, tenant, bytes)
   if redis.call('HINCRBY', load, 'queued:' .. tenant, -1) <= 0 then
     redis.call('HDEL', load, 'queued:' .. tenant)
   end
+end
+
+-- Notes that the end is wanted and rings the worker that runs the response, if one does.
+local function ask_for_end(record, reason)
+  redis.call('HSETNX', record, 'cancel', reason)
+  local f = redis.call('HMGET', record, 'worker', 'id')
+  if f[1] and f[1] ~= '' then redis.call('PUBLISH', f[1], f[2]) end
 end

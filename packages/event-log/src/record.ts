@@ -23,6 +23,8 @@ export interface ResponseRecord {
   streams: boolean;
   /** The last sequence number in the log. */
   sequenceNumber: number;
+  /** Whether its job is known to have been added to the queue. */
+  isEnqueued: boolean;
   /** What the end added; absent while there is none. */
   end: ResponseEnd | undefined;
 }
@@ -55,6 +57,7 @@ export function parseRecord(fields: ReadonlyMap<string, string>): ResponseRecord
     endedAt: optionalNumber(fields.get('ended_at')),
     streams: fields.get('stream') === '1',
     sequenceNumber: Number(fields.get('seq')),
+    isEnqueued: fields.get('enqueued') === '1',
     end: result === undefined ? undefined : parseEnd(result),
   };
 }

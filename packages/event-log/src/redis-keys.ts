@@ -16,6 +16,10 @@ export interface RedisKeys {
   readonly open: string;
   /** Hash: how many responses wait, in all (`queued`, `bytes`) and by tenant (`queued:<tenant>`). */
   readonly load: string;
+  /** Sorted set: stored responses of a tenant, scored by the time of acceptance in milliseconds. */
+  stored(tenant: string): string;
+  /** String: the response that a tenant's Idempotency-Key stands for; `keyHash` is a digest of the key. */
+  idempotency(tenant: string, keyHash: string): string;
   /** Hash: sixty one-second buckets of a tenant's accepted requests. */
   requestRate(tenant: string): string;
   /** Lease and channel of an api process. */
@@ -34,6 +38,8 @@ export function redisKeys(prefix: string = 'sluice:'): RedisKeys {
     input: (responseId) => `${prefix}input:${responseId}`,
     open: `${prefix}open`,
     load: `${prefix}load`,
+    stored: (tenant) => `${prefix}stored:${tenant}`,
+    idempotency: (tenant, keyHash) => `${prefix}idempotency:${tenant}:${keyHash}`,
     requestRate: (tenant) => `${prefix}rate:requests:${tenant}`,
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { parseMessage, type RelayMessage } from './message.ts';
-import { readEvents } from './read.ts';
+import { readDerivedEvents, readEvents } from './read.ts';
 import { PendingEnd } from './pending-end.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { Subscription } from './subscription.ts';
@@ -36,6 +36,7 @@ export class Relay {
   #renewal: NodeJS.Timeout | undefined;
   readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
   readonly #onReady = () => this.#resyncAll();
+  readonly #onCommandsReady = () => void this.#renew();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -43,8 +44,10 @@ export class Relay {
 
   /** Subscribes and takes the lease. Resolves when both hold; a lost connection is restored by itself. */
   async start(): Promise<void> {
-    const { subscriber, apiProcess } = this.#options;
+    const { subscriber, commands, apiProcess } = this.#options;
     subscriber.on('message', this.#onMessage);
+    // The lease may have lapsed while the store was away: workers give its owner a moment to take it again.
+    commands.on('ready', this.#onCommandsReady);
     // After a reconnect messages are missing: every reader looks into the log once.
     subscriber.on('ready', this.#onReady);
     this.#renewal = setInterval(() => void this.#renew(), lease.renewMs);
@@ -57,6 +60,7 @@ export class Relay {
     clearInterval(this.#renewal);
     subscriber.off('message', this.#onMessage);
     subscriber.off('ready', this.#onReady);
+    commands.off('ready', this.#onCommandsReady);
     try {
       await commands.del(apiProcess);
     } catch {
@@ -66,25 +70,46 @@ export class Relay {
 
   /** Readers attached at the moment. */
   get size(): number {
-    return this.#listeners.size;
+    let size = 0;
+    for (const listeners of this.#listeners.values()) size += listeners.size;
+    return size;
   }
 
   /**
    * Follows a response from a cursor on. Attach before the accept that names this process as a watcher, or
    * pass `readFirst`, and nothing is missed in between.
+   *
+   * A response that was not created as a stream has no log: its events are `derived` from its record, and a
+   * message only says that there is something new.
    */
-  follow(responseId: string, options: { cursor: number; readFirst: boolean }): Subscription {
+  follow(
+    responseId: string,
+    { cursor, readFirst, derived }: { cursor: number; readFirst: boolean; derived: boolean },
+  ): Subscription {
     const { commands, keys } = this.#options;
     const subscription = new Subscription({
-      ...options,
+      cursor,
+      readFirst,
       reader: {
-        events: (cursor, count) => readEvents(commands, keys, responseId, cursor, count),
+        events: (after, count) =>
+          derived
+            ? readDerivedEvents(commands, keys, responseId, after)
+            : readEvents(commands, keys, responseId, after, count),
         end: () => this.#readEnd(responseId),
       },
-      onClose: () => this.#remove(responseId, subscription),
+      onClose: () => this.#remove(responseId, listener),
+      onError: this.#options.onError,
     });
-    this.#add(responseId, subscription);
+    const listener: Listener = derived
+      ? { offer: () => subscription.resync(), resync: () => subscription.resync() }
+      : subscription;
+    this.#add(responseId, listener);
     return subscription;
+  }
+
+  /** Whether anybody of this process follows or awaits a response. */
+  hasListener(responseId: string): boolean {
+    return this.#listeners.has(responseId);
   }
 
   /** Listens for the end of a response and for nothing else. Call it before the accept. */

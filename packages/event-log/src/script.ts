@@ -27,5 +27,6 @@ export function loadScript(...files: URL[]): Script {
 /** The reply of a script that answers with a list; everything in it is text or absent. */
 export function textReply(reply: unknown): (string | undefined)[] {
   if (!Array.isArray(reply)) throw new TypeError('A script answered with something that is no list');
+  // oxlint-disable-next-line typescript/no-base-to-string -- the protocol has texts, numbers and absence here
   return reply.map((value: unknown) => (value === null || value === undefined ? undefined : String(value)));
 }

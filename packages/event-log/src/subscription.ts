@@ -42,14 +42,22 @@ export class Subscription {
   #wake: (() => void) | undefined;
   readonly #reader: LogReader;
   readonly #onClose: () => void;
+  readonly #onError: (error: unknown) => void;
   #isClosed = false;
 
   /** `cursor` is the last number the reader has; with `readFirst` the log is read before anything is awaited. */
-  constructor(options: { cursor: number; readFirst: boolean; reader: LogReader; onClose: () => void }) {
+  constructor(options: {
+    cursor: number;
+    readFirst: boolean;
+    reader: LogReader;
+    onClose: () => void;
+    onError: (error: unknown) => void;
+  }) {
     this.#cursor = options.cursor;
     this.#mustRead = options.readFirst;
     this.#reader = options.reader;
     this.#onClose = options.onClose;
+    this.#onError = options.onError;
   }
 
   /** Takes a live message. Never blocks, never grows past its bound. */
@@ -72,18 +80,19 @@ export class Subscription {
   /**
    * The next events, as soon as there are any; undefined when the response no longer exists.
    *
-   * After the batch with the end nothing follows. Rejects with the signal's reason when it is aborted.
+   * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it
+   * was. Rejects with the signal's reason when it is aborted, and otherwise never.
    */
   async next(signal: AbortSignal): Promise<Batch | undefined> {
     let wait = pollMs.first;
     for (;;) {
       signal.throwIfAborted();
-      const events = this.#mustRead ? await this.#fromLog() : this.#fromBuffer();
-      if (events.length > 0) return this.#deliver(events);
-      if (this.#mustRead) continue;
-      const woken = await this.#sleep(wait, signal);
-      if (woken) continue;
-      if ((await this.#poll()) === 'gone') return undefined;
+      const batch = await this.#take();
+      if (batch === 'gone') return undefined;
+      if (batch !== 'nothing_yet') return batch;
+      if (await this.#sleep(wait, signal)) continue;
+      // No message for a while; the last one may be lost.
+      this.#mustRead = true;
       wait = Math.min(wait * 2, pollMs.longest);
     }
   }
@@ -95,38 +104,67 @@ export class Subscription {
     this.#onClose();
   }
 
+  /** What is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
+  async #take(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    try {
+      for (;;) {
+        // A hole in the buffer, or a message lost while the log is read, leads back to the log.
+        const events = this.#mustRead ? [] : this.#fromBuffer();
+        if (events.length > 0) return await this.#deliver(events);
+        if (!this.#mustRead) return 'nothing_yet';
+        const batch = await this.#fromLog();
+        if (batch !== 'nothing_yet') return batch;
+      }
+    } catch (error) {
+      this.#onError(error);
+      this.#mustRead = true;
+      return 'nothing_yet';
+    }
+  }
+
+  /** What follows the cursor without a hole; what is behind one is in the log as well. */
   #fromBuffer(): LoggedEvent[] {
-    const events = this.#pending.filter((event) => event.sequenceNumber > this.#cursor);
+    const events: LoggedEvent[] = [];
+    let next = this.#cursor + 1;
+    for (const event of this.#pending) {
+      if (event.sequenceNumber > next) {
+        this.#mustRead = true;
+        break;
+      }
+      if (event.sequenceNumber < next) continue;
+      events.push(event);
+      next += 1;
+    }
     this.#pending = [];
     this.#buffered = 0;
-    const first = events[0];
-    if (first && first.sequenceNumber !== this.#cursor + 1) {
-      // A hole: what is behind it is in the log as well.
-      this.#mustRead = true;
-      return [];
-    }
     return events;
   }
 
-  async #fromLog(): Promise<LoggedEvent[]> {
+  /**
+   * The next page of the log; `gone` when the response is no longer there. A reader that is past the last event
+   * of an ended response gets an empty batch with the end: nothing will come any more.
+   */
+  async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
     // What arrives while the log is read is kept and joined at the seam by its numbers.
+    this.#mustRead = false;
     const events = await this.#reader.events(this.#cursor, pageSize);
-    if (events.length < pageSize) this.#mustRead = false;
-    return events;
+    if (events.length === pageSize) this.#mustRead = true;
+    if (events.length > 0) return this.#deliver(events);
+    const end = await this.#reader.end();
+    if (end === null) return 'gone';
+    if (end === undefined) return 'nothing_yet';
+    // The end may have been written between the two looks.
+    const rest = await this.#reader.events(this.#cursor, pageSize);
+    return rest.length > 0 ? this.#deliver(rest) : { events: [], end: parseEnd(end) };
   }
 
   async #deliver(events: LoggedEvent[]): Promise<Batch> {
     const last = events.at(-1);
+    const isLast = last !== undefined && isTerminalType(typeOf(last.json));
+    const end = isLast ? (this.#end ?? (await this.#reader.end())) : undefined;
+    // Only now: had the read failed, these events would come again.
     if (last) this.#cursor = last.sequenceNumber;
-    if (!last || !isTerminalType(typeOf(last.json))) return { events, end: undefined };
-    const end = this.#end ?? (await this.#reader.end());
     return { events, end: end == null ? undefined : parseEnd(end) };
-  }
-
-  async #poll(): Promise<'gone' | 'there'> {
-    const end = await this.#reader.end();
-    this.#mustRead = true;
-    return end === null ? 'gone' : 'there';
   }
 
   #fallBehind(): void {

@@ -34,7 +34,10 @@ describe('callableTools', () => {
     ],
     [
       'nothing for an allowed set in mode none',
-      { tools, tool_choice: { type: 'allowed_tools', mode: 'none', tools: [{ type: 'function', name: 'c' }] } },
+      {
+        tools,
+        tool_choice: { type: 'allowed_tools', mode: 'none', tools: [{ type: 'function', name: 'c' }] },
+      },
       [],
       'none',
     ],

@@ -44,21 +44,20 @@ export class AllowedCalls {
 
   /** The chunk as it may go on, or nothing when it belongs to a suppressed call. */
   admit(chunk: ProviderChunk): ProviderChunk | undefined {
-    switch (chunk.type) {
-      case 'function_call':
-        if (this.#names.has(chunk.name) && this.#admitted < this.#most) {
-          this.#admitted += 1;
-          return chunk;
-        }
-        this.#suppressed.add(chunk.callKey);
-        return undefined;
-      case 'function_arguments':
-        return this.#suppressed.has(chunk.callKey) ? undefined : chunk;
-      case 'finish':
-        if (chunk.reason !== 'stop' && chunk.reason !== 'function_call') return chunk;
-        return { type: 'finish', reason: this.#admitted > 0 ? 'function_call' : 'stop' };
-      default:
+    if (chunk.type === 'function_call') {
+      if (this.#names.has(chunk.name) && this.#admitted < this.#most) {
+        this.#admitted += 1;
         return chunk;
+      }
+      this.#suppressed.add(chunk.callKey);
+      return undefined;
     }
+    if (chunk.type === 'function_arguments') {
+      return this.#suppressed.has(chunk.callKey) ? undefined : chunk;
+    }
+    if (chunk.type === 'finish' && (chunk.reason === 'stop' || chunk.reason === 'function_call')) {
+      return { type: 'finish', reason: this.#admitted > 0 ? 'function_call' : 'stop' };
+    }
+    return chunk;
   }
 }

@@ -2,7 +2,6 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { textOf } from './json-fields.ts';
-import type { ProviderError } from './provider.ts';
 import {
   brokenStream,
   failedStatus,
@@ -185,7 +184,8 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#sinceEvent += bytes.length;
     this.#parser.feed(this.#decoder.write(bytes));
     if (this.#sinceEvent > this.#eventLimit()) this.#fail('sent an event that is too large');
-    if (this.#received > maxAnswerBytes + this.#options.echoBytes) this.#fail('sent an answer that is too large');
+    if (this.#received > maxAnswerBytes + this.#options.echoBytes)
+      this.#fail('sent an answer that is too large');
     if (this.#queue.length > maxQueued) controller.pause();
     if (this.#queue.length > 0) this.#rouse();
   }
@@ -271,7 +271,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   /** The first failure counts; what follows from closing the socket does not. */
-  #end(error: ProviderError | unknown): void {
+  #end(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
     clearTimeout(this.#timer);

@@ -9,7 +9,7 @@ const formats = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
   uri: /^https:\/\//,
 };
-const ajv = new Ajv2020({ strict: false, formats });
+const ajv = new Ajv2020({ strict: false, formats, logger: false });
 
 const person = {
   type: 'object',
@@ -33,7 +33,10 @@ const linkedList = {
   $defs: {
     node: {
       type: 'object',
-      properties: { value: { type: 'number' }, next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } },
+      properties: {
+        value: { type: 'number' },
+        next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] },
+      },
       required: ['value', 'next'],
       additionalProperties: false,
     },
@@ -57,7 +60,7 @@ const shapes = {
 };
 
 describe('exampleFromSchema', () => {
-  it.each<[string, unknown]>([
+  it.each<[string, boolean | object]>([
     ['anything', true],
     ['the empty schema', {}],
     ['a person', person],
@@ -84,16 +87,34 @@ describe('exampleFromSchema', () => {
     ['an integer of half steps', { type: 'integer', multipleOf: 2.5, minimum: 1 }],
     ['a narrow range', { type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 1 }],
     ['a huge minimum', { type: 'integer', minimum: 1_000_000_007 }],
-    ['a tuple', { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 }],
-    ['distinct integers', { type: 'array', items: { type: 'integer', minimum: 3 }, minItems: 5, uniqueItems: true }],
-    ['distinct strings', { type: 'array', items: { type: 'string', maxLength: 2 }, minItems: 5, uniqueItems: true }],
+    [
+      'a tuple',
+      { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 },
+    ],
+    [
+      'distinct integers',
+      { type: 'array', items: { type: 'integer', minimum: 3 }, minItems: 5, uniqueItems: true },
+    ],
+    [
+      'distinct strings',
+      { type: 'array', items: { type: 'string', maxLength: 2 }, minItems: 5, uniqueItems: true },
+    ],
     ['distinct booleans', { type: 'array', items: { type: 'boolean' }, minItems: 2, uniqueItems: true }],
     ['no items at all', { type: 'array', maxItems: 0 }],
     ['required members without a schema', { type: 'object', required: ['a', 'b'] }],
     ['members of a map', { type: 'object', additionalProperties: { type: 'integer' }, minProperties: 3 }],
-    ['few members', { type: 'object', properties: { a: {}, b: {}, c: {} }, required: ['c'], maxProperties: 2 }],
-    ['a member called __proto__', JSON.parse('{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}')],
-    ['a branch that can be satisfied', { anyOf: [false, { type: 'string', minLength: 3, maxLength: 2 }, { type: 'integer' }] }],
+    [
+      'few members',
+      { type: 'object', properties: { a: {}, b: {}, c: {} }, required: ['c'], maxProperties: 2 },
+    ],
+    [
+      'a member called __proto__',
+      JSON.parse('{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}'),
+    ],
+    [
+      'a branch that can be satisfied',
+      { anyOf: [false, { type: 'string', minLength: 3, maxLength: 2 }, { type: 'integer' }] },
+    ],
     ['exactly one branch', { oneOf: [{ type: 'number' }, { type: 'integer' }, { type: 'string' }] }],
     ['something else than', { type: 'string', not: { const: 'example' }, enum: ['example', 'other'] }],
     [
@@ -107,13 +128,22 @@ describe('exampleFromSchema', () => {
     ],
     ['a reference with siblings', { $defs: { n: { type: 'integer' } }, $ref: '#/$defs/n', minimum: 4 }],
     ['a reference through escapes', { $defs: { 'a/b~c': { type: 'boolean' } }, $ref: '#/$defs/a~1b~0c' }],
-    ['a union beside members', { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], anyOf: [{ required: ['a'] }, { required: ['b'] }] }],
+    [
+      'a union beside members',
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        required: ['a'],
+        anyOf: [{ required: ['a'] }, { required: ['b'] }],
+      },
+    ],
     ['a type left to its keywords', { properties: { a: { items: { minimum: 3 } } }, required: ['a'] }],
   ])('makes %s', (_, schema) => {
-    const validate = ajv.compile(typeof schema === 'boolean' ? schema : (schema as object));
+    const validate = ajv.compile(schema);
     const value = exampleFromSchema(schema);
     expect(value).not.toBeUndefined();
-    expect(validate(JSON.parse(JSON.stringify(value))), JSON.stringify([value, validate.errors])).toBe(true);
+    validate(JSON.parse(JSON.stringify(value)));
+    expect(validate.errors).toBeNull();
     expect(exampleFromSchema(schema)).toEqual(value);
   });
 
@@ -136,7 +166,10 @@ describe('exampleFromSchema', () => {
     ['a required member that is forbidden', { type: 'object', required: ['a'], additionalProperties: false }],
     ['a list longer than the budget', { type: 'array', minItems: 1e9 }],
     ['more members than the budget', { type: 'object', minProperties: 1e9 }],
-    ['a text longer than the budget', { type: 'array', minItems: 100, items: { type: 'string', minLength: 99_999 } }],
+    [
+      'a text longer than the budget',
+      { type: 'array', minItems: 100, items: { type: 'string', minLength: 99_999 } },
+    ],
     ['types that exclude each other', { allOf: [{ type: 'string' }, { type: 'integer' }] }],
   ])('makes nothing of %s', (_, schema) => {
     expect(exampleFromSchema(schema)).toBeUndefined();
@@ -148,12 +181,20 @@ describe('exampleFromSchema', () => {
       const before = { $ref: `#/$defs/d${at - 1}` };
       doubling[`d${at}`] = { anyOf: [before, before] };
     }
-    const wide = { type: 'object', properties: Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`p${at}`, {}])) };
+    const wide = {
+      type: 'object',
+      properties: Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`p${at}`, {}])),
+    };
     const hostile = [
       { $ref: '#/$defs/d30', $defs: doubling },
       { allOf: Array.from({ length: 5000 }, () => wide) },
       { type: 'array', minItems: 10_000, items: wide },
-      { type: 'array', minItems: 50_000, uniqueItems: true, items: { enum: Array.from({ length: 5000 }, (_, at) => at) } },
+      {
+        type: 'array',
+        minItems: 50_000,
+        uniqueItems: true,
+        items: { enum: Array.from({ length: 5000 }, (_, at) => at) },
+      },
       { type: 'array', minItems: 10_000, items: { const: 'x'.repeat(100_000) } },
     ];
     for (const schema of hostile) {

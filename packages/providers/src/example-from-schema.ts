@@ -19,15 +19,25 @@ const maxGiven = 128;
  * not make strings for a `pattern`. Work is bounded whatever the schema: see `SchemaWalk`.
  */
 export function exampleFromSchema(schema: unknown): unknown {
-  return make(schema, new SchemaWalk(schema, work), 0, 0);
+  return make(schema, { walk: new SchemaWalk(schema, work), depth: 0, variant: 0 });
 }
 
-function make(schema: unknown, walk: SchemaWalk, depth: number, variant: number): unknown {
-  if (depth > maxDepth) return undefined;
+/** Where in the value an example is being made. */
+interface Place {
+  walk: SchemaWalk;
+  depth: number;
+  /** Counts the values of a list, so that they can differ. */
+  variant: number;
+}
+
+function make(schema: unknown, place: Place): unknown {
+  if (place.depth > maxDepth) return undefined;
+  const { walk } = place;
   const resolved = walk.resolve(schema);
   if (!resolved) return undefined;
-  for (const value of candidates(resolved, walk, depth, variant)) {
-    if (value !== undefined && (!needsCheck(resolved, value) || matchesSchema(value, resolved, walk))) return value;
+  for (const value of candidates(resolved, place)) {
+    if (value === undefined) continue;
+    if (!needsCheck(resolved, value) || matchesSchema(value, resolved, walk)) return value;
   }
   return undefined;
 }
@@ -40,29 +50,27 @@ function needsCheck(schema: JsonObject, value: unknown): boolean {
   );
 }
 
-function* candidates(
-  schema: JsonObject,
-  walk: SchemaWalk,
-  depth: number,
-  variant: number,
-): Generator<unknown, void, undefined> {
-  if (schema['const'] !== undefined) return yield* given([schema['const']], walk);
-  const { enum: choices } = schema;
+function* candidates(schema: JsonObject, place: Place): Generator<unknown, void, undefined> {
+  const { walk, depth, variant } = place;
+  const { const: constant, enum: choices } = schema;
+  if (constant !== undefined) {
+    yield* given([constant], walk);
+    return;
+  }
   if (Array.isArray(choices)) {
     const from = choices.length === 0 ? 0 : variant % choices.length;
-    return yield* given([...choices.slice(from, from + maxGiven), ...choices.slice(0, maxGiven)], walk);
+    yield* given([...choices.slice(from, from + maxGiven), ...choices.slice(0, maxGiven)], walk);
+    return;
   }
   if (variant === 0) yield* given([schema['default'], ...listOf(schema['examples'])], walk);
   for (const keyword of ['anyOf', 'oneOf']) {
     const branches = schema[keyword];
     if (!Array.isArray(branches)) continue;
     const { [keyword]: _, ...rest } = schema;
-    for (const branch of inOrder(branches, depth)) {
-      yield make({ allOf: [rest, branch] }, walk, depth, variant);
-    }
+    for (const branch of inOrder(branches, depth)) yield make({ allOf: [rest, branch] }, place);
     return;
   }
-  for (const type of typesOf(schema)) yield ofType(type, schema, walk, depth, variant);
+  for (const type of typesOf(schema)) yield ofType(type, schema, place);
 }
 
 /** Values out of the schema itself cost what they are long: repeated often they could grow without a limit. */
@@ -77,9 +85,12 @@ function* given(values: unknown[], walk: SchemaWalk): Generator<unknown, void, u
 /** Deep down the branches that end come first, so that a list or tree that refers to itself stays small. */
 function inOrder(branches: unknown[], depth: number): unknown[] {
   if (depth <= comfortableDepth) return branches;
-  const grows = (branch: unknown) =>
-    isObject(branch) && (branch['$ref'] !== undefined || branch['type'] === 'object' || branch['type'] === 'array');
   return [...branches.filter((branch) => !grows(branch)), ...branches.filter(grows)];
+}
+
+function grows(branch: unknown): boolean {
+  if (!isObject(branch)) return false;
+  return branch['$ref'] !== undefined || branch['type'] === 'object' || branch['type'] === 'array';
 }
 
 /** The types to try: those that are named, `null` last, or what the other keywords speak of. */
@@ -97,12 +108,13 @@ function typesOf(schema: JsonObject): string[] {
   return ['string', 'integer', 'object', 'boolean', 'null'];
 }
 
-function ofType(type: string, schema: JsonObject, walk: SchemaWalk, depth: number, variant: number): unknown {
+function ofType(type: string, schema: JsonObject, place: Place): unknown {
+  const { walk, variant } = place;
   switch (type) {
     case 'object':
-      return makeObject(schema, walk, depth, variant);
+      return makeObject(schema, place);
     case 'array':
-      return makeList(schema, walk, depth);
+      return makeList(schema, place);
     case 'string': {
       const text = exampleString(schema, variant);
       return text !== undefined && walk.spend(Math.ceil(text.length / 16)) ? text : undefined;
@@ -119,7 +131,9 @@ function ofType(type: string, schema: JsonObject, walk: SchemaWalk, depth: numbe
   }
 }
 
-function makeObject(schema: JsonObject, walk: SchemaWalk, depth: number, variant: number): JsonObject | undefined {
+function makeObject(schema: JsonObject, place: Place): JsonObject | undefined {
+  const { walk, depth } = place;
+  const inside = { ...place, depth: depth + 1 };
   const { additionalProperties: others = true, minProperties, maxProperties } = schema;
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
   const names = Object.keys(properties);
@@ -128,7 +142,7 @@ function makeObject(schema: JsonObject, walk: SchemaWalk, depth: number, variant
   const most = typeof maxProperties === 'number' ? maxProperties : Number.POSITIVE_INFINITY;
   const members = new Map<string, unknown>();
   for (const name of required) {
-    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, walk, depth + 1, variant);
+    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, inside);
     if (value === undefined) return undefined;
     members.set(name, value);
   }
@@ -136,13 +150,16 @@ function makeObject(schema: JsonObject, walk: SchemaWalk, depth: number, variant
   const wanted = depth <= comfortableDepth ? optional.slice(0, maxOptional) : [];
   for (const name of wanted) {
     if (members.size >= most) break;
-    const value = make(properties[name], walk, depth + 1, variant);
+    const value = make(properties[name], inside);
     if (value !== undefined) members.set(name, value);
   }
   const least = typeof minProperties === 'number' ? minProperties : 0;
   for (let at = 1; members.size < least; at += 1) {
     const name = optional.find((each) => !members.has(each) && !wanted.includes(each)) ?? `key${at}`;
-    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, walk, depth + 1, at);
+    const value = make(Object.hasOwn(properties, name) ? properties[name] : others, {
+      ...inside,
+      variant: at,
+    });
     if (value === undefined) return undefined;
     members.set(name, value);
   }
@@ -156,7 +173,8 @@ function inSchemaOrder(members: Map<string, unknown>, properties: JsonObject): [
   return [...listed, ...others].map((name) => [name, members.get(name)]);
 }
 
-function makeList(schema: JsonObject, walk: SchemaWalk, depth: number): unknown[] | undefined {
+function makeList(schema: JsonObject, place: Place): unknown[] | undefined {
+  const { walk, depth } = place;
   const { items, prefixItems, additionalItems, minItems, maxItems, uniqueItems } = schema;
   const prefix = Array.isArray(items) ? items : listOf(prefixItems);
   const rest = (Array.isArray(items) ? additionalItems : items) ?? true;
@@ -167,7 +185,11 @@ function makeList(schema: JsonObject, walk: SchemaWalk, depth: number): unknown[
   const seen = new Set<string>();
   // A list of distinct values may have to pass over some; it gives up after as many again.
   for (let at = 0; list.length < Math.min(wanted, most) && at < 2 * wanted + 8; at += 1) {
-    const value = make(list.length < prefix.length ? prefix[list.length] : rest, walk, depth + 1, at);
+    const value = make(list.length < prefix.length ? prefix[list.length] : rest, {
+      walk,
+      depth: depth + 1,
+      variant: at,
+    });
     if (value === undefined) break;
     if (uniqueItems === true) {
       const text = JSON.stringify(value);

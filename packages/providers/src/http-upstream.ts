@@ -72,9 +72,7 @@ export class HttpUpstream {
       echoBytes: call.echoBytes,
       repeatsAnswer: call.repeatsAnswer,
     });
-    const over = stream.over.then(() => {
-      this.#running.delete(over);
-    });
+    const over = stream.over.finally(() => this.#running.delete(over));
     this.#running.add(over);
     if (call.signal.aborted) return stream;
     try {

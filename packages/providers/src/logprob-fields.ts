@@ -12,7 +12,9 @@ export function logprobsFrom(value: unknown): Logprob[] {
     if (!isObject(entry)) return [];
     const own = tokenLogprob(entry);
     if (!own) return [];
-    const top = listOf(entry['top_logprobs']).flatMap((each) => (isObject(each) ? (tokenLogprob(each) ?? []) : []));
+    const top = listOf(entry['top_logprobs']).flatMap((each) =>
+      isObject(each) ? (tokenLogprob(each) ?? []) : [],
+    );
     return [{ ...own, top_logprobs: top }];
   });
 }

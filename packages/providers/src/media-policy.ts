@@ -39,7 +39,8 @@ export function checkMediaUrl(value: string, policy: MediaPolicy): void {
 export function urlProblem(value: string): string | undefined {
   const url = URL.parse(value);
   if (!url) return 'the URL cannot be parsed';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return "the URL's scheme is neither http nor https";
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    return "the URL's scheme is neither http nor https";
   if (url.username !== '' || url.password !== '') return 'the URL carries credentials';
   if (url.port !== '') return "the URL's port is not the default one";
   if (isPrivateHost(url.hostname)) return "the URL's host is not public";
@@ -48,7 +49,10 @@ export function urlProblem(value: string): string | undefined {
 
 /** Whether a host, as `URL` normalises it, is a non-public address or a name that only means something inside. */
 export function isPrivateHost(hostname: string): boolean {
-  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '').toLowerCase();
+  const host = hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.+$/, '')
+    .toLowerCase();
   const version = isIP(host);
   if (version === 4) return notGlobal4.check(host);
   if (version === 6) return notGlobal6.check(host, 'ipv6');

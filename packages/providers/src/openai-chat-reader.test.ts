@@ -117,9 +117,9 @@ describe('ChatReader', () => {
       piece({ index: 0, id: 'c1', function: { name: 'f', arguments: ':1}' } }),
       delta({}, 'tool_calls'),
     ];
-    expect(readAll(events).map((chunk) => ('name' in chunk ? chunk.name : 'delta' in chunk ? chunk.delta : ''))).toEqual(
-      ['f', '{"a"', ':1}', ''],
-    );
+    expect(
+      readAll(events).map((chunk) => ('name' in chunk ? chunk.name : 'delta' in chunk ? chunk.delta : '')),
+    ).toEqual(['f', '{"a"', ':1}', '']);
   });
 
   it('copes without indices, without ids and with arguments as an object', () => {
@@ -209,7 +209,10 @@ describe('ChatReader', () => {
     ['an error object', [{ error: { message: 'boom' } }]],
     ['an error inside a choice', [{ choices: [{ index: 0, error: { code: 502 }, finish_reason: 'error' }] }]],
     ['a finish that is an abort', [delta({ content: 'a' }, 'abort')]],
-    ['a call that never got a name', [piece({ index: 0, function: { arguments: '{}' } }), delta({}, 'tool_calls')]],
+    [
+      'a call that never got a name',
+      [piece({ index: 0, function: { arguments: '{}' } }), delta({}, 'tool_calls')],
+    ],
   ])('fails on %s', (_, events) => {
     expect(() => readAll(events)).toThrowError(upstreamError);
   });

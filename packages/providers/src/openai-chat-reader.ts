@@ -62,7 +62,8 @@ export class ChatReader implements EventReader {
   }
 
   end(): ProviderChunk[] {
-    if (this.#finish === undefined) throw brokenStream(this.#providerId, 'ended its stream without finishing');
+    if (this.#finish === undefined)
+      throw brokenStream(this.#providerId, 'ended its stream without finishing');
     return [
       ...(this.#usage ? [{ type: 'usage' as const, usage: this.#usage }] : []),
       { type: 'finish', reason: this.#finish },

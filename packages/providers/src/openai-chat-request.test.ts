@@ -2,7 +2,12 @@ import { type Generation, parseCreateResponse } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { chatRequestBody } from './openai-chat-request.ts';
 
-const options = { providerId: 'up', fetchesUrls: false, maxTokensField: 'max_tokens', isOpenAi: false } as const;
+const options = {
+  providerId: 'up',
+  fetchesUrls: false,
+  maxTokensField: 'max_tokens',
+  isOpenAi: false,
+} as const;
 const weather = { type: 'function', name: 'get_weather', parameters: { type: 'object' } };
 const image = 'data:image/png;base64,AAAA';
 
@@ -12,13 +17,22 @@ function bodyOf(request: object, settings: Partial<typeof options> | { fetchesUr
 }
 const messagesOf = (request: object) => bodyOf(request)['messages'];
 const user = (text: string) => ({ type: 'message', role: 'user', content: text });
-const call = (id: string, name = 'get_weather') => ({ type: 'function_call', call_id: id, name, arguments: '{}' });
+const call = (id: string, name = 'get_weather') => ({
+  type: 'function_call',
+  call_id: id,
+  name,
+  arguments: '{}',
+});
 const output = (id: string, value: unknown = 'sunny') => ({
   type: 'function_call_output',
   call_id: id,
   output: value,
 });
-const toolCall = (id: string) => ({ id, type: 'function', function: { name: 'get_weather', arguments: '{}' } });
+const toolCall = (id: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'get_weather', arguments: '{}' },
+});
 
 describe('chatRequestBody', () => {
   it('sends what every request has and no sampling member the client did not choose', () => {
@@ -123,12 +137,14 @@ describe('chatRequestBody', () => {
   });
 
   it('begins a new round with a call after an output, also under the same id', () => {
-    expect(messagesOf({ input: [call('c1'), output('c1', 'one'), call('c1'), output('c1', 'two')] })).toEqual([
-      { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
-      { role: 'tool', tool_call_id: 'c1', content: 'one' },
-      { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
-      { role: 'tool', tool_call_id: 'c1', content: 'two' },
-    ]);
+    expect(messagesOf({ input: [call('c1'), output('c1', 'one'), call('c1'), output('c1', 'two')] })).toEqual(
+      [
+        { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'one' },
+        { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'two' },
+      ],
+    );
   });
 
   it('shows media of outputs in a message of the user behind all outputs', () => {
@@ -173,7 +189,9 @@ describe('chatRequestBody', () => {
       {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'shell', arguments: '{"input":"ls"}' } }],
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'shell', arguments: '{"input":"ls"}' } },
+        ],
       },
       { role: 'tool', tool_call_id: 'c1', content: 'a b' },
     ]);
@@ -197,7 +215,11 @@ describe('chatRequestBody', () => {
     const body = bodyOf({
       input: 'Hi',
       tools: [weather, { type: 'function', name: 'get_time' }],
-      tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'get_time' }] },
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'required',
+        tools: [{ type: 'function', name: 'get_time' }],
+      },
     });
     expect(body['tools']).toEqual([{ type: 'function', function: { name: 'get_time' } }]);
     expect(body['tool_choice']).toBe('required');

@@ -1,4 +1,10 @@
-import { echoFormat, effectiveEffort, type FunctionTool, type Generation, type InputPart } from '@sluice/contract';
+import {
+  echoFormat,
+  effectiveEffort,
+  type FunctionTool,
+  type Generation,
+  type InputPart,
+} from '@sluice/contract';
 import { callableTools } from './allowed-calls.ts';
 import { type JsonObject, present } from './json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
@@ -21,7 +27,11 @@ export interface ChatRequestOptions extends MediaPolicy {
  *
  * @throws {ProviderError} `invalid_prompt` for media this upstream may or can not be given.
  */
-export function chatRequestBody(generation: Generation, model: string, options: ChatRequestOptions): JsonObject {
+export function chatRequestBody(
+  generation: Generation,
+  model: string,
+  options: ChatRequestOptions,
+): JsonObject {
   const logprobs = wantsLogprobs(generation);
   return present({
     model,
@@ -96,11 +106,12 @@ function chatMessages(generation: Generation, policy: MediaPolicy): JsonObject[]
   const callers = new Map<string, Turn>();
   if (generation.instructions) addSystem(turns, generation.instructions);
   for (const item of promptItems(generation)) addItem(item, turns, callers, policy);
-  return turns.flatMap(({ message, outputs, media }) => [
-    message,
-    ...outputs,
-    ...(media.length > 0 ? [{ role: 'user', content: media }] : []),
-  ]);
+  const messages: JsonObject[] = [];
+  for (const { message, outputs, media } of turns) {
+    messages.push(message, ...outputs);
+    if (media.length > 0) messages.push({ role: 'user', content: media });
+  }
+  return messages;
 }
 
 function addItem(item: PromptItem, turns: Turn[], callers: Map<string, Turn>, policy: MediaPolicy): void {

@@ -62,7 +62,9 @@ describe('ResponsesReader on recorded streams', () => {
   });
 
   it('reads raw reasoning under its other name and an incomplete end', () => {
-    expect(readAll(recorded('vllm-responses-raw-reasoning')).filter((chunk) => chunk.type !== 'usage')).toEqual([
+    expect(
+      readAll(recorded('vllm-responses-raw-reasoning')).filter((chunk) => chunk.type !== 'usage'),
+    ).toEqual([
       { type: 'reasoning_text', delta: 'Hmm' },
       { type: 'text', delta: 'Oslo is' },
       { type: 'finish', reason: 'max_output_tokens' },
@@ -99,8 +101,14 @@ describe('ResponsesReader', () => {
 
   it('takes arguments that come whole', () => {
     const done = event('function_call_arguments.done', { output_index: 0, arguments: '{"a":1}' });
-    const events = [added(0, { ...call, arguments: '' }), done, event('output_item.done', { output_index: 0, item: call })];
-    expect(readAll([...events, completed]).filter((chunk) => chunk.type === 'function_arguments')).toHaveLength(1);
+    const events = [
+      added(0, { ...call, arguments: '' }),
+      done,
+      event('output_item.done', { output_index: 0, item: call }),
+    ];
+    expect(
+      readAll([...events, completed]).filter((chunk) => chunk.type === 'function_arguments'),
+    ).toHaveLength(1);
   });
 
   it('reads refusals', () => {
@@ -123,8 +131,18 @@ describe('ResponsesReader', () => {
 
   it.each<[string, object[], string, string]>([
     ['the end without a terminal event', [text(0, 'a')], 'upstream_error', 'retry'],
-    ['an error event, nested', [{ type: 'error', error: { code: 'server_error' } }], 'upstream_error', 'retry'],
-    ['an error event, flat', [{ type: 'error', code: 'rate_limit_exceeded' }], 'server_is_overloaded', 'retry'],
+    [
+      'an error event, nested',
+      [{ type: 'error', error: { code: 'server_error' } }],
+      'upstream_error',
+      'retry',
+    ],
+    [
+      'an error event, flat',
+      [{ type: 'error', code: 'rate_limit_exceeded' }],
+      'server_is_overloaded',
+      'retry',
+    ],
     [
       'a failed response',
       [event('failed', { response: { error: { code: 'context_length_exceeded' } } })],
@@ -139,7 +157,12 @@ describe('ResponsesReader', () => {
       'retry',
     ],
     ['a terminal event without its response', [event('completed')], 'upstream_error', 'retry'],
-    ['a delta that is no text', [event('output_text.delta', { output_index: 0, delta: 1 })], 'upstream_error', 'retry'],
+    [
+      'a delta that is no text',
+      [event('output_text.delta', { output_index: 0, delta: 1 })],
+      'upstream_error',
+      'retry',
+    ],
     ['a call without a name', [added(0, { type: 'function_call' })], 'upstream_error', 'retry'],
   ])('fails on %s', (_, events, code, disposition) => {
     expect(() => readAll(events)).toThrowError(expect.objectContaining({ code, disposition }));

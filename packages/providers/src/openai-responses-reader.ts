@@ -50,7 +50,7 @@ export class ResponsesReader implements EventReader {
     if (type === 'error' || (type === undefined && event['error'])) {
       throw failedInStream(this.#providerId, objectOf(event['error']) ?? event);
     }
-    switch (type) {
+    switch (type ?? '') {
       case 'response.output_item.added':
         return this.#addItem(event);
       case 'response.output_item.done':
@@ -82,14 +82,15 @@ export class ResponsesReader implements EventReader {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return this.#terminal(type, objectOf(event['response']));
+        return this.#terminal(type ?? '', objectOf(event['response']));
       default:
         return [];
     }
   }
 
   end(): ProviderChunk[] {
-    if (this.#finish === undefined) throw brokenStream(this.#providerId, 'ended its stream without finishing');
+    if (this.#finish === undefined)
+      throw brokenStream(this.#providerId, 'ended its stream without finishing');
     return [
       ...(this.#usage ? [{ type: 'usage' as const, usage: this.#usage }] : []),
       { type: 'finish', reason: this.#finish },
@@ -263,6 +264,9 @@ export class ResponsesReader implements EventReader {
 }
 
 function partKey(event: JsonObject, kind: PieceKind): string {
-  const part = kind === 'reasoning_summary' ? (event['summary_index'] ?? event['content_index']) : event['content_index'];
+  const part =
+    kind === 'reasoning_summary'
+      ? (event['summary_index'] ?? event['content_index'])
+      : event['content_index'];
   return `${kind}:${typeof part === 'number' ? part : 0}`;
 }

@@ -9,6 +9,8 @@ function bodyOf(request: object, settings = options) {
   return responsesRequestBody(generation, 'upstream-model', settings);
 }
 
+const withPart = (part: object) => ({ input: [{ role: 'user', content: [part] }] });
+
 describe('responsesRequestBody', () => {
   it('sends what every request has and no member the client did not choose', () => {
     expect(bodyOf({ input: 'Hi' })).toEqual({
@@ -96,7 +98,10 @@ describe('responsesRequestBody', () => {
   });
 
   it('asks for logprobs only when they are included', () => {
-    const included = { include: ['message.output_text.logprobs', 'reasoning.encrypted_content'], top_logprobs: 2 };
+    const included = {
+      include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
+      top_logprobs: 2,
+    };
     expect(bodyOf({ input: 'Hi', ...included })).toMatchObject({
       include: ['message.output_text.logprobs'],
       top_logprobs: 2,
@@ -105,7 +110,6 @@ describe('responsesRequestBody', () => {
   });
 
   it('holds files and pictures to the media policy', () => {
-    const withPart = (part: object) => ({ input: [{ role: 'user', content: [part] }] });
     const file = withPart({ type: 'input_file', file_url: 'https://example.com/a.pdf' });
     expect(() => bodyOf(file)).toThrowError(expect.objectContaining({ code: 'invalid_prompt' }));
     expect(bodyOf(file, { ...options, fetchesUrls: true })['input']).toMatchObject([

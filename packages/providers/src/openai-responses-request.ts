@@ -1,4 +1,10 @@
-import { echoFormat, effectiveEffort, type FunctionTool, type Generation, type InputPart } from '@sluice/contract';
+import {
+  echoFormat,
+  effectiveEffort,
+  type FunctionTool,
+  type Generation,
+  type InputPart,
+} from '@sluice/contract';
 import { type JsonObject, present } from './json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { checkMediaUrl, type MediaPolicy } from './media-policy.ts';
@@ -48,7 +54,11 @@ export function responsesRequestBody(
   });
 }
 
-function toolMembers({ tools = [], tool_choice: choice, parallel_tool_calls: parallel }: Generation): JsonObject {
+function toolMembers({
+  tools = [],
+  tool_choice: choice,
+  parallel_tool_calls: parallel,
+}: Generation): JsonObject {
   if (tools.length === 0) return {};
   const isSet = typeof choice === 'object' && choice.type === 'allowed_tools';
   return {
@@ -88,13 +98,16 @@ function inputItem(item: PromptItem, policy: MediaPolicy): JsonObject[] {
       const isAssistant = role === 'assistant';
       const parts =
         typeof content === 'string' ? content : content.map((part) => inputPart(part, isAssistant, policy));
-      return [present({ type: 'message', role, content: parts, phase: isAssistant ? item.phase : undefined })];
+      return [
+        present({ type: 'message', role, content: parts, phase: isAssistant ? item.phase : undefined }),
+      ];
     }
     case 'function_call':
       return [item];
     case 'function_call_output': {
       const { type, call_id, output } = item;
-      const parts = typeof output === 'string' ? output : output.map((part) => inputPart(part, false, policy));
+      const parts =
+        typeof output === 'string' ? output : output.map((part) => inputPart(part, false, policy));
       return [{ type, call_id, output: parts }];
     }
     case 'reasoning': {

@@ -26,54 +26,42 @@ export function promptItems(generation: Pick<Generation, 'input'>): PromptItem[]
   const called = new Set<string>();
   const items: PromptItem[] = [];
   for (const item of generation.input) {
-    switch (item.type) {
-      case 'message': {
-        const { id: _id, status: _status, ...message } = item;
-        // Taking members out of a union loses which member of it this is; every other member is kept.
-        items.push(message as PromptMessage);
-        break;
-      }
-      case 'function_call':
-        called.add(item.call_id);
-        items.push({
-          type: 'function_call',
-          call_id: item.call_id,
-          name: item.name,
-          arguments: item.arguments,
-        });
-        break;
-      case 'custom_tool_call':
-        called.add(item.call_id);
-        items.push({
-          type: 'function_call',
-          call_id: item.call_id,
-          name: item.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64),
-          arguments: JSON.stringify({ input: item.input }),
-        });
-        break;
-      case 'function_call_output':
-        items.push(outputItem(item.call_id, item.name, item.output, called));
-        break;
-      case 'custom_tool_call_output':
-        items.push(outputItem(item.call_id, undefined, item.output, called));
-        break;
-      case 'reasoning':
-        items.push(item);
-        break;
-      default:
-        break;
+    if (item.type === 'message') {
+      const { id: _id, status: _status, ...message } = item;
+      items.push(message);
+    } else if (item.type === 'function_call') {
+      const { type, call_id, name, arguments: args } = item;
+      called.add(call_id);
+      items.push({ type, call_id, name, arguments: args });
+    } else if (item.type === 'custom_tool_call') {
+      called.add(item.call_id);
+      items.push(functionCall(item));
+    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
+      items.push(outputItem(item, called));
+    } else if (item.type === 'reasoning') {
+      items.push(item);
     }
   }
   return items;
 }
 
-function outputItem(
-  callId: string | null | undefined,
-  name: string | null | undefined,
-  output: FunctionCallOutputItem['output'],
-  called: ReadonlySet<string>,
-): PromptItem {
+type CustomCall = Extract<InputItem, { type: 'custom_tool_call' }>;
+type ToolOutput = Extract<InputItem, { type: 'function_call_output' | 'custom_tool_call_output' }>;
+
+/** Names of custom tools are freer than those of functions, and their input is no JSON. */
+function functionCall({ call_id, name, input }: CustomCall): PromptItem {
+  return {
+    type: 'function_call',
+    call_id,
+    name: name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64),
+    arguments: JSON.stringify({ input }),
+  };
+}
+
+function outputItem(item: ToolOutput, called: ReadonlySet<string>): PromptItem {
+  const { call_id: callId, output } = item;
   if (callId != null && called.has(callId)) return { type: 'function_call_output', call_id: callId, output };
+  const name = 'name' in item ? item.name : undefined;
   const heading = name == null ? 'Output of a tool:' : `Output of the tool '${name}':`;
   const parts = typeof output === 'string' ? [{ type: 'input_text' as const, text: output }] : output;
   return {

@@ -38,15 +38,18 @@ function matchesChoices(value: unknown, schema: JsonObject, walk: SchemaWalk): b
   if (constant !== undefined && !same(value, constant)) return false;
   if (Array.isArray(choices) && !choices.some((choice) => walk.spend() && same(value, choice))) return false;
   if (Array.isArray(anyOf) && !anyOf.some((branch) => matchesSchema(value, branch, walk))) return false;
-  if (Array.isArray(oneOf) && oneOf.filter((branch) => matchesSchema(value, branch, walk)).length !== 1) return false;
+  if (Array.isArray(oneOf) && oneOf.filter((branch) => matchesSchema(value, branch, walk)).length !== 1)
+    return false;
   if (not !== undefined && matchesSchema(value, not, walk)) return false;
   return listOf(unresolved).every((part) => matchesSchema(value, part, walk));
 }
 
 function matchesNumber(value: number, schema: JsonObject): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  if (typeof minimum === 'number' && (exclusiveMinimum === true ? value <= minimum : value < minimum)) return false;
-  if (typeof maximum === 'number' && (exclusiveMaximum === true ? value >= maximum : value > maximum)) return false;
+  if (typeof minimum === 'number' && (exclusiveMinimum === true ? value <= minimum : value < minimum))
+    return false;
+  if (typeof maximum === 'number' && (exclusiveMaximum === true ? value >= maximum : value > maximum))
+    return false;
   if (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum) return false;
   if (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum) return false;
   if (typeof multipleOf !== 'number' || !(multipleOf > 0)) return true;
@@ -57,17 +60,23 @@ function matchesNumber(value: number, schema: JsonObject): boolean {
 function matchesString(value: string, { minLength, maxLength }: JsonObject, walk: SchemaWalk): boolean {
   if (!walk.spend(Math.ceil(value.length / 16))) return false;
   const length = lengthOf(value);
-  return !(typeof minLength === 'number' && length < minLength) && !(typeof maxLength === 'number' && length > maxLength);
+  return (
+    !(typeof minLength === 'number' && length < minLength) &&
+    !(typeof maxLength === 'number' && length > maxLength)
+  );
 }
 
 function matchesList(value: unknown[], schema: JsonObject, walk: SchemaWalk): boolean {
   const { minItems, maxItems, items, prefixItems, additionalItems, uniqueItems } = schema;
   if (typeof minItems === 'number' && value.length < minItems) return false;
   if (typeof maxItems === 'number' && value.length > maxItems) return false;
-  if (uniqueItems === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length) return false;
+  if (uniqueItems === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
+    return false;
   const prefix = Array.isArray(items) ? items : listOf(prefixItems);
   const rest = Array.isArray(items) ? additionalItems : items;
-  return value.every((each, at) => matchesSchema(each, at < prefix.length ? prefix[at] : (rest ?? true), walk));
+  return value.every((each, at) =>
+    matchesSchema(each, at < prefix.length ? prefix[at] : (rest ?? true), walk),
+  );
 }
 
 function matchesObject(value: JsonObject, schema: JsonObject, walk: SchemaWalk): boolean {

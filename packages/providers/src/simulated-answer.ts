@@ -94,9 +94,16 @@ function textOf(content: string | readonly InputPart[]): string {
 }
 
 /** Enough of a request to tell it from another; hashing a whole book would cost more than answering it. */
-function seedOf(model: string, seed: number, { userText, toolOutputs, mediaCount }: Omit<Prompt, 'text'> & { userText: string }): number {
+function seedOf(
+  model: string,
+  seed: number,
+  { userText, toolOutputs, mediaCount }: Omit<Prompt, 'text'> & { userText: string },
+): number {
   const outputs = toolOutputs.map(({ name, output }) => [name, output.slice(0, 1000)]);
-  const digest = hash('sha1', JSON.stringify([seed, model, userText.slice(0, 10_000), userText.length, outputs, mediaCount]));
+  const digest = hash(
+    'sha1',
+    JSON.stringify([seed, model, userText.slice(0, 10_000), userText.length, outputs, mediaCount]),
+  );
   return Number.parseInt(digest.slice(0, 8), 16);
 }
 
@@ -136,7 +143,19 @@ function objectSchema(parameters: JsonObject | null | undefined): JsonObject {
 }
 
 /** Verbs that say nothing about what a tool is for. */
-const plainVerbs = new Set(['get', 'set', 'do', 'run', 'call', 'fetch', 'make', 'current', 'the', 'my', 'tool']);
+const plainVerbs = new Set([
+  'get',
+  'set',
+  'do',
+  'run',
+  'call',
+  'fetch',
+  'make',
+  'current',
+  'the',
+  'my',
+  'tool',
+]);
 
 /** Whether a text has the tool's name, or all the words in it that say what it is for: `get_weather`, "weather". */
 function speaksOf(words: ReadonlySet<string>, name: string): boolean {

@@ -1,6 +1,11 @@
 /** Words for the simulator. One token is one word with the space before it. */
 
-const openings = ['Here is what you sent', 'You wrote', 'I read your message', 'Thank you, this arrived'] as const;
+const openings = [
+  'Here is what you sent',
+  'You wrote',
+  'I read your message',
+  'Thank you, this arrived',
+] as const;
 
 const explanations = [
   'This answer comes from the built-in simulator, so no model was asked.',
@@ -42,13 +47,16 @@ export interface TextTopic {
 export function answerText({ userText, toolOutputs, mediaCount }: TextTopic, seed: number): string {
   const sentences: string[] = [];
   if (toolOutputs.length > 0) {
-    for (const { name, output } of toolOutputs) sentences.push(`The tool ${name} returned: ${quote(output)}.`);
+    for (const { name, output } of toolOutputs)
+      sentences.push(`The tool ${name} returned: ${quote(output)}.`);
     if (userText !== '') sentences.push(`That should answer "${quote(userText)}".`);
   } else if (userText !== '') {
     sentences.push(`${pick(openings, seed)}: "${quote(userText)}".`);
   }
   if (mediaCount > 0) {
-    sentences.push(mediaCount === 1 ? 'One attachment came with it.' : `${mediaCount} attachments came with it.`);
+    sentences.push(
+      mediaCount === 1 ? 'One attachment came with it.' : `${mediaCount} attachments came with it.`,
+    );
   }
   sentences.push(pick(explanations, seed >>> 4));
   if (toolOutputs.length === 0) sentences.push(pick(paths, seed >>> 8), pick(endings, seed >>> 12));
@@ -75,7 +83,10 @@ export function* wordsOf(text: string, count?: number): Generator<string, void, 
   }
 }
 
-const fillerWords = filler.join(' ').split(' ').map((word) => ` ${word}`);
+const fillerWords = filler
+  .join(' ')
+  .split(' ')
+  .map((word) => ` ${word}`);
 
 /** Pieces of four characters, about a token each; never half of a surrogate pair. */
 export function* piecesOf(text: string): Generator<string, void, undefined> {
@@ -93,9 +104,15 @@ function isHighSurrogate(code: number): boolean {
 }
 
 function quote(text: string, most: number = maxQuote): string {
-  const line = text.slice(0, most + 1).replace(/\s+/g, ' ').trim();
+  const line = text
+    .slice(0, most + 1)
+    .replace(/\s+/g, ' ')
+    .trim();
   if (text.length <= most) return line.replace(/[.\s]+$/, '');
-  return `${line.slice(0, most).trimEnd().replace(/[\ud800-\udbff]$/, '')}…`;
+  return `${line
+    .slice(0, most)
+    .trimEnd()
+    .replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 function pick(from: readonly string[], seed: number): string {

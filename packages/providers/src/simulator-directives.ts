@@ -50,7 +50,10 @@ export function readDirectives(text: string): { directives: SimulatorDirectives;
 }
 
 function apply(directives: SimulatorDirectives, name: string, value: string): void {
-  const set = (member: 'tokens' | 'firstTokenMs' | 'tokensPerSecond' | 'after' | 'failAttempts', most: number) => {
+  const set = (
+    member: 'tokens' | 'firstTokenMs' | 'tokensPerSecond' | 'after' | 'failAttempts',
+    most: number,
+  ) => {
     if (/^\d{1,9}(?:\.\d{1,9})?$/.test(value)) directives[member] = Math.min(Number(value), most);
   };
   switch (name) {
@@ -76,7 +79,8 @@ function apply(directives: SimulatorDirectives, name: string, value: string): vo
       directives.refuse = true;
       return;
     case 'stop':
-      if (value === 'stop' || value === 'content_filter' || value === 'max_output_tokens') directives.stop = value;
+      if (value === 'stop' || value === 'content_filter' || value === 'max_output_tokens')
+        directives.stop = value;
       return;
     default:
       return;

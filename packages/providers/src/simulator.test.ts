@@ -30,6 +30,9 @@ const textOf = (chunks: ProviderChunk[]) => deltas(chunks).join('');
 const finishOf = (chunks: ProviderChunk[]) => chunks.at(-1);
 const usageOf = (chunks: ProviderChunk[]) => chunks.find((chunk) => chunk.type === 'usage')?.usage;
 
+const callsIn = (chunks: ProviderChunk[]) =>
+  chunks.flatMap((chunk) => (chunk.type === 'function_call' ? [chunk.name] : []));
+
 const weatherSchema = {
   type: 'object',
   properties: { location: { type: 'string' }, unit: { enum: ['celsius', 'fahrenheit'] } },
@@ -106,8 +109,6 @@ describe('reasoning', () => {
 });
 
 describe('tools', () => {
-  const callsIn = (chunks: ProviderChunk[]) =>
-    chunks.flatMap((chunk) => (chunk.type === 'function_call' ? [chunk.name] : []));
   const tools = [weather, clock];
 
   it.each([
@@ -118,7 +119,12 @@ describe('tools', () => {
     ['neither, on demand', 'Hello', 'required', ['get_weather']],
     ['one, on demand', 'What time is it?', 'required', ['get_time']],
     ['one, where calls are forbidden', 'What time is it?', 'none', []],
-    ['another than the named one', 'What time is it?', { type: 'function', name: 'get_weather' }, ['get_weather']],
+    [
+      'another than the named one',
+      'What time is it?',
+      { type: 'function', name: 'get_weather' },
+      ['get_weather'],
+    ],
     [
       'one outside the allowed set',
       'What time is it?',
@@ -214,7 +220,10 @@ describe('directives', () => {
   it('fail the first attempts alone', async () => {
     const request = { input: '[[sluice: fail_attempts=1 fail=invalid_prompt]] Hi' };
     await expect(ask(request)).rejects.toMatchObject({ code: 'invalid_prompt', disposition: 'retry' });
-    expect(finishOf(await ask(request, { call: { attempt: 2 } }))).toEqual({ type: 'finish', reason: 'stop' });
+    expect(finishOf(await ask(request, { call: { attempt: 2 } }))).toEqual({
+      type: 'finish',
+      reason: 'stop',
+    });
   });
 
   it('ignore what they do not know', async () => {
@@ -237,7 +246,11 @@ describe('an abort', () => {
   it('ends an answer that waits for nothing', async () => {
     const abort = new AbortController();
     const chunks: ProviderChunk[] = [];
-    const asked = askInto(chunks, { input: '[[sluice: tokens=1000000]]' }, { call: { signal: abort.signal } });
+    const asked = askInto(
+      chunks,
+      { input: '[[sluice: tokens=1000000]]' },
+      { call: { signal: abort.signal } },
+    );
     setImmediate(() => abort.abort(new Error('enough')));
     await expect(asked).rejects.toThrowError('enough');
     expect(chunks.length).toBeLessThan(500_000);

@@ -45,7 +45,10 @@ class Simulator implements Provider {
     this.#settings = settings;
   }
 
-  async *generate(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
+  async *generate(
+    generation: Generation,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
     const { signal } = call;
     signal.throwIfAborted();
     const settings = this.#settings;
@@ -74,7 +77,8 @@ class Simulator implements Provider {
           }
           if (chunk.type === 'reasoning_summary') reasoningTokens += 1;
           else {
-            if (interruption && visibleTokens === interruption.after) await this.#interrupt(interruption, pacing);
+            if (interruption && visibleTokens === interruption.after)
+              await this.#interrupt(interruption, pacing);
             visibleTokens += 1;
           }
           tokens += 1;
@@ -113,7 +117,12 @@ function interruptionOf({ directives }: SimulatedAnswer, attempt: number): Inter
   const { after, fail, failAttempts } = directives;
   if (directives.hang) return { kind: 'hang', after };
   if (fail === undefined || (failAttempts !== undefined && attempt > failAttempts)) return undefined;
-  return { kind: 'fail', after, code: fail, disposition: failAttempts === undefined ? dispositionOf(fail) : 'retry' };
+  return {
+    kind: 'fail',
+    after,
+    code: fail,
+    disposition: failAttempts === undefined ? dispositionOf(fail) : 'retry',
+  };
 }
 
 /** Whether another attempt would be worth it, had a real upstream failed so. */
@@ -133,7 +142,11 @@ function dispositionOf(code: FailureCode): Disposition {
   }
 }
 
-function* chunksOf({ reasoning, content, directives }: SimulatedAnswer): Generator<ProviderChunk, void, undefined> {
+function* chunksOf({
+  reasoning,
+  content,
+  directives,
+}: SimulatedAnswer): Generator<ProviderChunk, void, undefined> {
   if (reasoning !== undefined) {
     for (const delta of wordsOf(reasoning)) yield { type: 'reasoning_summary', delta };
   }

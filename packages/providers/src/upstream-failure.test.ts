@@ -2,8 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { failedInStream, failedStatus, retryAfter } from './upstream-failure.ts';
 
 describe('failedStatus', () => {
-  const context = JSON.stringify({ error: { message: "This model's maximum context length is 4096 tokens." } });
-  const llamaCpp = JSON.stringify({ error: { code: 400, message: 'too big', type: 'exceed_context_size_error' } });
+  const context = JSON.stringify({
+    error: { message: "This model's maximum context length is 4096 tokens." },
+  });
+  const llamaCpp = JSON.stringify({
+    error: { code: 400, message: 'too big', type: 'exceed_context_size_error' },
+  });
   const openAi = JSON.stringify({ error: { code: 'context_length_exceeded', message: 'Too long.' } });
   it.each([
     [400, '', 'invalid_prompt', 'fail'],
@@ -35,7 +39,12 @@ describe('failedStatus', () => {
   });
 
   it('says nothing of what the upstream said', () => {
-    const error = failedStatus('up', 400, { 'x-request-id': 'req-1' }, '{"error":{"message":"sk-secret at 10.0.0.1"}}');
+    const error = failedStatus(
+      'up',
+      400,
+      { 'x-request-id': 'req-1' },
+      '{"error":{"message":"sk-secret at 10.0.0.1"}}',
+    );
     expect(JSON.stringify([error.message, error.cause])).not.toMatch(/secret|10\.0/);
     expect(error.upstreamRequestId).toBe('req-1');
   });

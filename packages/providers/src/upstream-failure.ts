@@ -23,7 +23,12 @@ const invalid: Kind = { code: 'invalid_prompt', disposition: 'fail' };
 const tooLong: Kind = { code: 'context_length_exceeded', disposition: 'fail' };
 
 /** The answer was not a 200: its status decides, and its body only whether the context was too long. */
-export function failedStatus(providerId: string, status: number, headers: Headers, body: string): ProviderError {
+export function failedStatus(
+  providerId: string,
+  status: number,
+  headers: Headers,
+  body: string,
+): ProviderError {
   const kind = kindOfStatus(status, body);
   const retryAfterMs = kind.disposition === 'retry' ? retryAfter(headers, Date.now()) : undefined;
   return new ProviderError(kind.code, `Provider '${providerId}' answered with status ${status}.`, {
@@ -83,10 +88,14 @@ export function brokenStream(
 
 /** The request could not even be written: the operator's settings have to change before it can. */
 export function unsendable(providerId: string, cause: unknown): ProviderError {
-  return new ProviderError('upstream_error', `Provider '${providerId}' has settings that no request can use.`, {
-    disposition: 'fail',
-    cause,
-  });
+  return new ProviderError(
+    'upstream_error',
+    `Provider '${providerId}' has settings that no request can use.`,
+    {
+      disposition: 'fail',
+      cause,
+    },
+  );
 }
 
 export interface UpstreamRequest {

@@ -46,7 +46,10 @@ export class UpstreamProvider implements Provider {
     this.#dialect = dialect;
   }
 
-  async *generate(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
+  async *generate(
+    generation: Generation,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
     call.signal.throwIfAborted();
     const dialect = this.#dialect;
     const body = JSON.stringify(dialect.requestBody(generation, call.model));

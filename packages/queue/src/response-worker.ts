@@ -6,6 +6,9 @@ import { queuePrefix } from './queue-names.ts';
 /** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
 const slotsPerWorker = 8;
 
+/** How long a run whose lock has lapsed may take to end, in milliseconds. */
+const redeliverAfterMs = 1_000;
+
 export interface ResponseWorkerOptions {
   connection: Redis;
   keyPrefix: string;
@@ -72,12 +75,19 @@ export class ResponseWorker {
       async (job, token) => {
         const lost = new AbortController();
         const responseId = job.id ?? job.data.id;
+        const older = this.#lost.get(responseId);
+        if (older) {
+          // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
+          // of locks by job id alone, so the older run must be over before another one begins here.
+          older.abort();
+          return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
+        }
         this.#lost.set(responseId, lost);
         let outcome: Outcome;
         try {
           outcome = await this.#options.run(responseId, lost.signal);
         } finally {
-          if (this.#lost.get(responseId) === lost) this.#lost.delete(responseId);
+          this.#lost.delete(responseId);
         }
         await settle(outcome, job, token);
       },

@@ -59,6 +59,20 @@ describe('logger', () => {
       message: 'command failed',
     });
   });
+
+  it('shows an error that was reduced before it was logged', () => {
+    const { logger, lines } = capture();
+    const error = Object.assign(new RangeError('no connection'), { code: 'ECONNREFUSED' });
+    logger.warn({ err: loggedError(error) }, 'store error');
+    logger.warn({ err: error }, 'store error');
+    for (const line of lines) {
+      expect(JSON.parse(line).err).toMatchObject({
+        type: 'RangeError',
+        code: 'ECONNREFUSED',
+        message: 'no connection',
+      });
+    }
+  });
 });
 
 describe('logged error', () => {

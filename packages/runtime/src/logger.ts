@@ -36,12 +36,28 @@ export function createLogger(options: LoggerOptions): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedPaths(), censor: '[redacted]' },
     formatters: { level: (label: string) => ({ level: label }), log: withSafeErrors },
+    // In place of pino's own, which takes what has been reduced for an error whose type is Object.
+    serializers: { err: (error: unknown) => (error instanceof Error ? loggedError(error) : error) },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
+/** What `loggedError` has made, so that it is not reduced again, to nothing. */
+const reduced = new WeakSet<object>();
+
 /** Reduces an error to what may be logged. Anything else that was thrown is named by its type only. */
 export function loggedError(error: unknown): LoggedError {
+  if (isReduced(error)) return error;
+  const made = reduce(error);
+  reduced.add(made);
+  return made;
+}
+
+function isReduced(error: unknown): error is LoggedError {
+  return typeof error === 'object' && error !== null && reduced.has(error);
+}
+
+function reduce(error: unknown): LoggedError {
   if (!(error instanceof Error)) {
     return { type: typeof error, message: 'something that is not an error was thrown', stack: '' };
   }

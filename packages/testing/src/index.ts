@@ -1,9 +1,15 @@
+export { checkEventGrammar } from './event-grammar.ts';
+export { checkResponse } from './response-shape.ts';
+export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';
+export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';
+export { scriptedProvider } from './scripted-provider.ts';
+export type { ScriptedCall, ScriptedEnding, ScriptedProvider } from './scripted-provider.ts';
 export type {
   UpstreamEnding,
   UpstreamExchange,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { within } from './wait-until.ts';
 
 export interface LocalRedisOptions {
-  /** A server of the PATH, or the embedded store; by default the first that is there. */
+  /** A server of the PATH, or the embedded store; by default what `SLUICE_TEST_STORE` says, or the first that is there. */
   kind?: 'server' | 'embedded';
   /** Where the data lies. A temporary directory by default, removed by `stop`. */
   directory?: string;
@@ -75,13 +75,21 @@ export async function startLocalRedis(options: LocalRedisOptions = {}): Promise<
 
 const STORE_PROCESS = new URL('../../runtime/src/store/store-process.ts', import.meta.url);
 
+/** A run with the embedded store shows that the tests need no server; without the variable the store chooses. */
+function kindForTheRun(): 'embedded' | undefined {
+  return process.env['SLUICE_TEST_STORE'] === 'embedded' ? 'embedded' : undefined;
+}
+
 interface ReadyMessage {
   url: string;
   kind: 'server' | 'embedded';
   serverPid?: number;
 }
 
-function forkStore(directory: string, { kind, port = 0, path }: LocalRedisOptions): ChildProcess {
+function forkStore(
+  directory: string,
+  { kind = kindForTheRun(), port = 0, path }: LocalRedisOptions,
+): ChildProcess {
   const settings = ['--directory', directory, '--port', String(port)];
   if (kind !== undefined) settings.push('--kind', kind);
   return fork(fileURLToPath(STORE_PROCESS), settings, {

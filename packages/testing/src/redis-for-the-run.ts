@@ -12,7 +12,8 @@ declare module 'vitest' {
 
 /**
  * Gives the tests of a project one Redis: `REDIS_URL` if set, else a container if a Docker engine answers, else a
- * server on the PATH, else the embedded store. Each project that names this file gets one of its own, except for
+ * server on the PATH, else the embedded store. With `SLUICE_TEST_STORE=embedded` it is the embedded store whatever
+ * there is, as on a machine with nothing but npm. Each project that names this file gets one of its own, except for
  * `REDIS_URL`, which all share. Resolves with the function that ends it.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -27,6 +28,7 @@ interface RedisForTheRun {
 }
 
 async function findRedis(): Promise<RedisForTheRun> {
+  if (process.env['SLUICE_TEST_STORE'] === 'embedded') return startLocalRedis();
   const url = process.env['REDIS_URL'];
   if (url !== undefined && url !== '') return { url, stop: () => Promise.resolve() };
   return (await startContainer()) ?? startLocalRedis();

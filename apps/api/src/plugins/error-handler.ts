@@ -124,7 +124,7 @@ function notFoundHandler(app: FastifyInstance) {
     if (allowed.size === 0) {
       return sendError(reply, new ServiceError('not_found', 'There is nothing at this path.'));
     }
-    reply.header('allow', [...allowed].sort().join(', '));
+    reply.header('allow', [...allowed].toSorted().join(', '));
     return sendError(reply, new ServiceError('method_not_allowed', 'This path does not take this method.'));
   };
 }

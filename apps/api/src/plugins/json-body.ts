@@ -17,7 +17,9 @@ export function registerJsonBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
-      done(null, parseJsonBody(body as Buffer)); // `parseAs: 'buffer'`
+      const bytes = body as Buffer; // `parseAs: 'buffer'`
+      // Some clients name a content type where there is no content; routes that need a body ask for it.
+      done(null, bytes.length === 0 ? undefined : parseJsonBody(bytes));
     } catch (error) {
       done(error as Error, undefined); // only errors are thrown above
     }

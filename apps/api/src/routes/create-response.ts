@@ -1,21 +1,16 @@
-import {
-  type CreateResponse,
-  isErrorCode,
-  parseCreateResponse,
-  type Response,
-  type ResponseEnd,
-  ServiceError,
-  withEnd,
-} from '@sluice/contract';
+import { type CreateResponse, parseCreateResponse, type Response, ServiceError } from '@sluice/contract';
+import { acceptedResponse, responseOf } from '@sluice/event-log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Acceptance } from '../accept-response.ts';
 import type { ApiMetrics } from '../api-metrics.ts';
-import { callerSignal } from '../caller-signal.ts';
 import { type Dialect, responseBody } from '../dialect.ts';
+import { followStored } from '../follow-stored.ts';
 import type { OpenRequests } from '../open-requests.ts';
-import { httpStatus } from '../plugins/error-handler.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
-import { RateLimited, type ResponseService } from '../response-service.ts';
-import { streamResponse } from '../stream-response.ts';
+import { RateLimited, refusal } from '../refusals.ts';
+import type { ResponseService } from '../response-service.ts';
+import { type StreamEnding, streamResponse } from '../stream-response.ts';
+import { waitForWhole } from '../wait-for-whole.ts';
 
 export interface CreateResponseOptions {
   dialect: Dialect;
@@ -25,144 +20,160 @@ export interface CreateResponseOptions {
   syncWaitMs: number;
 }
 
-/** `POST /responses`: validate, accept, and answer with the whole response or a stream of its events. */
+/** One create request on its way. */
+interface Creation extends CreateResponseOptions {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  body: CreateResponse;
+  idempotencyKey: string | undefined;
+  interrupted: AbortSignal;
+}
+
+/** `POST /responses`: validate, accept, and answer with the whole response, its events, or its acceptance. */
 export function registerCreateResponse(app: FastifyInstance, options: CreateResponseOptions): void {
   app.post('/responses', (request, reply) => {
-    refuseIdempotencyKey(request);
     const body = parseCreateResponse(request.body);
-    return options.open.run((interrupted) =>
-      body.stream === true
-        ? streamCreated(options, request, reply, body, interrupted)
-        : answerWhole(options, request, reply, body, interrupted),
-    );
+    const idempotencyKey = readIdempotencyKey(request);
+    return options.open.run((interrupted) => {
+      const creation = { ...options, request, reply, body, idempotencyKey, interrupted };
+      if (body.stream === true) return answerStream(creation);
+      return body.background === true ? answerAcceptance(creation) : answerWhole(creation);
+    });
   });
 }
 
-async function answerWhole(
-  options: CreateResponseOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: CreateResponse,
-  interrupted: AbortSignal,
-): Promise<FastifyReply> {
-  const { service, dialect, syncWaitMs } = options;
+async function answerWhole(creation: Creation): Promise<FastifyReply> {
+  const { service } = creation;
   const responseId = service.newId();
+  // Listens before the accept: no end can come too early.
   const pending = service.relay.awaitEnd(responseId);
-  try {
-    const gone = callerSignal(reply);
-    const response = await acceptFor(options, request, reply, responseId, body);
-    const deadline = AbortSignal.timeout(syncWaitMs);
-    let end: ResponseEnd | undefined;
-    try {
-      end = await pending.ended(AbortSignal.any([gone, deadline, interrupted]));
-    } catch (error) {
-      if (gone.aborted) {
-        request.log.info({ responseId }, 'caller left');
-        service.leaveQuietly(responseId, body.model);
-        return reply;
-      }
-      await service.leave(responseId, body.model, deadline.aborted ? 'timed_out' : 'caller_left');
-      throw deadline.aborted ? waitedTooLong(syncWaitMs) : stopping(error);
-    }
-    return reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(responseBody(dialect, finished(response, end)));
-  } finally {
+  const acceptance = await acceptOr(creation, responseId, () => pending.close());
+  if (acceptance.kind === 'duplicate') {
     pending.close();
+    return answerDuplicate(creation, acceptance.responseId);
   }
+  return waitForWhole({ ...creation, responseId, pending, accepted: acceptance.response });
 }
 
-async function streamCreated(
-  options: CreateResponseOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  body: CreateResponse,
-  interrupted: AbortSignal,
-): Promise<FastifyReply> {
-  const { service, dialect, metrics } = options;
+async function answerStream(creation: Creation): Promise<FastifyReply> {
+  const { service, request, reply, body, dialect, metrics, interrupted } = creation;
   const responseId = service.newId();
-  // Attached before the accept: nothing that a worker publishes can come too early.
-  const subscription = service.relay.follow(responseId, { cursor: 1, readFirst: false });
+  const subscription = service.relay.follow(responseId, { cursor: 1, readFirst: false, derived: false });
+  const acceptance = await acceptOr(creation, responseId, () => subscription.close());
+  if (acceptance.kind === 'duplicate') {
+    subscription.close();
+    return answerDuplicate(creation, acceptance.responseId);
+  }
+  let ending: StreamEnding = 'left';
   try {
-    const response = await acceptFor(options, request, reply, responseId, body);
-    const isWhole = await streamResponse({
+    ending = await streamResponse({
       reply,
       subscription,
-      response,
+      accepted: acceptance.response,
+      cursor: 1,
+      opening: ['response.created', 'response.queued'],
+      isRunning: false,
+      presentation: presentationOf(request, body, dialect),
       interrupted,
-      presentation: {
-        dialect,
-        obfuscate: body.stream_options?.include_obfuscation === true,
-        specificationNames: request.headers['openresponses-version'] !== undefined,
-      },
       onFirstOutput: () => metrics.firstToken(body.model, reply.elapsedTime),
     });
-    if (!isWhole) {
-      request.log.info({ responseId }, 'caller left');
-      service.leaveQuietly(responseId, body.model);
-    }
+    if (ending === 'left') request.log.info({ responseId }, 'caller left');
     return reply;
   } finally {
     subscription.close();
+    if (ending !== 'whole')
+      service.ending.callerLeft(responseId, { isInterrupted: ending === 'interrupted' });
+    const isStored = body.store !== false;
+    service.ending.delivered({ id: responseId, tenant: request.caller.name, isStored });
   }
 }
 
-/** Accepts and puts the limits on the reply, whichever way it goes. */
-async function acceptFor(
-  { service }: CreateResponseOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  responseId: string,
-  body: CreateResponse,
-): Promise<Response> {
+/** A background response without a stream is answered as soon as it is accepted. */
+async function answerAcceptance(creation: Creation): Promise<FastifyReply> {
+  const { service, reply, dialect } = creation;
+  const responseId = service.newId();
+  const acceptance = await acceptOr(creation, responseId, () => undefined);
+  if (acceptance.kind === 'duplicate') return answerDuplicate(creation, acceptance.responseId);
+  reply.header('location', `${dialect.mount}/responses/${responseId}`);
+  return sendBody(reply, dialect, acceptance.response);
+}
+
+/** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
+async function answerDuplicate(creation: Creation, responseId: string): Promise<FastifyReply> {
+  const { service, request, reply, body, dialect, interrupted } = creation;
+  const pending =
+    body.stream === true || body.background === true ? undefined : service.relay.awaitEnd(responseId);
   try {
-    const { response, rate } = await service.accept(responseId, body, request.caller, request.id);
-    reply.headers(rateLimitHeaders(rate));
-    return response;
+    // Attached first: an end that is written from here on arrives.
+    await service.attach(responseId);
+    const record = await service.find(responseId, request.caller.name);
+    if (!record) throw refusal({ kind: 'gone' });
+    // The first caller's process may have died between its accept and its job.
+    if (record.status === 'queued' && !record.isEnqueued) {
+      await service.accepting.enqueue(record.queue, responseId);
+    }
+    if (record.end) reply.header('idempotent-replayed', 'true');
+    if (body.stream === true) {
+      const obfuscate = body.stream_options?.include_obfuscation === true;
+      return await followStored({
+        service,
+        dialect,
+        request,
+        reply,
+        record,
+        cursor: -1,
+        obfuscate,
+        interrupted,
+      });
+    }
+    if (!pending || record.end) return sendBody(reply, dialect, responseOf(record));
+    return await waitForWhole({ ...creation, responseId, pending, accepted: acceptedResponse(record) });
+  } finally {
+    pending?.close();
+    service.ending.callerLeft(responseId, { isInterrupted: interrupted.aborted });
+  }
+}
+
+/** Accepts, and puts where the tenant stands with its limit on the reply, whichever way it goes. */
+async function acceptOr(creation: Creation, responseId: string, refused: () => void): Promise<Acceptance> {
+  const { service, request, reply, body, idempotencyKey } = creation;
+  try {
+    const acceptance = await service.accepting.accept({
+      responseId,
+      request: body,
+      caller: request.caller,
+      requestId: request.id,
+      idempotencyKey,
+    });
+    if (acceptance.kind === 'accepted') reply.headers(rateLimitHeaders(acceptance.rate));
+    return acceptance;
   } catch (error) {
+    refused();
     if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.rate));
     throw error;
   }
 }
 
-/** The response with its end; a failed one is an error to whoever waited for it. */
-function finished(response: Response, end: ResponseEnd | undefined): Response {
-  if (!end)
-    throw new ServiceError('server_error', 'The response is no longer there.', { shouldRetry: false });
-  if (end.status !== 'failed' || !end.error) return withEnd(response, end);
-  const { code, message, param } = end.error;
-  const known = isErrorCode(code) ? code : 'server_error';
-  throw new ServiceError(known, message, {
-    ...(param !== null && { param }),
-    // Its attempts are used up: an SDK that tried again by itself would only multiply the load.
-    ...(httpStatus[known] >= 500 && { shouldRetry: false }),
-    ...(known === 'server_is_overloaded' && { retryAfterMs: 1_000 }),
-  });
+function presentationOf(request: FastifyRequest, body: CreateResponse, dialect: Dialect) {
+  return {
+    dialect,
+    obfuscate: body.stream_options?.include_obfuscation === true,
+    specificationNames: request.headers['openresponses-version'] !== undefined,
+  };
 }
 
-/** Refused by name until duplicates can be answered as promised. */
-function refuseIdempotencyKey(request: FastifyRequest): void {
-  if (request.headers['idempotency-key'] === undefined) return;
-  throw new ServiceError(
-    'unsupported_parameter',
-    "The header 'Idempotency-Key' is not supported by this server.",
-    {
-      param: 'Idempotency-Key',
-    },
-  );
+function sendBody(reply: FastifyReply, dialect: Dialect, response: Response): FastifyReply {
+  return reply
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(responseBody(dialect, response));
 }
 
-function waitedTooLong(syncWaitMs: number): ServiceError {
-  return new ServiceError(
-    'timeout',
-    `The response did not finish within ${Math.round(syncWaitMs / 1000)} s; it was cancelled. Use a stream for long ones.`,
-    { shouldRetry: false },
-  );
-}
-
-function stopping(cause: unknown): ServiceError {
-  return new ServiceError('server_is_overloaded', 'The server is restarting. Please try again.', {
-    retryAfterMs: 1_000,
-    cause,
+/** 1 to 255 visible ASCII characters. */
+function readIdempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new ServiceError('invalid_value', "'Idempotency-Key' must be 1 to 255 visible ASCII characters.", {
+    param: 'Idempotency-Key',
   });
 }

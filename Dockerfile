@@ -1,0 +1,62 @@
+# One image for every role: the first argument of the container is the role, `api`, `worker` or `start`.
+# docs/deployment.md says how to run it, docker-compose.yml does.
+
+# The Node.js of the lock file's development tools, and that of production: one version, so that what was tested runs.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+# Manifests first, so that a change of source leaves the layer of dependencies alone. `npm ci` compares the lock file
+# with every workspace it names, therefore all of them are here, also those that are not built.
+COPY package.json package-lock.json .npmrc ./
+COPY apps/api/package.json apps/api/
+COPY apps/sluice/package.json apps/sluice/
+COPY apps/worker/package.json apps/worker/
+COPY packages/admission/package.json packages/admission/
+COPY packages/bench/package.json packages/bench/
+COPY packages/config/package.json packages/config/
+COPY packages/contract/package.json packages/contract/
+COPY packages/event-log/package.json packages/event-log/
+COPY packages/providers/package.json packages/providers/
+COPY packages/queue/package.json packages/queue/
+COPY packages/runtime/package.json packages/runtime/
+COPY packages/system-tests/package.json packages/system-tests/
+COPY packages/testing/package.json packages/testing/
+RUN npm ci --ignore-scripts
+COPY tsconfig.base.json ./
+COPY apps ./apps
+COPY packages ./packages
+RUN npm exec --no -- tsc -b apps/sluice
+
+# What runs: the production dependencies of the command, the built code, and the scripts for Redis, which the code
+# reads from `src` beside its `dist`. Optional packages bring a Node.js, which the image has, and native accelerators,
+# which have fallbacks.
+FROM build AS production
+RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
+  && rm -rf packages/bench packages/system-tests packages/testing node_modules/@sluice/testing \
+  && find apps packages -type f -path '*/src/*' ! -name '*.lua' -delete \
+  && find apps packages -type f \( -path '*/test/*' -o -name '*.d.ts' -o -name '*.d.ts.map' -o -name '.tsbuildinfo' \
+       -o -name 'tsconfig*.json' -o -name 'turbo.json' \) -delete \
+  && find apps packages -type d -empty -delete
+
+FROM ${NODE_IMAGE}
+WORKDIR /app
+# A container is reached from outside, so its loopback is of no use. With these the service demands a configured API
+# key and ADMIN_TOKEN before it starts.
+ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice
+# Node.js sizes its heap by the memory limit of the container. To leave more to buffers, which are outside of the heap,
+# set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.
+COPY --from=production /app/package.json ./
+COPY --from=production /app/node_modules ./node_modules
+COPY --from=production /app/packages ./packages
+COPY --from=production /app/apps ./apps
+COPY docker/check-health.mjs ./docker/
+# The user `node` of the image, by number, as Kubernetes wants to see that it is not root. The files belong to root: the
+# service cannot change its own code.
+USER 1000:1000
+EXPOSE 3000 3001 3002
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "docker/check-health.mjs"]
+# The exec form: signals reach Node.js, not a shell. The code stops on SIGTERM within DRAIN_TIMEOUT_MS.
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "--enable-source-maps", "apps/sluice/dist/main.js"]
+CMD ["api"]

@@ -1,0 +1,42 @@
+import { loggedError, type Logger } from '@sluice/runtime';
+
+/**
+ * Work that nobody waits for, but that somebody owns: it is finished, or told to give up, before the process ends.
+ */
+export class BackgroundWork {
+  readonly #logger: Logger;
+  readonly #running = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Runs work whose failure is logged and otherwise harmless: something else heals it. */
+  run(work: (stopping: AbortSignal) => Promise<void>): void {
+    const owned = work(this.#stopping.signal)
+      .catch((error: unknown) => this.#logger.warn({ err: loggedError(error) }, 'store did not answer'))
+      .finally(() => this.#running.delete(owned));
+    this.#running.add(owned);
+  }
+
+  /** Resolves when nothing runs any more. What retries for ever gives up. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+}
+
+/** Resolves after a while, or at once when the signal is aborted. */
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, delayMs);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}

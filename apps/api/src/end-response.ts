@@ -1,0 +1,139 @@
+import {
+  cancelled,
+  failed,
+  failureBody,
+  isTerminal,
+  nothingProduced,
+  type ResponseEnd,
+} from '@sluice/contract';
+import { append, attach, cancel, erase, leave, readRecord, type ResponseRecord } from '@sluice/event-log';
+import { loggedError } from '@sluice/runtime';
+import { type BackgroundWork, pause } from './background-work.ts';
+import { retentionOf, type ServiceDependencies } from './service-dependencies.ts';
+
+/** Between two tries to take back what may have been accepted while the store gave no answer, in milliseconds. */
+const abandonEveryMs = 500;
+
+/** How long the answer to a cancellation waits for the worker to obey, in milliseconds. */
+const obeyWithinMs = 5_000;
+
+/** How many sequence numbers a response that waits in the queue has used: those of `created` and `queued`. */
+const queuedEvents = 2;
+
+/** What is known of a response that waits; its queue is unknown when the accept itself got no answer. */
+interface Waiting {
+  id: string;
+  request: { store?: boolean | undefined };
+  queue?: string;
+}
+
+/** Every way in which an api process ends a response before its time. */
+export class EndResponse {
+  readonly #dependencies: ServiceDependencies;
+  readonly #background: BackgroundWork;
+
+  constructor(dependencies: ServiceDependencies, background: BackgroundWork) {
+    this.#dependencies = dependencies;
+    this.#background = background;
+  }
+
+  /**
+   * A caller of this process is gone. When it was the last one and the response is not in the background, it is
+   * cancelled, at once or after its grace. Nobody is told if that fails: the lease of this process covers it.
+   */
+  callerLeft(responseId: string, options: { isInterrupted: boolean }): void {
+    const { redis, keys, apiProcess, relay, settings } = this.#dependencies;
+    // Somebody else of this process may follow the same response.
+    if (relay.hasListener(responseId)) return;
+    this.#background.run(async () => {
+      const graceMs = options.isInterrupted ? settings.recovery.retryGraceMs : 0;
+      const left = await leave(redis, keys, responseId, { apiProcess, graceMs });
+      if (left.kind === 'asked' && left.isQueued) await this.#endQueuedAndForget(responseId);
+    });
+  }
+
+  /** A caller waited as long as it may: the response is cancelled, whoever else waits. */
+  async timedOut(responseId: string): Promise<void> {
+    const { redis, keys } = this.#dependencies;
+    const asked = await cancel(redis, keys, responseId, 'timed_out');
+    if (asked.kind === 'asked' && asked.isQueued) await this.#endQueuedAndForget(responseId);
+  }
+
+  /**
+   * Cancels a response and waits for its end, which may be another one: the first to be written counts.
+   *
+   * @returns the record as it stands then; still open only when no worker answered in time.
+   */
+  async cancel(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
+    const { redis, keys, relay, apiProcess } = this.#dependencies;
+    if (isTerminal(record.status)) return record;
+    const pending = relay.awaitEnd(record.id);
+    try {
+      await attach(redis, keys, record.id, apiProcess);
+      const asked = await cancel(redis, keys, record.id, reason);
+      if (asked.kind === 'asked' && asked.isQueued) await this.#endQueued(record, cancelled(nothingProduced));
+      if (asked.kind === 'asked') await ended(pending.ended(AbortSignal.timeout(obeyWithinMs)));
+    } finally {
+      pending.close();
+      this.callerLeft(record.id, { isInterrupted: false });
+    }
+    return readRecord(redis, keys, record.id);
+  }
+
+  /** Takes a response away for good; one that still runs is cancelled first. */
+  async remove(record: ResponseRecord): Promise<void> {
+    const { redis, keys } = this.#dependencies;
+    await this.cancel(record, 'deleted');
+    await erase(redis, keys, record.id, record.tenant);
+  }
+
+  /** The caller of a response that is not to be stored has all of it: nothing is kept, unless others still read. */
+  delivered(record: { id: string; tenant: string; isStored: boolean }): void {
+    const { redis, keys, apiProcess, relay } = this.#dependencies;
+    if (record.isStored || relay.hasListener(record.id)) return;
+    this.#background.run(async () => {
+      await erase(redis, keys, record.id, record.tenant, apiProcess);
+    });
+  }
+
+  /** Ends what may have been accepted although nobody could be told, until the store has answered. */
+  abandon(responseId: string): void {
+    const { logger } = this.#dependencies;
+    this.#background.run(async (stopping) => {
+      while (!stopping.aborted) {
+        try {
+          const end = failed(nothingProduced, failureBody('server_error'));
+          await this.#endQueued({ id: responseId, request: {} }, end);
+          return;
+        } catch (error) {
+          logger.debug({ responseId, err: loggedError(error) }, 'abandon got no answer');
+          await pause(abandonEveryMs, stopping);
+        }
+      }
+    });
+  }
+
+  async #endQueuedAndForget(responseId: string): Promise<void> {
+    const { redis, keys } = this.#dependencies;
+    const record = await readRecord(redis, keys, responseId);
+    if (record) await this.#endQueued(record, cancelled(nothingProduced));
+  }
+
+  /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
+  async #endQueued(record: Waiting, end: ResponseEnd): Promise<void> {
+    const { redis, keys, settings, queue } = this.#dependencies;
+    const retention = retentionOf(settings, record.request);
+    const ending = { token: '', sequenceNumber: queuedEvents, events: [], end, retention };
+    await append(redis, keys, record.id, ending);
+    if (record.queue !== undefined) await queue.remove(record.queue, record.id);
+  }
+}
+
+/** Waits for an end that may not come in time. */
+async function ended(end: Promise<unknown>): Promise<void> {
+  try {
+    await end;
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'TimeoutError') throw error;
+  }
+}

@@ -1,0 +1,39 @@
+import { responseIdSchema, ServiceError } from '@sluice/contract';
+import { responseOf } from '@sluice/event-log';
+import type { FastifyInstance } from 'fastify';
+import { type Dialect, presentResponse } from '../dialect.ts';
+import { type Query, readInteger } from '../query.ts';
+import type { ResponseService } from '../response-service.ts';
+import { pageBounds } from './list-input-items.ts';
+
+export interface ListResponsesOptions {
+  dialect: Dialect;
+  service: ResponseService;
+}
+
+/** `GET /responses`: the tenant's stored responses, newest first. */
+export function registerListResponses(
+  app: FastifyInstance,
+  { dialect, service }: ListResponsesOptions,
+): void {
+  app.get<{ Querystring: Query }>('/responses', async (request) => {
+    const { query, caller } = request;
+    const limit = readInteger(query, 'limit', pageBounds);
+    const { records, hasMore } = await service.list(caller.name, { after: readAfter(query.after), limit });
+    const data = records.map((record) => presentResponse(dialect, responseOf(record)));
+    return {
+      object: 'list',
+      data,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+      has_more: hasMore,
+    };
+  });
+}
+
+function readAfter(after: unknown): string | undefined {
+  if (after === undefined) return undefined;
+  const id = responseIdSchema.safeParse(after);
+  if (id.success) return id.data;
+  throw new ServiceError('invalid_value', "'after' must be the id of a response.", { param: 'after' });
+}

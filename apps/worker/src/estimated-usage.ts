@@ -1,0 +1,26 @@
+import type { Generation, OutputItem, Usage } from '@sluice/contract';
+import { estimateInputTokens, estimateTokens } from '@sluice/providers';
+
+/** Token counts for an upstream that reports none: near enough for limits, and never a partial object. */
+export function estimatedUsage(generation: Generation | undefined, output: readonly OutputItem[]): Usage {
+  const input = generation ? estimateInputTokens(generation) : 0;
+  let visible = 0;
+  let reasoning = 0;
+  for (const item of output) {
+    if (item.type === 'function_call') visible += estimateTokens(item.name) + estimateTokens(item.arguments);
+    else if (item.type === 'message') {
+      for (const part of item.content) {
+        visible += estimateTokens(part.type === 'output_text' ? part.text : part.refusal);
+      }
+    } else {
+      for (const { text } of [...item.summary, ...(item.content ?? [])]) reasoning += estimateTokens(text);
+    }
+  }
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: visible + reasoning,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + visible + reasoning,
+  };
+}

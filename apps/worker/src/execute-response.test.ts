@@ -1,0 +1,711 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type ContentEvent,
+  errorEvent,
+  failureBody,
+  type FailureCode,
+  type Generation,
+  newResponseId,
+  type ResponseEnd,
+  type UnnumberedEvent,
+} from '@sluice/contract';
+import type { Claim, ClaimEnd, ClaimedRecord, Context } from '@sluice/event-log';
+import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
+import {
+  checkEventGrammar,
+  eventually,
+  type ScriptedProvider,
+  scriptedProvider,
+  within,
+} from '@sluice/testing';
+import { describe, expect, it } from 'vitest';
+import { wholeStream } from '../test/whole-stream.ts';
+import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
+import type { EndResult, ResponseLog, WriterOptions } from './response-log.ts';
+import { routeTable } from './routes.ts';
+import { RunningAttempts } from './running-attempts.ts';
+
+type Scripted = ScriptedProvider<ProviderChunk, Generation, ProviderCall>;
+
+const text = (delta: string): ProviderChunk => ({ type: 'text', delta });
+const finish: ProviderChunk = { type: 'finish', reason: 'stop' };
+const retryable = (code: FailureCode = 'upstream_error') =>
+  new ProviderError(code, 'http://10.0.0.7 said sk-secret', { disposition: 'retry', retryAfterMs: 0 });
+const final = (code: FailureCode) => new ProviderError(code, 'no', { disposition: 'fail' });
+
+/** One response in a log that lives in memory and keeps to the rules of the real one. */
+class MemoryLog implements ResponseLog {
+  readonly id: string;
+  readonly events: ContentEvent[] = [];
+  readonly claims: Claim['kind'][] = [];
+  end: ResponseEnd | undefined;
+  token = '';
+  attempt = 0;
+  releases = 0;
+  /** What the next claim answers in place of `run`. */
+  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'unknown_version' | undefined;
+  /** What the end comes to in place of `ok`. */
+  endResult: EndResult = 'ok';
+  contextRead: Context = { kind: 'whole', items: [] };
+  writerOptions: WriterOptions | undefined;
+  readonly #record: ClaimedRecord;
+
+  constructor(record: ClaimedRecord) {
+    this.#record = record;
+    this.id = record.id;
+  }
+
+  claim(_responseId: string, token: string): Promise<Claim> {
+    const claim = this.#claim(token);
+    this.claims.push(claim.kind);
+    return Promise.resolve(claim);
+  }
+
+  writer(_record: ClaimedRecord, token: string, options: WriterOptions) {
+    this.writerOptions = options;
+    return {
+      isBehind: false,
+      flush: () => Promise.resolve(),
+      write: (event: UnnumberedEvent) => {
+        if (!this.#record.streams || token !== this.token || this.end) return;
+        this.events.push({ ...structuredClone(event), sequence_number: 3 + this.events.length });
+      },
+      end: (end: ResponseEnd): Promise<EndResult> => {
+        if (this.end) return Promise.resolve('terminal');
+        if (token !== this.token) return Promise.resolve('superseded');
+        if (this.endResult === 'ok') this.end = structuredClone(end);
+        return Promise.resolve(this.endResult);
+      },
+    };
+  }
+
+  context(): Promise<Context> {
+    return Promise.resolve(this.contextRead);
+  }
+
+  contentEvents(): Promise<ContentEvent[]> {
+    return Promise.resolve(structuredClone(this.events));
+  }
+
+  release(_responseId: string, token: string): Promise<boolean> {
+    if (token !== this.token) return Promise.resolve(false);
+    this.token = '';
+    this.attempt -= 1;
+    this.releases += 1;
+    return Promise.resolve(true);
+  }
+
+  checkLeases(held: readonly { token: string }[]) {
+    return Promise.resolve(held.map(({ token }) => (token === this.token ? 'ok' : 'superseded')));
+  }
+
+  #claim(token: string): Claim {
+    const kind = this.nextClaim ?? (this.end ? 'terminal' : 'run');
+    this.nextClaim = undefined;
+    switch (kind) {
+      case 'missing':
+      case 'terminal':
+        return { kind: 'nothing', because: kind };
+      case 'unknown_version':
+        return { kind };
+      case 'run':
+        this.token = token;
+        this.attempt += 1;
+        return { kind, record: { ...this.#record, attempt: this.attempt } };
+      default:
+        this.token = token;
+        return { kind: 'end', because: kind, record: { ...this.#record, attempt: this.attempt } };
+    }
+  }
+}
+
+interface SetUpOptions {
+  streams?: boolean;
+  maxAttempts?: number;
+  remainingMs?: number;
+  request?: Partial<ClaimedRecord['request']>;
+  /** How many upstreams the model has. */
+  upstreams?: number;
+}
+
+function setUp(options: SetUpOptions = {}) {
+  const { streams = true, maxAttempts = 2, remainingMs = 60_000, request, upstreams = 1 } = options;
+  const id = newResponseId(randomBytes);
+  const record: ClaimedRecord = {
+    id,
+    tenant: 'team',
+    status: 'in_progress',
+    request: { model: 'm', stream: streams, ...request },
+    serviceTier: 'default',
+    queue: 'm',
+    acceptedAt: 1_000,
+    startedAt: 2_000,
+    isEnqueued: true,
+    endedAt: undefined,
+    streams,
+    sequenceNumber: 2,
+    end: undefined,
+    input: [],
+    attempt: 1,
+    maxAttempts,
+    requestId: 'req_1',
+    remainingMs,
+  };
+  const log = new MemoryLog(record);
+  const providers: Scripted[] = Array.from({ length: upstreams }, (_, at) => scriptedProvider(`p${at}`));
+  const routes = providers.map((provider, at) => ({ provider, model: `upstream-${at}` }));
+  const running = new RunningAttempts({
+    log,
+    selfFenceMs: 8_000,
+    now: () => 0,
+    onError: () => undefined,
+  });
+  const observed: string[] = [];
+  const logged: { level: string; fields: object; message: string }[] = [];
+  const write = (level: string) => (fields: object, message: string) => {
+    logged.push({ level, fields, message });
+  };
+  const dependencies: ExecuteDependencies = {
+    log,
+    route: routeTable(new Map([['m', routes]])),
+    running,
+    observer: {
+      started: () => observed.push('started'),
+      firstToken: () => observed.push('first token'),
+      retried: (_model, code) => observed.push(`retried ${code}`),
+      ended: (_model, status) => observed.push(`ended ${status}`),
+    },
+    logger: { info: write('info'), warn: write('warn'), error: write('error') },
+    now: () => 0,
+    storeNow: () => 5_500,
+  };
+  const lockLost = new AbortController();
+  const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
+  const execute = () => within(executeResponse(dependencies, id, lockLost.signal));
+  return { id, log, provider, second, providers, running, observed, logged, lockLost, execute, dependencies };
+}
+
+/** The grammar of the wire, which holds for every stream that ended. */
+function expectSoundStream({ id, events, end }: MemoryLog) {
+  if (!end) throw new Error('the response has no end');
+  expect(checkEventGrammar(wholeStream(id, events, end))).toEqual([]);
+}
+
+function typesOf(log: MemoryLog): string[] {
+  return log.events.map(({ type }) => type);
+}
+
+describe('an attempt', () => {
+  it('writes events as the model speaks and ends the response with them', async () => {
+    const { log, provider, execute, observed } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Hel'));
+    await eventually(() => typesOf(log).includes('response.output_text.delta'));
+    call.send(text('lo'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'completed', completed_at: 5, error: null });
+    expect(log.end?.output).toMatchObject([{ status: 'completed', content: [{ text: 'Hello' }] }]);
+    expectSoundStream(log);
+    expect(observed).toEqual(['started', 'first token', 'ended completed']);
+  });
+
+  it('tells the provider its own name of the model, the response and the attempt', async () => {
+    const { id, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    expect(call.call).toMatchObject({ model: 'upstream-0', responseId: id, attempt: 1 });
+    expect(call.generation).toMatchObject({ input: [] });
+    call.send(finish);
+    call.end();
+    await outcome;
+  });
+
+  it('writes nothing but the end of a response that does not stream', async () => {
+    const { log, provider, execute } = setUp({ streams: false });
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    await outcome;
+    expect(log.events).toEqual([]);
+    expect(log.end).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello' }] }] });
+  });
+
+  it.each(['max_output_tokens', 'content_filter'] as const)('ends incomplete at %s', async (reason) => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Hel'), { type: 'finish', reason });
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason },
+      output: [{ status: 'incomplete' }],
+    });
+    expectSoundStream(log);
+  });
+
+  it('keeps to one call where the request allows no parallel ones', async () => {
+    const { log, provider, execute } = setUp({ request: { parallel_tool_calls: false } });
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(
+      { type: 'function_call', callKey: '0', name: 'one' },
+      { type: 'function_call', callKey: '1', name: 'two' },
+      { type: 'finish', reason: 'function_call' },
+    );
+    call.end();
+    await outcome;
+    expect(log.end?.output).toMatchObject([{ type: 'function_call', name: 'one' }]);
+  });
+
+  it('is registered while it runs and never afterwards', async () => {
+    const { provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    expect(running.size).toBe(1);
+    call.send(finish);
+    call.end();
+    await outcome;
+    expect(running.size).toBe(0);
+  });
+
+  it('leaves an end alone that somebody else wrote first', async () => {
+    const { log, provider, execute, observed } = setUp();
+    log.endResult = 'terminal';
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('late'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(observed).not.toContain('ended completed');
+  });
+});
+
+describe('a failure before anything is visible', () => {
+  it('leads to another attempt, of which the client learns nothing', async () => {
+    const { log, provider, execute, observed } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(retryable());
+    const second = await provider.call(1);
+    expect(second.call.attempt).toBe(2);
+    second.send(text('Hello'), finish);
+    second.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'completed' });
+    expectSoundStream(log);
+    expect(observed).toContain('retried upstream_error');
+  });
+
+  it('fails the response when the attempts are used up', async () => {
+    const { log, provider, execute } = setUp({ maxAttempts: 3 });
+    const outcome = execute();
+    for (const at of [0, 1, 2]) (await provider.call(at)).fail(retryable('server_is_overloaded'));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    expect(provider.calls).toHaveLength(3);
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'server_is_overloaded' }, output: [] });
+    expect(typesOf(log)).toEqual(['error']);
+  });
+
+  it('is not retried when another attempt cannot help', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(final('invalid_prompt'));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_prompt' });
+    expect(provider.calls).toHaveLength(1);
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'invalid_prompt' } });
+  });
+
+  it('is retried after output that only a later end would have shown', async () => {
+    const { log, provider, execute } = setUp({ streams: false });
+    const outcome = execute();
+    const first = await provider.call(0);
+    first.send(text('Half an ans'));
+    first.fail(retryable());
+    const second = await provider.call(1);
+    second.send(text('Whole'), finish);
+    second.end();
+    await outcome;
+    expect(log.end?.output).toMatchObject([{ content: [{ text: 'Whole' }] }]);
+  });
+
+  it('moves on to the next upstream, and back to the first', async () => {
+    const { providers, execute } = setUp({ upstreams: 2, maxAttempts: 3 });
+    const [first, second] = providers;
+    const outcome = execute();
+    (await first?.call(0))?.fail(retryable());
+    const failedOver = await second?.call(0);
+    expect(failedOver?.call).toMatchObject({ model: 'upstream-1', attempt: 2 });
+    failedOver?.fail(retryable());
+    const again = await first?.call(1);
+    again?.send(finish);
+    again?.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+  });
+
+  it('moves on to the next upstream at once, whatever the first one asked for', async () => {
+    const { provider, second, execute } = setUp({ upstreams: 2 });
+    const outcome = execute();
+    (await provider.call(0)).fail(
+      new ProviderError('server_is_overloaded', 'busy', { disposition: 'retry', retryAfterMs: 3_600_000 }),
+    );
+    const call = await second.call(0);
+    call.send(finish);
+    call.end();
+    await outcome;
+  });
+
+  it('counts an end without a reason to finish as one', async () => {
+    const { log, provider, execute } = setUp({ upstreams: 2, maxAttempts: 1 });
+    const outcome = execute();
+    (await provider.call(0)).end();
+    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
+  });
+
+  it('of a kind nobody foresaw is ours, and is logged as an error', async () => {
+    const { log, provider, execute, logged } = setUp({ maxAttempts: 1 });
+    const outcome = execute();
+    (await provider.call(0)).fail(new TypeError('x is undefined'));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_error' });
+    expect(logged).toMatchObject([{ level: 'error', message: 'attempt failed' }]);
+    expect(log.end?.error?.message).not.toContain('undefined');
+  });
+
+  it('to find what the response continues from ends it', async () => {
+    const { log, provider, execute } = setUp();
+    log.contextRead = { kind: 'broken', missingId: 'create-response_gone' };
+    expect(await execute()).toEqual({ kind: 'failed', code: 'previous_response_not_found' });
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('without any route to the model ends the response', async () => {
+    const { log, execute, dependencies } = setUp();
+    dependencies.route = () => undefined;
+    expect(await execute()).toEqual({ kind: 'failed', code: 'server_error' });
+    expect(log.end?.status).toBe('failed');
+  });
+});
+
+describe('a failure after output was visible', () => {
+  it('is never retried: open items are closed, and the error comes before the end', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half an ans'));
+    call.fail(retryable());
+    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    expect(provider.calls).toHaveLength(1);
+    expect(typesOf(log).slice(-4)).toEqual([
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'error',
+    ]);
+    expect(log.end).toMatchObject({
+      status: 'failed',
+      output: [{ status: 'incomplete', content: [{ text: 'Half an ans' }] }],
+    });
+    expectSoundStream(log);
+  });
+
+  it('counts an end without a reason to finish as one', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    call.end();
+    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    expect(log.end?.status).toBe('failed');
+    expectSoundStream(log);
+  });
+});
+
+describe('what a client is told of a failure', () => {
+  it('is a fixed sentence with the request id, and nothing of the upstream', async () => {
+    const { log, provider, execute } = setUp({ maxAttempts: 1 });
+    const outcome = execute();
+    (await provider.call(0)).fail(retryable());
+    await outcome;
+    expect(log.end?.error?.message).toBe(
+      'The model server could not be reached or answered with an error. Request id: req_1.',
+    );
+    expect(JSON.stringify([log.end, log.events])).not.toMatch(/10\.0\.0\.7|sk-secret/);
+  });
+
+  it('is the sentence the provider wrote for it where there is one', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(
+      new ProviderError('invalid_prompt', 'internal', {
+        disposition: 'fail',
+        publicMessage: 'Only data URLs are allowed.',
+      }),
+    );
+    await outcome;
+    expect(log.end?.error?.message).toBe('Only data URLs are allowed. Request id: req_1.');
+  });
+});
+
+describe('a cancellation', () => {
+  it('before the first token ends the response without output', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    running.abort(id, 'cancelled');
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await call.ended).toBe('aborted');
+    expect(log.end).toMatchObject({ status: 'cancelled', incomplete_details: { reason: 'cancelled' } });
+    expect(log.events).toEqual([]);
+  });
+
+  it('in the middle closes what is open and keeps it', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    running.abort(id, 'cancelled');
+    await outcome;
+    expect(log.end).toMatchObject({ status: 'cancelled', output: [{ status: 'incomplete' }] });
+    expect(typesOf(log)).not.toContain('error');
+    expectSoundStream(log);
+  });
+
+  it('during the pause between two attempts ends the pause', async () => {
+    const { id, log, provider, execute, running, observed } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(
+      new ProviderError('upstream_error', 'down', { disposition: 'retry', retryAfterMs: 3_600_000 }),
+    );
+    await eventually(() => observed.includes('retried upstream_error'));
+    running.abort(id, 'cancelled');
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('cancelled');
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  it('that an append reports ends the attempt just as well', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    log.writerOptions?.onRefused('cancelled');
+    await outcome;
+    expect(await call.ended).toBe('aborted');
+    expect(log.end?.status).toBe('cancelled');
+  });
+
+  it('after the last chunk changes nothing', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Whole'), finish);
+    call.end();
+    await outcome;
+    running.abort(id, 'cancelled');
+    expect(log.end?.status).toBe('completed');
+  });
+});
+
+describe('a response that has used up its time', () => {
+  it('fails with a time-out, before the first token', async () => {
+    const { log, provider, execute } = setUp({ remainingMs: 0 });
+    const outcome = execute();
+    const call = await provider.call(0);
+    expect(await outcome).toEqual({ kind: 'failed', code: 'timeout' });
+    expect(await call.ended).toBe('aborted');
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+  });
+
+  it('is not tried again', async () => {
+    const { provider, execute } = setUp({ remainingMs: -1, maxAttempts: 5 });
+    await execute();
+    expect(provider.calls).toHaveLength(1);
+  });
+});
+
+describe('a process that stops', () => {
+  it('gives back what nobody has seen anything of, without counting the attempt', async () => {
+    const { log, provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    running.interruptAll();
+    expect(await outcome).toEqual({ kind: 'given_back' });
+    expect(await call.ended).toBe('aborted');
+    expect(log).toMatchObject({ releases: 1, attempt: 0, end: undefined });
+  });
+
+  it('gives back what has produced output that nobody can see yet', async () => {
+    const { log, provider, execute, running, observed } = setUp({ streams: false });
+    const outcome = execute();
+    (await provider.call(0)).send(text('Half'));
+    await eventually(() => observed.includes('first token'));
+    running.interruptAll();
+    expect(await outcome).toEqual({ kind: 'given_back' });
+    expect(log.end).toBeUndefined();
+  });
+
+  it('fails what is visible, by the rules', async () => {
+    const { log, provider, execute, running } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    running.interruptAll();
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_error' });
+    expect(typesOf(log).at(-1)).toBe('error');
+    expectSoundStream(log);
+  });
+
+  it('gives back what it has claimed too late to run', async () => {
+    const { log, provider, execute, running } = setUp();
+    running.interruptAll();
+    expect(await execute()).toEqual({ kind: 'given_back' });
+    expect(provider.calls).toEqual([]);
+    expect(log.releases).toBe(1);
+  });
+});
+
+describe('a lost lease', () => {
+  it('stops the upstream and writes nothing more', async () => {
+    const { log, provider, execute, lockLost } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    const written = log.events.length;
+    lockLost.abort();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await call.ended).toBe('aborted');
+    expect(log.events).toHaveLength(written);
+    expect(log.end).toBeUndefined();
+  });
+
+  it('before the start keeps the upstream from being called', async () => {
+    const { provider, execute, lockLost, log } = setUp();
+    lockLost.abort();
+    expect(await execute()).toEqual({ kind: 'settled' });
+    expect(provider.calls).toEqual([]);
+    expect(log.end).toBeUndefined();
+  });
+
+  it('that an append reports stops the upstream', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    await eventually(() => log.events.length > 0);
+    log.token = 'another';
+    log.writerOptions?.onRefused('superseded');
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(await call.ended).toBe('aborted');
+    expect(log.end).toBeUndefined();
+  });
+
+  it('counts for more than a cancellation that comes later', async () => {
+    const { id, log, provider, execute, lockLost, running } = setUp();
+    const outcome = execute();
+    await provider.call(0);
+    lockLost.abort();
+    running.abort(id, 'cancelled');
+    await outcome;
+    expect(log.end).toBeUndefined();
+  });
+});
+
+describe('a job', () => {
+  it.each(['missing', 'terminal'] as const)('of a %s response is done', async (kind) => {
+    const { log, provider, execute } = setUp();
+    log.nextClaim = kind;
+    expect(await execute()).toEqual({ kind: 'settled' });
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('of another release goes back to the queue', async () => {
+    const { log, execute } = setUp();
+    log.nextClaim = 'unknown_version';
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 5_000 });
+  });
+
+  it('delivered a second time finds nothing to run', async () => {
+    const { log, provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(finish);
+    call.end();
+    await outcome;
+    expect(await execute()).toEqual({ kind: 'settled' });
+    expect(provider.calls).toHaveLength(1);
+    expect(log.claims).toEqual(['run', 'nothing']);
+  });
+});
+
+describe('a response that must not run', () => {
+  it('is cancelled when nobody waits for it', async () => {
+    const { log, provider, execute, observed } = setUp();
+    log.nextClaim = 'cancelled';
+    expect(await execute()).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'cancelled', output: [] });
+    expect(provider.calls).toEqual([]);
+    expect(observed).toEqual(['ended cancelled']);
+  });
+
+  it.each([
+    ['expired', 'timeout'],
+    ['exhausted', 'server_error'],
+  ] as const)('fails when it is %s, with the error event first', async (because, code) => {
+    const { log, provider, execute } = setUp();
+    log.nextClaim = because;
+    expect(await execute()).toEqual({ kind: 'failed', code });
+    expect(log.end).toMatchObject({ status: 'failed', error: { code } });
+    expect(typesOf(log)).toEqual(['error']);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('ends with what a dead attempt left, wherever that broke off', async () => {
+    const whole = await eventsOfAnAttempt();
+    for (let cut = 1; cut <= whole.length; cut += 1) {
+      const { log, provider, execute } = setUp();
+      log.events.push(...structuredClone(whole.slice(0, cut)));
+      log.nextClaim = 'broken_off';
+      expect(await execute()).toEqual({ kind: 'failed', code: 'server_error' });
+      expectSoundStream(log);
+      expect(typesOf(log).at(-1)).toBe('error');
+      expect(log.end?.error?.message).toMatch(/partial.*retry is safe/);
+      expect(provider.calls).toEqual([]);
+    }
+  });
+
+  it('says its error once, although the dead attempt had come that far', async () => {
+    const { log, execute } = setUp();
+    log.events.push({ ...errorEvent(failureBody('upstream_error')), sequence_number: 3 });
+    log.nextClaim = 'broken_off';
+    await execute();
+    expect(typesOf(log)).toEqual(['error']);
+  });
+});
+
+/** Every kind of item, as an attempt writes it. */
+async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
+  const { log, provider, execute } = setUp();
+  const outcome = execute();
+  const call = await provider.call(0);
+  call.send(
+    { type: 'reasoning_summary', delta: 'a' },
+    { type: 'reasoning_text', delta: 'b' },
+    text('c'),
+    { type: 'refusal', delta: 'd' },
+    { type: 'function_call', callKey: '0', name: 'f' },
+    { type: 'function_call', callKey: '1', name: 'g' },
+    { type: 'function_arguments', callKey: '0', delta: '{}' },
+    { type: 'function_arguments', callKey: '1', delta: '{}' },
+    { type: 'finish', reason: 'function_call' },
+  );
+  call.end();
+  await outcome;
+  return log.events;
+}

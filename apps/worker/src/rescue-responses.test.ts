@@ -1,0 +1,121 @@
+import type { ResponseEnd } from '@sluice/contract';
+import type { Finding } from '@sluice/event-log';
+import { describe, expect, it } from 'vitest';
+import { Rescue } from './rescue-responses.ts';
+
+interface Left {
+  findings: Finding[];
+  /** Ids whose job BullMQ still means to run. */
+  pending?: string[];
+  isElected?: boolean;
+}
+
+function setUp({ findings, pending = [], isElected = true }: Left) {
+  const ended: { responseId: string; sequenceNumber: number; end: ResponseEnd }[] = [];
+  const enqueued: string[] = [];
+  const removed: string[] = [];
+  const pages: number[] = [];
+  const rescue = new Rescue({
+    elect: () => Promise.resolve(isElected),
+    survey: (offset, count) => {
+      pages.push(offset);
+      return Promise.resolve(findings.slice(offset, offset + count));
+    },
+    endQueued: (responseId, sequenceNumber, end) => {
+      ended.push({ responseId, sequenceNumber, end });
+      return Promise.resolve();
+    },
+    queue: {
+      isPending: (_queue, responseId) => Promise.resolve(pending.includes(responseId)),
+      enqueueAgain: (queue, responseId) => {
+        enqueued.push(`${queue}/${responseId}`);
+        return Promise.resolve();
+      },
+      remove: (queue, responseId) => {
+        removed.push(`${queue}/${responseId}`);
+        return Promise.resolve();
+      },
+    },
+    logger: { warn: () => undefined },
+  });
+  return { rescue, ended, enqueued, removed, pages };
+}
+
+function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
+  return { responseId: id, kind, queue: 'm', sequenceNumber: 1, ageMs };
+}
+
+describe('a response whose api died between accept and enqueue', () => {
+  it('is abandoned, for nobody was told that it was accepted', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('unqueued')] });
+    expect(await rescue.round()).toBe(1);
+    expect(ended).toMatchObject([
+      { responseId: 'r1', sequenceNumber: 1, end: { status: 'failed', error: { code: 'server_error' } } },
+    ]);
+    expect(enqueued).toEqual([]);
+  });
+
+  it('is left alone for a while: the api may be about to add the job', async () => {
+    const { rescue, ended } = setUp({ findings: [finding('unqueued', { ageMs: 14_999 })] });
+    expect(await rescue.round()).toBe(0);
+    expect(ended).toEqual([]);
+  });
+
+  it('is left alone when its job was added and only the note of it is missing', async () => {
+    const { rescue, ended } = setUp({ findings: [finding('unqueued')], pending: ['r1'] });
+    expect(await rescue.round()).toBe(0);
+    expect(ended).toEqual([]);
+  });
+});
+
+describe('a response whose job was lost', () => {
+  it.each(['queued', 'in_progress'] as const)('while it was %s gets another one', async (kind) => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding(kind)] });
+    expect(await rescue.round()).toBe(1);
+    expect(enqueued).toEqual(['m/r1']);
+    expect(ended).toEqual([]);
+  });
+
+  it.each(['queued', 'in_progress'] as const)('only by appearance, while %s, keeps its job', async (kind) => {
+    const { rescue, enqueued } = setUp({ findings: [finding(kind)], pending: ['r1'] });
+    expect(await rescue.round()).toBe(0);
+    expect(enqueued).toEqual([]);
+  });
+});
+
+describe('a response that nobody should run any more', () => {
+  it('is cancelled when its caller left while it waited', async () => {
+    const { rescue, ended, removed } = setUp({ findings: [finding('cancelled')], pending: ['r1'] });
+    expect(await rescue.round()).toBe(1);
+    expect(ended).toMatchObject([{ end: { status: 'cancelled', output: [] } }]);
+    expect(removed).toEqual(['m/r1']);
+  });
+
+  it('fails when it waited too long', async () => {
+    const { rescue, ended, removed } = setUp({ findings: [finding('expired')], pending: ['r1'] });
+    expect(await rescue.round()).toBe(1);
+    expect(ended).toMatchObject([{ end: { status: 'failed', error: { code: 'timeout' } } }]);
+    expect(removed).toEqual(['m/r1']);
+  });
+});
+
+describe('a round', () => {
+  it('is left to the process that was elected', async () => {
+    const { rescue, pages } = setUp({ findings: [finding('expired')], isElected: false });
+    expect(await rescue.round()).toBe(0);
+    expect(pages).toEqual([]);
+  });
+
+  it('does nothing about what has ended', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('gone')] });
+    expect(await rescue.round()).toBe(0);
+    expect([...ended, ...enqueued]).toEqual([]);
+  });
+
+  it('takes a page after the other, and begins anew behind the last', async () => {
+    const findings = Array.from({ length: 1_100 }, (_, at) => finding('gone', { id: `r${at}` }));
+    const { rescue, pages } = setUp({ findings });
+    for (let round = 0; round < 4; round += 1) await rescue.round();
+    expect(pages).toEqual([0, 500, 1_000, 0]);
+  });
+});

@@ -1,0 +1,209 @@
+import type { LeaseState } from '@sluice/event-log';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { abortReason } from './abort-reasons.ts';
+import { RunningAttempts } from './running-attempts.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Store {
+  states: Map<string, LeaseState>;
+  /** Set while the store does not answer. */
+  failure: Error | undefined;
+  /** Set while a question stays open until `answer` is called. */
+  isSilent: boolean;
+  answer: () => void;
+  batches: number[];
+}
+
+function setUp() {
+  const store: Store = {
+    states: new Map(),
+    failure: undefined,
+    isSilent: false,
+    answer: () => undefined,
+    batches: [],
+  };
+  const errors: unknown[] = [];
+  const running = new RunningAttempts({
+    log: {
+      checkLeases: (held) => {
+        if (store.isSilent) {
+          return new Promise((resolve) => {
+            store.answer = () => resolve(held.map(() => 'ok'));
+          });
+        }
+        if (store.failure) return Promise.reject(store.failure);
+        if (held.length > 0) store.batches.push(held.length);
+        return Promise.resolve(held.map(({ responseId }) => store.states.get(responseId) ?? 'ok'));
+      },
+    },
+    selfFenceMs: 8_000,
+    now: () => performance.now(),
+    onError: (error) => errors.push(error),
+  });
+  const add = (responseId: string, token = 'token') => {
+    const controller = new AbortController();
+    return { signal: controller.signal, remove: running.add(responseId, token, controller) };
+  };
+  return { running, store, errors, add };
+}
+
+describe('an attempt that is registered', () => {
+  it('hears the doorbell at once', () => {
+    const { running, add } = setUp();
+    const { signal } = add('a');
+    running.abort('a', 'cancelled');
+    expect(abortReason(signal)).toBe('cancelled');
+  });
+
+  it('does not hear the doorbell of another one', () => {
+    const { running, add } = setUp();
+    const { signal } = add('a');
+    running.abort('b', 'cancelled');
+    expect(signal.aborted).toBe(false);
+  });
+
+  it('hears nothing any more when it is taken out', () => {
+    const { running, add } = setUp();
+    const { signal, remove } = add('a');
+    remove();
+    running.abort('a', 'cancelled');
+    running.interruptAll();
+    expect(signal.aborted).toBe(false);
+    expect(running.size).toBe(0);
+  });
+
+  it('stays when an older one of the same response is taken out', () => {
+    const { running, add } = setUp();
+    const older = add('a', 'old');
+    const newer = add('a', 'new');
+    older.remove();
+    running.abort('a', 'cancelled');
+    expect(newer.signal.aborted).toBe(true);
+  });
+
+  it('keeps the first reason', () => {
+    const { running, add } = setUp();
+    const { signal } = add('a');
+    running.abort('a', 'superseded');
+    running.abort('a', 'cancelled');
+    expect(abortReason(signal)).toBe('superseded');
+  });
+});
+
+describe('the look at the record', () => {
+  it('finds a cancellation within a second when the doorbell was lost', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    store.states.set('a', 'cancelled');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(abortReason(signal)).toBe('cancelled');
+    await running.stop();
+  });
+
+  it('finds that another attempt has taken over', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const lost = add('a');
+    const kept = add('b');
+    store.states.set('a', 'superseded');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(abortReason(lost.signal)).toBe('superseded');
+    expect(kept.signal.aborted).toBe(false);
+    await running.stop();
+  });
+
+  it('goes over many in batches', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const attempts = Array.from({ length: 250 }, (_, at) => add(`r${at}`));
+    store.states.set('r249', 'cancelled');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(store.batches).toEqual([100, 100, 50]);
+    expect(attempts.filter(({ signal }) => signal.aborted)).toHaveLength(1);
+    await running.stop();
+  });
+
+  it('leaves alone an attempt that took the place of the one it asked about', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const first = add('a', 'first');
+    store.states.set('a', 'superseded');
+    // The timer fires and asks; the answer arrives after the change below.
+    vi.advanceTimersByTime(1_000);
+    first.remove();
+    const second = add('a', 'second');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(second.signal.aborted).toBe(false);
+    await running.stop();
+  });
+
+  it('ends with stop', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    add('a');
+    await running.stop();
+    await running.stop();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(store.batches).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a store that does not answer', () => {
+  it('ends every attempt before its lock can have passed to somebody else', async () => {
+    const { running, store, errors, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(abortReason(signal)).toBe('superseded');
+    expect(errors.length).toBeGreaterThanOrEqual(8);
+    await running.stop();
+  });
+
+  it('ends every attempt as well while it leaves a question open', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    store.isSilent = true;
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(abortReason(signal)).toBe('superseded');
+    store.answer();
+    await running.stop();
+  });
+
+  it('harms nobody when it comes back in time', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(6_000);
+    store.failure = undefined;
+    await vi.advanceTimersByTimeAsync(2_000);
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(6_000);
+    expect(signal.aborted).toBe(false);
+    await running.stop();
+  });
+});
+
+describe('a process that stops', () => {
+  it('interrupts what runs and what registers later', () => {
+    const { running, add } = setUp();
+    const early = add('a');
+    running.interruptAll();
+    const late = add('b');
+    expect(abortReason(early.signal)).toBe('interrupted');
+    expect(abortReason(late.signal)).toBe('interrupted');
+  });
+});

@@ -1,0 +1,317 @@
+import { loadSettings } from '@sluice/config';
+import { cancel } from '@sluice/event-log';
+import { queueName, queuePrefix } from '@sluice/queue';
+import { createLogger } from '@sluice/runtime';
+import {
+  checkEventGrammar,
+  eventually,
+  type FakeUpstream,
+  latch,
+  startFakeUpstream,
+  testRedis,
+  type TestRedis,
+  type UpstreamStream,
+  within,
+} from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ResponseWorkerProcess } from '../src/worker.ts';
+import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+
+const model = 'm';
+
+let redis: TestRedis;
+let upstream: FakeUpstream;
+let responses: AcceptedResponses;
+let started: ResponseWorkerProcess[];
+
+beforeEach(async () => {
+  redis = await testRedis();
+  upstream = await startFakeUpstream();
+  responses = await acceptedResponses(redis, model);
+  started = [];
+});
+
+afterEach(async () => {
+  await Promise.all(started.map((worker) => worker.stop('terminated')));
+  await responses.close();
+  await upstream.close();
+  await redis.close();
+});
+
+/** A worker with locks that lapse soon. */
+async function startWorker({ drainTimeoutMs = 10_000 } = {}): Promise<ResponseWorkerProcess> {
+  const file = `
+keyPrefix: '${redis.prefix}:'
+providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
+models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
+recovery: { lockMs: 3000, stalledMs: 300 }
+drainTimeoutMs: ${drainTimeoutMs}
+`;
+  const settings = loadSettings({
+    env: { REDIS_URL: redis.url },
+    argv: [],
+    cwd: '/',
+    role: 'worker',
+    readFile: () => file,
+  });
+  const ready = latch();
+  const worker = new ResponseWorkerProcess({
+    settings: { ...settings, redisUrl: redis.url },
+    logger: createLogger({ name: 'worker', level: 'silent' }),
+    onReady: () => ready.open(),
+  });
+  started.push(worker);
+  await worker.start(new AbortController().signal);
+  await ready.wait();
+  return worker;
+}
+
+const says = (content: string) => ({ choices: [{ index: 0, delta: { content } }] });
+const stops = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
+
+async function answerWhole(stream: UpstreamStream, text: string): Promise<void> {
+  await stream.send(says(text));
+  await stream.send(stops);
+  stream.done();
+}
+
+/** The upstream says one word to each request and then nothing, until the test goes on. */
+function upstreamThatPauses() {
+  const goOn = latch();
+  upstream.onChatCompletions(async ({ stream }) => {
+    const events = stream();
+    await events.send(says('Hello'));
+    await goOn.wait();
+    await answerWhole(events, ' there');
+  });
+  return goOn;
+}
+
+/** Waits until the upstream's word is in the log. */
+function visible(responseId: string) {
+  return eventually(async () => JSON.stringify(await responses.events(responseId)).includes('Hello'));
+}
+
+/** Takes the lock of a job away, as its expiry does. */
+async function loseLock(responseId: string): Promise<void> {
+  const { prefix } = responses.keys;
+  const lock = `${queuePrefix(prefix)}:${queueName(model)}:${responseId}:lock`;
+  expect(await redis.client.del(lock)).toBe(1);
+}
+
+describe('two workers over one Redis', () => {
+  it('run each response once', async () => {
+    upstream.onChatCompletions(({ stream }) => answerWhole(stream(), 'Hello'));
+    await Promise.all([startWorker(), startWorker()]);
+    const ids = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => responses.accept({ streams: at % 2 === 0 })),
+    );
+    for (const id of ids) {
+      const { end } = await responses.ended(id);
+      expect(end).toMatchObject({ status: 'completed', output: [{ content: [{ text: 'Hello' }] }] });
+      expect(await responses.attempts(id)).toBe(1);
+    }
+    expect(upstream.requests).toHaveLength(ids.length);
+  });
+
+  it('stop without leaving anything running: what runs is finished, what waits goes to the other', async () => {
+    const goOn = upstreamThatPauses();
+    const first = await startWorker();
+    const running = await responses.accept();
+    await visible(running);
+    const stopping = first.stop('terminated');
+    await startWorker();
+    const waiting = await responses.accept();
+    await visible(waiting);
+    expect((await responses.record(running)).status).toBe('in_progress');
+    goOn.open();
+    await within(stopping);
+    expect((await responses.record(running)).end).toMatchObject({ status: 'completed' });
+    expect(await responses.ended(waiting)).toMatchObject({ status: 'completed' });
+    expect(upstream.requests).toHaveLength(2);
+  });
+});
+
+describe('a worker that stops before its response is done', () => {
+  it('hands it over when nothing of it was visible, and the attempt does not count', async () => {
+    const goOn = upstreamThatPauses();
+    const first = await startWorker({ drainTimeoutMs: 200 });
+    const id = await responses.accept({ streams: false });
+    await upstream.request(0);
+    await within(first.stop('terminated'));
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+    expect(await responses.record(id)).toMatchObject({ status: 'in_progress', end: undefined });
+    goOn.open();
+    await startWorker();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    expect(await responses.attempts(id)).toBe(1);
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  it('ends it by the rules when something of it was', async () => {
+    upstreamThatPauses();
+    const worker = await startWorker({ drainTimeoutMs: 200 });
+    const id = await responses.accept();
+    await visible(id);
+    await within(worker.stop('terminated'));
+    expect((await responses.record(id)).end).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error' },
+    });
+    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
+  });
+
+  it('can be stopped twice, and without having run anything', async () => {
+    const worker = await startWorker();
+    await worker.stop('terminated');
+    await worker.stop('terminated');
+  });
+});
+
+describe('a lock that is lost in the middle of a run', () => {
+  it('stops the upstream, and another run finishes what was not visible', async () => {
+    const goOn = upstreamThatPauses();
+    await Promise.all([startWorker(), startWorker()]);
+    const id = await responses.accept({ streams: false });
+    await upstream.request(0);
+    await loseLock(id);
+    const second = await upstream.request(1);
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+    goOn.open();
+    expect(await responses.ended(id)).toMatchObject({
+      end: { status: 'completed', output: [{ content: [{ text: 'Hello there' }] }] },
+    });
+    expect(await second.ended).toBe('answered');
+    expect(await responses.attempts(id)).toBe(2);
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  it('ends a visible stream with closing events, an error and response.failed', async () => {
+    upstreamThatPauses();
+    await Promise.all([startWorker(), startWorker()]);
+    const id = await responses.accept();
+    await visible(id);
+    await loseLock(id);
+    expect(await responses.ended(id)).toMatchObject({
+      end: {
+        status: 'failed',
+        error: { code: 'server_error' },
+        output: [{ status: 'incomplete', content: [{ text: 'Hello' }] }],
+      },
+    });
+    const events = await responses.events(id);
+    expect(checkEventGrammar(events)).toEqual([]);
+    expect(events.slice(-2)).toMatchObject([{ type: 'error' }, { type: 'response.failed' }]);
+    expect(upstream.requests).toHaveLength(1);
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+  });
+
+  it('over and over ends the response after its last attempt', async () => {
+    upstreamThatPauses();
+    await startWorker();
+    const id = await responses.accept({ streams: false });
+    for (const attempt of [0, 1]) {
+      await upstream.request(attempt);
+      await loseLock(id);
+    }
+    expect(await responses.ended(id)).toMatchObject({
+      end: { status: 'failed', error: { code: 'server_error' } },
+    });
+    expect(upstream.requests).toHaveLength(2);
+  });
+});
+
+describe('an upstream that fails', () => {
+  it('is asked again while nothing is visible', async () => {
+    let asked = 0;
+    upstream.onChatCompletions(({ json, stream }) => {
+      asked += 1;
+      return asked === 1 ? json(503, {}, { 'retry-after-ms': '1' }) : answerWhole(stream(), 'Hello');
+    });
+    await startWorker();
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
+    expect(asked).toBe(2);
+  });
+
+  it('in the middle of a visible stream is not asked again', async () => {
+    upstream.onChatCompletions(async ({ stream }) => {
+      const events = stream();
+      await events.send(says('Hello'));
+      events.end();
+    });
+    await startWorker();
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({
+      end: { status: 'failed', error: { code: 'upstream_error' } },
+    });
+    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('a caller that leaves', () => {
+  it('stops the upstream at once when the end is asked for', async () => {
+    upstreamThatPauses();
+    await startWorker();
+    const id = await responses.accept();
+    await visible(id);
+    await cancel(redis.client, responses.keys, id, 'requested');
+    expect(await within(upstream.requests[0]?.ended ?? Promise.reject(new Error('no call')))).toBe('aborted');
+    expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
+    expect(checkEventGrammar(await responses.events(id))).toEqual([]);
+  });
+
+  it('stops the upstream before the first token as well', async () => {
+    upstream.onChatCompletions(({ hang }) => hang());
+    await startWorker();
+    const id = await responses.accept({ streams: false });
+    const request = await upstream.request(0);
+    await cancel(redis.client, responses.keys, id, 'requested');
+    expect(await within(request.ended)).toBe('aborted');
+    expect(await responses.ended(id)).toMatchObject({ status: 'cancelled', end: { output: [] } });
+  });
+
+  it('by the death of its api stops the upstream when the lease lapses', async () => {
+    upstreamThatPauses();
+    await startWorker();
+    const id = await responses.accept();
+    await visible(id);
+    await redis.client.del(responses.lease);
+    expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+  });
+
+  it('while it waits never reaches the upstream', async () => {
+    const id = await responses.accept();
+    await redis.client.del(responses.lease);
+    await startWorker();
+    expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('what a dead process left', () => {
+  it('runs when its job was lost', async () => {
+    upstream.onChatCompletions(({ stream }) => answerWhole(stream(), 'Hello'));
+    await startWorker();
+    const id = await responses.accept({ withoutJob: true });
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('fails without a run when its time in the queue is up, also without a job', async () => {
+    const withJob = await responses.accept({ queueMs: -1 });
+    const withoutJob = await responses.accept({ queueMs: -1, withoutJob: true });
+    await startWorker();
+    for (const id of [withJob, withoutJob]) {
+      expect(await responses.ended(id)).toMatchObject({
+        end: { status: 'failed', error: { code: 'timeout' } },
+      });
+      const events = await responses.events(id);
+      expect(checkEventGrammar(events)).toEqual([]);
+      expect(events.at(-2)).toMatchObject({ type: 'error' });
+    }
+    expect(upstream.requests).toEqual([]);
+  });
+});

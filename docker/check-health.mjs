@@ -1,0 +1,16 @@
+// The health check of a container, whichever role runs in it: an api answers on PORT, a worker on WORKER_HEALTH_PORT.
+// It asks whether the process lives, not whether it is ready: while Redis is away nothing is gained by a restart.
+const ports = [process.env.PORT, process.env.WORKER_HEALTH_PORT].filter(Boolean);
+const timeoutMs = 2000;
+
+async function ask(port) {
+  const answer = await fetch(`http://127.0.0.1:${port}/healthz`, { signal: AbortSignal.timeout(timeoutMs) });
+  if (!answer.ok) throw new Error(`port ${port} answers ${answer.status}`);
+}
+
+try {
+  await Promise.any(ports.map(ask));
+} catch (error) {
+  for (const cause of error.errors) console.error(cause.cause?.message ?? cause.message);
+  process.exitCode = 1;
+}

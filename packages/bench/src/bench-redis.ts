@@ -1,0 +1,130 @@
+import { startLocalRedis } from '@sluice/testing';
+import { Redis } from 'ioredis';
+
+/** Calls of each command so far, those that scripts make included. */
+export type CommandCalls = Map<string, number>;
+
+export interface KeyFamily {
+  /** The keys' name with ids replaced. */
+  name: string;
+  keys: number;
+  bytes: number;
+}
+
+/** The Redis all alternatives share. */
+export interface BenchRedis {
+  url: string;
+  version: string;
+  /** How it writes to disk, as it says itself. */
+  persistence: string;
+  /** CPU time of the server so far, in milliseconds; as it says itself, since it may run elsewhere. */
+  cpuTimeMs(): Promise<number>;
+  commandCalls(): Promise<CommandCalls>;
+  usedMemoryBytes(): Promise<number>;
+  /** Keys under a prefix, grouped by `familyOf`; the size of a family is estimated from samples. */
+  keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
+  /** Removes every key of a prefix. */
+  clear(prefix: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Connects to the Redis of REDIS_URL; without one starts a server of the PATH, with its log on disk as in production.
+ *
+ * @throws {Error} when there is neither: the embedded store is for development, and measuring it says nothing.
+ */
+export async function openRedis(givenUrl: string | undefined): Promise<BenchRedis> {
+  const local = givenUrl === undefined ? await startLocalRedis({ kind: 'server' }) : undefined;
+  const url = givenUrl ?? local?.url ?? '';
+  const client = new Redis(url, { protocol: 2 });
+  const info = async (section: string) => parseInfo(await client.info(section));
+  const server = await info('server');
+  return {
+    url,
+    version: `${server.get('server_name') ?? 'redis'} ${server.get('valkey_version') ?? server.get('redis_version') ?? '?'}`,
+    persistence: await persistenceOf(client),
+    async cpuTimeMs() {
+      const cpu = await info('cpu');
+      return (Number(cpu.get('used_cpu_user')) + Number(cpu.get('used_cpu_sys'))) * 1000;
+    },
+    async commandCalls() {
+      const stats = await info('commandstats');
+      return new Map([...stats].map(([name, stat]) => [name.replace('cmdstat_', ''), callsOf(stat)]));
+    },
+    usedMemoryBytes: async () => Number((await info('memory')).get('used_memory')),
+    keyFamilies: (prefix, familyOf) => keyFamilies(client, prefix, familyOf),
+    async clear(prefix) {
+      for await (const keys of scan(client, prefix)) if (keys.length > 0) await client.unlink(...keys);
+    },
+    async stop() {
+      client.disconnect();
+      await local?.stop();
+    },
+  };
+}
+
+/** What was called between two readings, without the readings themselves. */
+export function callsBetween(before: CommandCalls, after: CommandCalls): CommandCalls {
+  const calls = new Map<string, number>();
+  for (const [name, count] of after) {
+    const made = count - (before.get(name) ?? 0);
+    if (made > 0 && name !== 'info') calls.set(name, made);
+  }
+  return calls;
+}
+
+function parseInfo(text: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of text.split('\r\n')) {
+    const colon = line.indexOf(':');
+    if (colon > 0 && !line.startsWith('#')) fields.set(line.slice(0, colon), line.slice(colon + 1));
+  }
+  return fields;
+}
+
+function callsOf(stat: string): number {
+  return Number(/(?:^|,)calls=(\d+)/.exec(stat)?.[1] ?? 0);
+}
+
+async function persistenceOf(client: Redis): Promise<string> {
+  const settings = new Map<string, string>();
+  for (const name of ['appendonly', 'appendfsync']) {
+    // A managed server may refuse to tell.
+    const reply: unknown = await client.config('GET', name).catch(() => []);
+    const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
+    settings.set(name, typeof value === 'string' ? value : 'unknown');
+  }
+  return [...settings].map(([name, value]) => `${name} ${value}`).join(', ');
+}
+
+/** SCAN's pages. The prefix is ours: it holds nothing that a pattern would take for more than itself. */
+function scan(client: Redis, prefix: string): AsyncIterable<string[]> {
+  return client.scanStream({ match: `${prefix}*`, count: 1000 }); // yields the arrays of SCAN
+}
+
+/** Keys of a family whose size is asked for. */
+const mostSamples = 200;
+
+async function keyFamilies(
+  client: Redis,
+  prefix: string,
+  familyOf: (key: string) => string,
+): Promise<KeyFamily[]> {
+  const families = new Map<string, string[]>();
+  for await (const keys of scan(client, prefix)) {
+    for (const key of keys) {
+      const name = familyOf(key.slice(prefix.length));
+      const members = families.get(name);
+      if (members) members.push(key);
+      else families.set(name, [key]);
+    }
+  }
+  const sized: KeyFamily[] = [];
+  for (const [name, keys] of families) {
+    const samples = keys.slice(0, mostSamples);
+    const sizes = await Promise.all(samples.map((key) => client.memory('USAGE', key, 'SAMPLES', 0)));
+    const bytes = sizes.reduce<number>((total, size) => total + (size ?? 0), 0);
+    sized.push({ name, keys: keys.length, bytes: (bytes / samples.length) * keys.length });
+  }
+  return sized.toSorted((a, b) => b.bytes - a.bytes);
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, fork } from 'node:child_process';
+
+export interface ChildOptions {
+  /** What it is called in error messages. */
+  name: string;
+  file: string;
+  args?: readonly string[];
+  env?: Record<string, string>;
+  /** Flags of Node itself. */
+  execArgv?: readonly string[];
+}
+
+/** A process of the benchmark. It says by a first message that it is ready. */
+export interface Child {
+  pid: number;
+  /** The message by which it said that it is ready. */
+  ready: Record<string, unknown>;
+  /** Sends a message and resolves with the next one that comes back. One at a time. */
+  ask(message: object, withinMs: number): Promise<unknown>;
+  /** Asks it to end and waits until it has, killing it when it does not. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+const startWithinMs = 20_000;
+const stopWithinMs = 15_000;
+
+/** Of its output, what is kept for an error message, in characters. */
+const keptOutput = 4_000;
+
+/** Starts a process and resolves when it is ready. Rejects with its last words when it ends before. */
+export async function startChild(options: ChildOptions): Promise<Child> {
+  const { name, file, args = [], env = {}, execArgv = [] } = options;
+  const child = fork(file, [...args], {
+    // Nothing else of this process's environment gets in, above all no setting of the service.
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+    execArgv: [...execArgv],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-keptOutput);
+    });
+  }
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const died = exited.then(() => {
+    throw new Error(`the ${name} ended by itself:\n${output}`);
+  });
+  died.catch(() => undefined); // Only heard while somebody waits for an answer.
+  const answer = (withinMs: number) => Promise.race([nextMessage(child, name, withinMs), died]);
+  const stop = () => end(child, exited);
+  try {
+    const ready = (await answer(startWithinMs)) as Record<string, unknown>; // every process here sends an object
+    if (child.pid === undefined) throw new Error(`the ${name} has no process`);
+    return {
+      pid: child.pid,
+      ready,
+      ask(message, withinMs) {
+        child.send(message);
+        return answer(withinMs);
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function nextMessage(child: ChildProcess, name: string, withinMs: number): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: unknown) => {
+      clearTimeout(timer);
+      resolve(message);
+    };
+    const timer = setTimeout(() => {
+      child.off('message', onMessage);
+      reject(new Error(`the ${name} has not answered within ${withinMs} ms`));
+    }, withinMs);
+    child.once('message', onMessage);
+  });
+}
+
+async function end(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
+  const deadline = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
+  await exited;
+  clearTimeout(deadline);
+}
+
+/** A source file of this package as a process of its own, in the form this one runs in. */
+export function ownProcess(path: string): Pick<ChildOptions, 'file' | 'execArgv'> {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const file = new URL(`${path}.${extension}`, import.meta.url);
+  return { file: file.pathname, execArgv: extension === 'ts' ? ['--conditions=sluice-source'] : [] };
+}

@@ -1,0 +1,82 @@
+import type { Dispatcher, Pool } from 'undici';
+import type { Target } from './order.ts';
+
+/** One request and its answer. Times are in milliseconds. */
+export interface Exchange {
+  /** Why the answer is not right; undefined for one that is. */
+  failure: string | undefined;
+  marks: number;
+  elapsedMs: number;
+  firstMarkMs: number;
+}
+
+/**
+ * Sends a request and checks its answer while it comes in, by looking for marks in the bytes: parsing would make the
+ * load generator the bottleneck. Never rejects.
+ */
+export function exchange(pool: Pool, target: Target): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const { path, headers, body } = target;
+    pool.dispatch({ method: 'POST', path, headers, body }, new AnswerReader(target, resolve));
+  });
+}
+
+class AnswerReader implements Dispatcher.DispatchHandler {
+  readonly #target: Target;
+  readonly #resolve: (exchange: Exchange) => void;
+  readonly #sentAt = performance.now();
+  #status = 0;
+  #marks = 0;
+  #firstMarkAt = Number.NaN;
+  /** The end of what came so far, as long as a mark that is cut in two needs it. */
+  #tail = '';
+
+  constructor(target: Target, resolve: (exchange: Exchange) => void) {
+    this.#target = target;
+    this.#resolve = resolve;
+  }
+
+  onRequestStart(): void {}
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.#status = status;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    const { mark, ending } = this.#target;
+    const text = this.#tail + bytes.toString('latin1');
+    let rest = 0;
+    for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, rest)) {
+      if (this.#marks === 0) this.#firstMarkAt = performance.now();
+      this.#marks += 1;
+      rest = at + mark.length;
+    }
+    // What was counted must not be found again.
+    const kept = Math.max(mark.length - 1, ending.length);
+    this.#tail = text.slice(Math.max(rest, text.length - kept));
+  }
+
+  onResponseEnd(): void {
+    this.#settle(this.#fault());
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#settle(error.message);
+  }
+
+  #fault(): string | undefined {
+    const { marks, ending } = this.#target;
+    if (this.#status !== 200) return `status ${this.#status}`;
+    if (this.#marks !== marks) return `${this.#marks} tokens instead of ${marks}`;
+    return this.#tail.endsWith(ending) ? undefined : 'the answer was cut short';
+  }
+
+  #settle(failure: string | undefined): void {
+    this.#resolve({
+      failure,
+      marks: this.#marks,
+      elapsedMs: performance.now() - this.#sentAt,
+      firstMarkMs: this.#firstMarkAt - this.#sentAt,
+    });
+  }
+}

@@ -1,0 +1,39 @@
+/** The process that sends requests: one order at a time, each answered with its result. */
+import { Pool } from 'undici';
+import type { LoadOrder, LoadReply } from './order.ts';
+import { runOrder } from './run-order.ts';
+
+/** Kept between orders, so that a round does not begin with connecting. */
+const pools = new Map<string, Pool>();
+
+function poolFor({ target, concurrency }: LoadOrder): Pool {
+  const name = `${target.origin} ${concurrency}`;
+  const known = pools.get(name);
+  if (known) return known;
+  const pool = new Pool(target.origin, {
+    connections: concurrency,
+    pipelining: 1,
+    keepAliveTimeout: 60_000,
+    headersTimeout: 20_000,
+    bodyTimeout: 20_000,
+  });
+  pools.set(name, pool);
+  return pool;
+}
+
+function reply(message: LoadReply): void {
+  process.send?.(message);
+}
+
+process.on('message', (order: LoadOrder) => {
+  runOrder(poolFor(order), order).then(
+    (result) => reply({ result }),
+    (error: unknown) => reply({ error: String(error) }),
+  );
+});
+process.send?.({});
+
+process.once('SIGTERM', () => {
+  const destroyed = [...pools.values()].map((pool) => pool.destroy());
+  void Promise.all(destroyed).then(() => process.disconnect());
+});

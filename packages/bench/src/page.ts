@@ -1,0 +1,46 @@
+import type { Machine } from './machine.ts';
+import type { ScenarioReport } from './scenario.ts';
+import { renderTable } from './table.ts';
+
+export interface PageInput {
+  date: Date;
+  elapsedMs: number;
+  quick: boolean;
+  machine: Machine;
+  redis: { version: string; persistence: string };
+  reports: readonly ScenarioReport[];
+}
+
+/** The page of results, in Markdown. Everything on it that is a number was measured or read in this run. */
+export function renderPage({ date, elapsedMs, quick, machine, redis, reports }: PageInput): string {
+  const sections = reports.map(({ title, description, tables }) =>
+    [`## ${title}`, description, ...tables.map(renderTable)].join('\n\n'),
+  );
+  return `${[introduction(quick), conditions({ date, elapsedMs, machine, redis }), ...sections].join('\n\n')}\n`;
+}
+
+function introduction(quick: boolean): string {
+  const kind = quick ? 'This was a quick run, which shows that everything works and little more.\n\n' : '';
+  return `# Benchmarks
+
+<!-- Written by \`npm run bench\`. Do not edit: run it again. -->
+
+${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes this page. It needs a Redis or Valkey
+server on the PATH, or \`REDIS_URL\`, and takes some five minutes; \`npm run bench -- --quick\` is a smoke run, and
+\`npm run bench -- --help\` tells the rest.
+
+Every process is real and runs on one machine: load generator, api, worker, Redis and upstream share its cores. So the
+ratios say more than the rates. Alternatives take turns, round by round; a figure is the median of its rounds, with the
+lowest and the highest in brackets. CPU is the time of a whole process with all its threads, over all rounds.`;
+}
+
+function conditions({ date, elapsedMs, machine, redis }: Omit<PageInput, 'quick' | 'reports'>): string {
+  return [
+    '| | |',
+    '| --- | --- |',
+    `| date | ${date.toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(elapsedMs / 1000)} s |`,
+    `| machine | ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system} |`,
+    `| versions | sluice ${machine.sluice}, Node ${machine.node}, BullMQ ${machine.bullmq}, undici ${machine.undici} |`,
+    `| store | ${redis.version}, ${redis.persistence} |`,
+  ].join('\n');
+}

@@ -1,0 +1,73 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openRedis } from './bench-redis.ts';
+import { ownProcess, startChild, type Child } from './child-process.ts';
+import { describeMachine } from './machine.ts';
+import { renderPage } from './page.ts';
+import type { Progress } from './progress.ts';
+import type { Scenario, ScenarioReport } from './scenario.ts';
+import { backlog } from './scenarios/backlog.ts';
+import { streams } from './scenarios/streams.ts';
+import { synchronousRequests } from './scenarios/synchronous-requests.ts';
+
+/** In the order of the page. */
+const scenarios: readonly Scenario[] = [synchronousRequests, streams, backlog];
+
+export interface RunOptions {
+  quick: boolean;
+  /** Names of the scenarios to run; empty for all. */
+  scenarios: readonly string[];
+  profile: string | undefined;
+  /** The Redis to use; undefined starts one. */
+  redisUrl: string | undefined;
+  progress: Progress;
+}
+
+/** Runs scenarios against the built apps and returns the page. Every process it started has ended by then. */
+export async function runBench(options: RunOptions): Promise<string> {
+  const chosen = choose(options.scenarios);
+  const startedAt = performance.now();
+  const date = new Date();
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
+  const redis = await openRedis(options.redisUrl);
+  const children: Child[] = [];
+  try {
+    const upstream = await startChild({ name: 'upstream', ...ownProcess('./upstream/no-op-upstream') });
+    children.push(upstream);
+    const load = await startChild({ name: 'load generator', ...ownProcess('./load/load-generator') });
+    children.push(load);
+    const context = {
+      ...options,
+      redis,
+      upstream,
+      upstreamUrl: String(upstream.ready['url']),
+      load,
+      directory,
+    };
+    const reports: ScenarioReport[] = [];
+    for (const scenario of chosen) reports.push(await scenario.run(context));
+    return renderPage({
+      date,
+      elapsedMs: performance.now() - startedAt,
+      quick: options.quick,
+      machine: describeMachine(),
+      redis,
+      reports,
+    });
+  } finally {
+    options.progress.clear();
+    await Promise.all(children.map((child) => child.stop()));
+    await redis.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function choose(names: readonly string[]): readonly Scenario[] {
+  const unknown = names.find((name) => scenarios.every((scenario) => scenario.name !== name));
+  if (unknown !== undefined) {
+    const known = scenarios.map(({ name }) => name).join(', ');
+    throw new RangeError(`There is no scenario '${unknown}': use ${known}.`);
+  }
+  return names.length === 0 ? scenarios : scenarios.filter(({ name }) => names.includes(name));
+}

@@ -1,0 +1,30 @@
+import type { BenchRedis } from './bench-redis.ts';
+import type { Child } from './child-process.ts';
+import type { Progress } from './progress.ts';
+import type { Table } from './table.ts';
+
+/** What a scenario may use. It starts its other processes itself and has stopped them when it returns. */
+export interface ScenarioContext {
+  redis: BenchRedis;
+  upstream: Child;
+  upstreamUrl: string;
+  load: Child;
+  /** A folder for files, removed after the run. */
+  directory: string;
+  quick: boolean;
+  profile: string | undefined;
+  progress: Progress;
+}
+
+/** A part of the page. */
+export interface ScenarioReport {
+  title: string;
+  /** What was done, for somebody who wants to know what the numbers mean. */
+  description: string;
+  tables: Table[];
+}
+
+export interface Scenario {
+  name: string;
+  run(context: ScenarioContext): Promise<ScenarioReport>;
+}

@@ -1,0 +1,193 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KeyFamily } from '../bench-redis.ts';
+import type { Child } from '../child-process.ts';
+import { cpuTimeMs } from '../cpu-time.ts';
+import { measure, type Measurement } from '../measure.ts';
+import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
+import { type BenchService, startService } from '../service.ts';
+import { median, spread } from '../statistics.ts';
+import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
+import { backgroundTarget } from '../targets.ts';
+import { modelName } from '../upstream/no-op-answer.ts';
+
+const slots = 64;
+const callers = 32;
+const model = { tokens: 1, intervalMs: 0 };
+
+const plans = {
+  full: { rounds: 3, responses: 10_000 },
+  quick: { rounds: 1, responses: 1_000 },
+};
+
+/** Longest time to accept, and to drain, a whole backlog. */
+const mostMs = 60_000;
+
+/** What one round gave. */
+interface Backlog {
+  accepts: Measurement;
+  bytesEach: number;
+  families: KeyFamily[];
+  drainedPerSecond: number;
+  drainCpuMs: ReadonlyMap<string, number>;
+}
+
+/** Work that piles up while nobody takes it, and is then taken. */
+export const backlog: Scenario = {
+  name: 'backlog',
+  async run(context: ScenarioContext): Promise<ScenarioReport> {
+    const { rounds, responses } = context.quick ? plans.quick : plans.full;
+    const results: Backlog[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const service = await startService({
+        ...context,
+        redisUrl: context.redis.url,
+        models: [modelName(model)],
+        concurrency: slots,
+      });
+      try {
+        results.push(await pileUpAndDrain(context, service, responses));
+      } finally {
+        await service.stop();
+        await context.redis.clear(service.keyPrefix);
+      }
+    }
+    return report(results, responses);
+  },
+};
+
+async function pileUpAndDrain(
+  { load, redis, upstream, progress }: ScenarioContext,
+  service: BenchService,
+  responses: number,
+): Promise<Backlog> {
+  const order = { target: backgroundTarget(service, model), concurrency: callers, durationMs: mostMs };
+  // Connections, compiled code and the first of each set are no part of what a response costs.
+  progress.say('backlog: warming up');
+  const warmUp = await measure({ ...order, count: 200 }, { load, redis, processes: new Map() });
+  progress.say(`backlog: accepting ${responses} responses`);
+  const before = await redis.usedMemoryBytes();
+  const processes = new Map([['api', service.api]]);
+  const accepts = await measure({ ...order, count: responses }, { load, redis, processes });
+  const bytesEach = ((await redis.usedMemoryBytes()) - before) / accepts.completed;
+  const families = await redis.keyFamilies(service.keyPrefix, familyOf);
+  progress.say('backlog: draining');
+  const waiting = accepts.completed + warmUp.completed;
+  const redisBefore = await redis.cpuTimeMs();
+  const upstreamBefore = cpuTimeMs(upstream.pid) ?? Number.NaN;
+  const worker = await service.startWorker();
+  const startedAt = performance.now();
+  const workerBefore = cpuTimeMs(worker.pid) ?? Number.NaN;
+  await untilDrained(service);
+  const elapsedMs = performance.now() - startedAt;
+  return {
+    accepts,
+    bytesEach,
+    families,
+    drainedPerSecond: (waiting * 1000) / elapsedMs,
+    drainCpuMs: new Map([
+      ['worker', (cpuSince(worker, workerBefore) ?? Number.NaN) / waiting],
+      ['redis', ((await redis.cpuTimeMs()) - redisBefore) / waiting],
+      ['upstream', (cpuSince(upstream, upstreamBefore) ?? Number.NaN) / waiting],
+    ]),
+  };
+}
+
+function cpuSince({ pid }: Child, before: number): number | undefined {
+  const now = cpuTimeMs(pid);
+  return now === undefined ? undefined : now - before;
+}
+
+const pollMs = 50;
+
+/** Looks at the queue as an operator does, at the metrics of the api. */
+async function untilDrained(service: BenchService): Promise<void> {
+  const deadline = performance.now() + mostMs;
+  for (;;) {
+    const answer = await fetch(`${service.adminUrl}/metrics`);
+    if (openJobs(await answer.text()) === 0) return;
+    if (performance.now() > deadline) throw new Error(`the backlog was not drained within ${mostMs} ms`);
+    await pause(pollMs);
+  }
+}
+
+/** Jobs that wait or run, in the text format of Prometheus. */
+export function openJobs(metrics: string): number {
+  const samples = metrics.matchAll(
+    /^sluice_queue_jobs\{[^}]*state="(waiting|active|delayed)"[^}]*\} (\d+)/gm,
+  );
+  let jobs = 0;
+  let states = 0;
+  for (const [, , count] of samples) {
+    jobs += Number(count);
+    states += 1;
+  }
+  if (states === 0) throw new Error('the metrics tell nothing of the queue');
+  return jobs;
+}
+
+/** Keys that differ in a response's id alone are one family. */
+export function familyOf(key: string): string {
+  return key.replace(/create-response_[A-Za-z0-9]+/, '<response>');
+}
+
+function report(results: readonly Backlog[], responses: number): ScenarioReport {
+  const accepts = results.map((result) => result.accepts);
+  const acceptRoles = ['load', 'api', 'redis'];
+  const drainRoles = ['worker', 'redis', 'upstream'];
+  return {
+    title: 'Backlog',
+    description:
+      `${responses.toLocaleString('en-US')} background responses from ${callers} callers while no worker runs, ` +
+      `and then one worker with ${slots} slots, over an upstream that does no work. ` +
+      'Memory is what Redis says it uses, so allocation and the sets are part of it.',
+    tables: [
+      {
+        title: 'Accepting; CPU in µs a response',
+        columns: ['accepted/s', 'p50 ms', 'p99 ms', ...acceptRoles.map((role) => `${role} CPU`), 'all CPU'],
+        rows: [
+          [
+            spreadFigure(spread(accepts.map(acceptRate))),
+            figure(median(accepts.map(({ latencyMs }) => latencyMs.p50))),
+            figure(median(accepts.map(({ latencyMs }) => latencyMs.p99))),
+            ...cpuCells(accepts, acceptRoles, ({ completed }) => completed),
+          ],
+        ],
+      },
+      {
+        title: 'Draining; CPU in µs a response',
+        columns: ['drained/s', ...drainRoles.map((role) => `${role} CPU`)],
+        rows: [
+          [
+            spreadFigure(spread(results.map(({ drainedPerSecond }) => drainedPerSecond))),
+            ...drainRoles.map((role) =>
+              figure(median(results.map(({ drainCpuMs }) => (drainCpuMs.get(role) ?? Number.NaN) * 1000))),
+            ),
+          ],
+        ],
+      },
+      memoryTable(results),
+    ],
+  };
+}
+
+function memoryTable(results: readonly Backlog[]): Table {
+  const families = results.at(-1)?.families ?? [];
+  const responses = Math.max(...families.map(({ keys }) => keys));
+  return {
+    title: 'Redis memory of a waiting response',
+    columns: ['keys', 'how many', 'bytes each', 'bytes a response'],
+    rows: [
+      ['all, by used_memory', '', '', spreadFigure(spread(results.map(({ bytesEach }) => bytesEach)))],
+      ...families.map(({ name, keys, bytes }) => [
+        `\`${name}\``,
+        String(keys),
+        figure(bytes / keys),
+        figure(bytes / responses),
+      ]),
+    ],
+  };
+}
+
+function acceptRate({ completed, elapsedMs }: Measurement): number {
+  return (completed * 1000) / elapsedMs;
+}

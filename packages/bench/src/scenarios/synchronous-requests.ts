@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { type CommandCalls, callsBetween } from '../bench-redis.ts';
+import { type Child, ownProcess, startChild } from '../child-process.ts';
+import type { LoadOrder, Target } from '../load/order.ts';
+import { measure, type Measurement, runLoad } from '../measure.ts';
+import { alternate, ratios } from '../rounds.ts';
+import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
+import { startService } from '../service.ts';
+import { median, spread } from '../statistics.ts';
+import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
+import { directTarget, usualTarget, wholeTarget } from '../targets.ts';
+import { modelName } from '../upstream/no-op-answer.ts';
+import { placeVariables } from '../usual-pattern/place.ts';
+
+const concurrencies = [1, 16, 64];
+const slots = 64;
+const model = { tokens: 1, intervalMs: 0 };
+const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
+
+const plans = {
+  full: { rounds: 7, roundMs: 1_500, warmUpMs: 2_000 },
+  quick: { rounds: 2, roundMs: 500, warmUpMs: 500 },
+};
+
+type Alternative = 'direct' | 'usual BullMQ pattern' | 'sluice';
+
+interface Contestant {
+  target: Target;
+  usesRedis: boolean;
+  processes: ReadonlyMap<string, Child>;
+}
+
+/** Whole answers of one token: what the way through the queue costs. */
+export const synchronousRequests: Scenario = {
+  name: 'synchronous-requests',
+  async run(context: ScenarioContext): Promise<ScenarioReport> {
+    const prefix = `bench-usual-${randomBytes(8).toString('hex')}`;
+    const service = await startService({
+      ...context,
+      redisUrl: context.redis.url,
+      models: [modelName(model)],
+      concurrency: slots,
+    });
+    const usual: Child[] = [];
+    try {
+      const worker = await service.startWorker();
+      for (const role of ['api', 'worker'] as const) usual.push(await startUsual(role, context, prefix));
+      const [usualApi, usualWorker] = usual;
+      if (!usualApi || !usualWorker) throw new Error('the usual pattern has two processes');
+      const upstream = ['upstream', context.upstream] as const;
+      const contestants = new Map<Alternative, Contestant>([
+        [
+          'direct',
+          {
+            target: directTarget(context.upstreamUrl, model),
+            usesRedis: false,
+            processes: new Map([upstream]),
+          },
+        ],
+        [
+          'usual BullMQ pattern',
+          {
+            target: usualTarget(String(usualApi.ready['url'])),
+            usesRedis: true,
+            processes: new Map([['api', usualApi], ['worker', usualWorker], upstream]),
+          },
+        ],
+        [
+          'sluice',
+          {
+            target: wholeTarget(service, model),
+            usesRedis: true,
+            processes: new Map([['api', service.api], ['worker', worker], upstream]),
+          },
+        ],
+      ]);
+      return report(await compete(context, contestants), await countCommands(context, contestants));
+    } finally {
+      await Promise.all([...usual.map((child) => child.stop()), service.stop()]);
+      await context.redis.clear(prefix);
+      await context.redis.clear(service.keyPrefix);
+    }
+  },
+};
+
+function startUsual(role: 'api' | 'worker', context: ScenarioContext, prefix: string): Promise<Child> {
+  const env = placeVariables({
+    redisUrl: context.redis.url,
+    prefix,
+    upstreamUrl: context.upstreamUrl,
+    concurrency: slots,
+  });
+  return startChild({ name: `usual ${role}`, ...ownProcess(`./usual-pattern/${role}`), env });
+}
+
+type Results = Map<number, Map<Alternative, Measurement[]>>;
+
+async function compete(
+  { load, redis, quick, progress }: ScenarioContext,
+  contestants: ReadonlyMap<Alternative, Contestant>,
+): Promise<Results> {
+  const { rounds, roundMs, warmUpMs } = quick ? plans.quick : plans.full;
+  const results: Results = new Map();
+  for (const { target } of contestants.values()) {
+    progress.say('synchronous requests: warming up');
+    await runLoad(load, { target, concurrency: slots, durationMs: warmUpMs });
+  }
+  for (const concurrency of concurrencies) {
+    const runs = new Map(
+      [...contestants].map(([name, { target, usesRedis, processes }]) => {
+        const order: LoadOrder = { target, concurrency, durationMs: roundMs };
+        const run = () => {
+          progress.say(`synchronous requests: ${name}, ${concurrency} at a time`);
+          return measure(order, { load, redis: usesRedis ? redis : undefined, processes });
+        };
+        return [name, run];
+      }),
+    );
+    results.set(concurrency, await alternate(runs, rounds));
+  }
+  return results;
+}
+
+/** Calls of each Redis command for one request, measured at the highest concurrency. */
+async function countCommands(
+  { load, redis, quick }: ScenarioContext,
+  contestants: ReadonlyMap<Alternative, Contestant>,
+): Promise<Map<Alternative, CommandCalls>> {
+  const counted = new Map<Alternative, CommandCalls>();
+  for (const [name, { target, usesRedis }] of contestants) {
+    if (!usesRedis) continue;
+    const before = await redis.commandCalls();
+    const durationMs = (quick ? plans.quick : plans.full).roundMs;
+    const { completed } = await runLoad(load, { target, concurrency: slots, durationMs });
+    const calls = callsBetween(before, await redis.commandCalls());
+    counted.set(name, new Map([...calls].map(([command, count]) => [command, count / completed])));
+  }
+  return counted;
+}
+
+function rate({ completed, elapsedMs }: Measurement): number {
+  return (completed * 1000) / elapsedMs;
+}
+
+function report(results: Results, commands: Map<Alternative, CommandCalls>): ScenarioReport {
+  return {
+    title: 'Synchronous requests',
+    description:
+      'One answer of one token, from an upstream that does no work, so that everything measured is overhead. ' +
+      'The usual pattern is one api process (`queue.add`, `job.waitUntilFinished`) and one worker process with one ' +
+      'BullMQ `Worker`, which carry prompt and answer in the job, keep no response and apply no limits. Sluice is one ' +
+      `api and one worker. Both workers have ${slots} slots.`,
+    tables: [
+      ...[...results].map(([concurrency, byName]) => rateTable(concurrency, byName)),
+      ratioTable(results),
+      commandTable(commands),
+    ],
+  };
+}
+
+function rateTable(concurrency: number, byName: Map<Alternative, Measurement[]>): Table {
+  return {
+    title: `${concurrency} at a time; CPU in µs a request`,
+    columns: ['', 'requests/s', 'p50 ms', 'p99 ms', ...roles.map((role) => `${role} CPU`), 'all CPU'],
+    rows: [...byName].map(([name, rounds]) => [
+      name,
+      spreadFigure(spread(rounds.map(rate))),
+      figure(median(rounds.map(({ latencyMs }) => latencyMs.p50))),
+      figure(median(rounds.map(({ latencyMs }) => latencyMs.p99))),
+      ...cpuCells(rounds, roles, ({ completed }) => completed),
+    ]),
+  };
+}
+
+function ratioTable(results: Results): Table {
+  return {
+    title: 'Throughput of sluice against the others, compared within each round',
+    columns: ['at a time', 'to the usual BullMQ pattern', 'to direct'],
+    rows: [...results].map(([concurrency, byName]) => {
+      const ratioTo = (name: Alternative) =>
+        spreadFigure(spread(ratios(byName.get('sluice') ?? [], byName.get(name) ?? [], rate)));
+      return [String(concurrency), ratioTo('usual BullMQ pattern'), ratioTo('direct')];
+    }),
+  };
+}
+
+/** Commands that are called less often are the upkeep of idle connections. */
+const rareCalls = 0.05;
+
+function commandTable(counted: Map<Alternative, CommandCalls>): Table {
+  return {
+    title: `Redis commands a request, those inside scripts included, ${slots} at a time`,
+    columns: ['', 'all', 'which'],
+    rows: [...counted].map(([name, calls]) => {
+      const frequent = [...calls].filter(([, count]) => count >= rareCalls).toSorted((a, b) => b[1] - a[1]);
+      const total = [...calls.values()].reduce((all, count) => all + count, 0);
+      return [
+        name,
+        figure(total),
+        frequent.map(([command, count]) => `${command} ${figure(count)}`).join(', '),
+      ];
+    }),
+  };
+}

@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Child, startChild } from './child-process.ts';
+
+/** The built command, as `tsc -b` leaves it. */
+const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
+
+export interface ServiceOptions {
+  redisUrl: string;
+  upstreamUrl: string;
+  /** A folder of its own, for the operator's file. */
+  directory: string;
+  /** Names of the upstream's models; clients use the same. */
+  models: readonly string[];
+  /** Slots of a worker. */
+  concurrency: number;
+  /** Folder for CPU profiles. */
+  profile: string | undefined;
+}
+
+/** Sluice as an operator runs it: built, configured by a file, each role a process. */
+export interface BenchService {
+  /** Where the API listens, without a mount. */
+  url: string;
+  adminUrl: string;
+  key: string;
+  keyPrefix: string;
+  api: Child;
+  /** Starts a worker; resolves when it takes jobs. */
+  startWorker(): Promise<Child>;
+  /** Ends every process. Twice is fine. */
+  stop(): Promise<void>;
+}
+
+/** Starts an api and no worker yet. Everything but what is named here is left at its default. */
+export async function startService(options: ServiceOptions): Promise<BenchService> {
+  const { redisUrl, upstreamUrl, directory, models, concurrency, profile } = options;
+  const key = `sk-bench-${randomBytes(16).toString('hex')}`;
+  const keyPrefix = `bench-${randomBytes(8).toString('hex')}:`;
+  const file = join(directory, `${keyPrefix.slice(0, -1)}.yaml`);
+  const settings = {
+    keyPrefix,
+    logLevel: 'warn',
+    workerConcurrency: concurrency,
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1` }],
+    models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
+    keys: [{ name: 'bench', key }],
+  };
+  await mkdir(directory, { recursive: true });
+  await writeFile(file, JSON.stringify(settings, undefined, 2)); // YAML reads JSON
+  const start = (command: 'api' | 'worker') =>
+    startChild({
+      name: command,
+      file: main,
+      args: [command],
+      env: { SLUICE_CONFIG: file, REDIS_URL: redisUrl, DATA_DIR: directory, PORT: '0', ADMIN_PORT: '0' },
+      execArgv: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profile, command)}`],
+    });
+  const api = await start('api');
+  const children = [api];
+  return {
+    url: String(api.ready['url']),
+    adminUrl: String(api.ready['adminUrl']),
+    key,
+    keyPrefix,
+    api,
+    async startWorker() {
+      const worker = await start('worker');
+      children.push(worker);
+      return worker;
+    },
+    async stop() {
+      await Promise.all(children.map((child) => child.stop()));
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import type { CpuTimes, Measurement } from './measure.ts';
+import { type Spread, sum } from './statistics.ts';
+
+export interface Table {
+  title: string;
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+}
+
+/** A table in Markdown: words to the left, figures to the right. */
+export function renderTable({ title, columns, rows }: Table): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  const rule = columns.map((_, at) => (at === 0 ? '---' : '---:'));
+  return [`**${title}**`, '', line(columns), line(rule), ...rows.map(line)].join('\n');
+}
+
+/** A number with as many digits as say something. */
+export function figure(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size >= 100) return Math.round(value).toLocaleString('en-US');
+  return value.toFixed(size >= 10 ? 1 : 2);
+}
+
+/** Median and range of a figure. */
+export function spreadFigure({ median, min, max }: Spread): string {
+  return `${figure(median)} (${figure(min)}..${figure(max)})`;
+}
+
+/** CPU microseconds of each process for one piece of work, over all rounds, in the order of the columns. */
+export function cpuCells(
+  rounds: readonly Measurement[],
+  roles: readonly string[],
+  worksOf: (measurement: Measurement) => number,
+): string[] {
+  const works = sum(rounds.map(worksOf));
+  const perWork = (role: string) => (totalCpuMs(rounds, role) * 1000) / works;
+  const cells = roles.map((role) => figure(perWork(role)));
+  const known = roles.map(perWork).filter((value) => Number.isFinite(value));
+  return [...cells, figure(sum(known))];
+}
+
+/** NaN for a process that takes no part or whose time is unknown. */
+function totalCpuMs(rounds: readonly { cpuMs: CpuTimes }[], role: string): number {
+  return sum(rounds.map(({ cpuMs }) => cpuMs.get(role) ?? Number.NaN));
+}

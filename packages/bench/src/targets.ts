@@ -1,0 +1,80 @@
+import type { Target } from './load/order.ts';
+import type { BenchService } from './service.ts';
+import { modelName, type NoOpModel, token } from './upstream/no-op-answer.ts';
+
+/** Two sentences, as long as a short question to a model. */
+const prompt =
+  'Summarise in one sentence what a queue in front of a model server is good for. ' +
+  'Write for somebody who has run out of patience with errors that say: too many requests.';
+
+const json = { 'content-type': 'application/json' };
+
+/** The upstream itself, called as any client of it would. */
+export function directTarget(upstreamUrl: string, model: NoOpModel): Target {
+  return {
+    origin: upstreamUrl,
+    path: '/v1/chat/completions',
+    headers: json,
+    body: JSON.stringify({
+      model: modelName(model),
+      messages: [{ role: 'user', content: prompt }],
+      stream: true,
+      stream_options: { include_usage: true },
+    }),
+    mark: `"content":"${token}`,
+    marks: model.tokens,
+    ending: 'data: [DONE]\n\n',
+  };
+}
+
+/** The api of the usual pattern. */
+export function usualTarget(url: string): Target {
+  return {
+    origin: url,
+    path: '/generate',
+    headers: json,
+    body: JSON.stringify({ prompt }),
+    mark: `"output_text":"${token}`,
+    marks: 1,
+    ending: '}',
+  };
+}
+
+/** A synchronous response. */
+export function wholeTarget(service: BenchService, model: NoOpModel): Target {
+  return {
+    ...sluiceTarget(service, { model: modelName(model), input: prompt }),
+    mark: `"output_text":"${token}`,
+    marks: 1,
+    ending: '}',
+  };
+}
+
+/** A streamed response. */
+export function streamTarget(service: BenchService, model: NoOpModel): Target {
+  return {
+    ...sluiceTarget(service, { model: modelName(model), input: prompt, stream: true }),
+    mark: 'event: response.output_text.delta\n',
+    marks: model.tokens,
+    ending: 'data: [DONE]\n\n',
+  };
+}
+
+/** A response in the background: the answer is that it was accepted. */
+export function backgroundTarget(service: BenchService, model: NoOpModel): Target {
+  return {
+    ...sluiceTarget(service, { model: modelName(model), input: prompt, background: true }),
+    mark: '"status":"queued"',
+    marks: 1,
+    ending: '}',
+  };
+}
+
+function sluiceTarget({ url, key }: BenchService, body: object): Omit<Target, 'mark' | 'marks' | 'ending'> {
+  return {
+    origin: url,
+    path: '/v1/responses',
+    headers: { ...json, authorization: `Bearer ${key}` },
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,46 @@
+/** The text of every token. Load generators look for it. */
+export const token = 'tok ';
+
+/** What a model of the upstream does, spelled in its name: `noop-<tokens>-<milliseconds between them>`. */
+export interface NoOpModel {
+  tokens: number;
+  /** 0: each token as soon as the one before is written. */
+  intervalMs: number;
+}
+
+export function modelName({ tokens, intervalMs }: NoOpModel): string {
+  return `noop-${tokens}-${intervalMs}`;
+}
+
+/** Finds the model in a request without parsing the rest of it. */
+export function modelIn(body: string): NoOpModel | undefined {
+  const found = /"model":"noop-(\d{1,5})-(\d{1,5})"/.exec(body);
+  return found ? { tokens: Number(found[1]), intervalMs: Number(found[2]) } : undefined;
+}
+
+const envelope = {
+  id: 'chatcmpl-noop',
+  object: 'chat.completion.chunk',
+  created: 1_700_000_000,
+  model: 'noop',
+};
+
+/** One token as a chunk of a stream; the first one also names the role. */
+export function tokenFrame(isFirst: boolean): string {
+  const delta = { ...(isFirst && { role: 'assistant' }), content: token };
+  return frame({ ...envelope, choices: [{ index: 0, delta, finish_reason: null }] });
+}
+
+/** What follows the last token: why the model stopped, what was used, and the end marker. */
+export function lastFrames(tokens: number): string {
+  const usage = { prompt_tokens: 8, completion_tokens: tokens, total_tokens: 8 + tokens };
+  return (
+    frame({ ...envelope, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }) +
+    frame({ ...envelope, choices: [], usage }) +
+    'data: [DONE]\n\n'
+  );
+}
+
+function frame(chunk: object): string {
+  return `data: ${JSON.stringify(chunk)}\n\n`;
+}

@@ -1,0 +1,58 @@
+/**
+ * A process that stands for a model server: `/v1/chat/completions` that streams as many tokens as the model's name
+ * asks for and does nothing else, so that what is measured is everything around it.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { lastFrames, modelIn, type NoOpModel, tokenFrame } from './no-op-answer.ts';
+
+const firstToken = tokenFrame(true);
+const nextToken = tokenFrame(false);
+
+function answer(request: IncomingMessage, response: ServerResponse): void {
+  let body = '';
+  request.setEncoding('latin1');
+  request.on('data', (text: string) => {
+    body += text;
+  });
+  request.on('end', () => {
+    const model = modelIn(body);
+    if (!model) {
+      response.writeHead(404).end();
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (model.tokens === 1) response.end(firstToken + lastFrames(1));
+    else streamTokens(response, model);
+  });
+}
+
+/** Each token is written by itself, in a turn of its own, as a model server does. */
+function streamTokens(response: ServerResponse, { tokens, intervalMs }: NoOpModel): void {
+  let written = 0;
+  const startedAt = performance.now();
+  const writeNext = () => {
+    if (response.destroyed) return;
+    if (written === tokens) {
+      response.end(lastFrames(tokens));
+      return;
+    }
+    response.write(written === 0 ? firstToken : nextToken);
+    written += 1;
+    // Measured from the start, so that late timers do not add up.
+    if (intervalMs > 0) setTimeout(writeNext, startedAt + written * intervalMs - performance.now());
+    else setImmediate(writeNext);
+  };
+  writeNext();
+}
+
+const server = createServer({ keepAliveTimeout: 60_000, noDelay: true }, answer);
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo; // it listens on a port, not on a pipe
+  process.send?.({ url: `http://127.0.0.1:${port}` });
+});
+process.once('SIGTERM', () => {
+  server.close();
+  server.closeAllConnections();
+  process.disconnect();
+});

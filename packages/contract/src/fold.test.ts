@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { closeAll, followAll } from './close-items.ts';
+import { deriveEvents } from './derive-events.ts';
+import type { ContentEvent, UnnumberedEvent } from './events.ts';
+import { applyEvent, emptyFold, foldEvents } from './fold.ts';
+import type { OutputItem } from './output.ts';
+
+const logprob = { token: 'a', logprob: -1, bytes: [97], top_logprobs: [] };
+const output: OutputItem[] = [
+  {
+    type: 'reasoning',
+    id: 'rs_1',
+    status: 'completed',
+    summary: [
+      { type: 'summary_text', text: 'one' },
+      { type: 'summary_text', text: 'two' },
+    ],
+    content: [{ type: 'reasoning_text', text: 'raw' }],
+  },
+  {
+    type: 'message',
+    id: 'msg_1',
+    status: 'completed',
+    role: 'assistant',
+    phase: 'final_answer',
+    content: [
+      {
+        type: 'output_text',
+        text: 'hello',
+        annotations: [{ type: 'url_citation' }, { type: 'x' }],
+        logprobs: [logprob],
+      },
+      { type: 'refusal', refusal: 'no' },
+      { type: 'output_text', text: '', annotations: [], logprobs: [] },
+    ],
+  },
+  {
+    type: 'function_call',
+    id: 'fc_1',
+    call_id: 'call_1',
+    name: 'add',
+    arguments: '{"a":1}',
+    status: 'completed',
+  },
+  { type: 'message', id: 'msg_2', status: 'incomplete', role: 'assistant', content: [] },
+];
+
+/** Each delta in single characters, so that a log has many places to be cut. */
+function spelledOut(events: readonly UnnumberedEvent[]): UnnumberedEvent[] {
+  return events.flatMap((event): UnnumberedEvent[] => {
+    if (!('delta' in event) || event.type === 'response.output_text.delta') return [event];
+    return event.delta.split('').map((delta) => ({ ...event, delta }));
+  });
+}
+
+const log: ContentEvent[] = spelledOut(deriveEvents({ output, error: null })).map((event, at) => ({
+  ...event,
+  sequence_number: at + 3,
+}));
+
+describe('fold', () => {
+  it('makes the output of the events', () => {
+    expect(foldEvents(log)).toEqual(output);
+  });
+
+  it('makes the same of any cut of a log', () => {
+    for (let cut = 0; cut <= log.length; cut += 1) {
+      const fold = emptyFold();
+      for (const event of log.slice(0, cut)) applyEvent(fold, event);
+      // What was folded so far may be stored and taken up by another process.
+      const stored = structuredClone(fold);
+      for (const event of log.slice(cut)) applyEvent(stored, event);
+      expect(stored.items).toEqual(output);
+    }
+  });
+
+  it('does not touch the events, nor share anything with them', () => {
+    const before = structuredClone(log);
+    const items = foldEvents(log);
+    applyEvent(
+      { items },
+      {
+        type: 'response.content_part.added',
+        item_id: 'msg_1',
+        output_index: 1,
+        content_index: 0,
+        part: { type: 'refusal', refusal: 'x' },
+      },
+    );
+    expect(log).toEqual(before);
+  });
+
+  it.each([
+    [
+      'an item that was never added',
+      { type: 'response.refusal.delta', item_id: 'm', output_index: 9, content_index: 0, delta: '' },
+    ],
+    [
+      'a part that was never added',
+      { type: 'response.refusal.delta', item_id: 'm', output_index: 1, content_index: 9, delta: '' },
+    ],
+    [
+      'a part of another kind',
+      { type: 'response.refusal.delta', item_id: 'm', output_index: 1, content_index: 0, delta: '' },
+    ],
+    [
+      'arguments of a message',
+      { type: 'response.function_call_arguments.delta', item_id: 'm', output_index: 1, delta: '' },
+    ],
+    [
+      'a summary of a message',
+      {
+        type: 'response.reasoning_summary_text.delta',
+        item_id: 'm',
+        output_index: 1,
+        summary_index: 0,
+        delta: '',
+      },
+    ],
+    [
+      'a summary part that was never added',
+      {
+        type: 'response.reasoning_summary_text.delta',
+        item_id: 'm',
+        output_index: 0,
+        summary_index: 9,
+        delta: '',
+      },
+    ],
+    [
+      'a reasoning part in a message',
+      {
+        type: 'response.content_part.added',
+        item_id: 'm',
+        output_index: 1,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: '' },
+      },
+    ],
+    [
+      'a text part in a call',
+      {
+        type: 'response.content_part.added',
+        item_id: 'm',
+        output_index: 2,
+        content_index: 0,
+        part: { type: 'refusal', refusal: '' },
+      },
+    ],
+  ] satisfies [string, UnnumberedEvent][])('refuses %s', (_what, event) => {
+    expect(() => applyEvent({ items: structuredClone(output) }, event)).toThrow(RangeError);
+  });
+});
+
+function unnumbered(event: ContentEvent): string {
+  return JSON.stringify({ ...event, sequence_number: 0 });
+}
+
+describe('closing', () => {
+  it('leaves nothing open of any prefix, and repeats nothing', () => {
+    for (let cut = 0; cut <= log.length; cut += 1) {
+      const prefix = log.slice(0, cut);
+      const closing = closeAll(followAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
+      expect(followAll([...prefix, ...closing]).open.size).toBe(0);
+      const said = new Set(prefix.map(unnumbered));
+      for (const event of closing) expect(said).not.toContain(unnumbered(event));
+      for (const item of foldEvents([...prefix, ...closing])) expect(item.status).not.toBe('in_progress');
+    }
+  });
+
+  it('keeps what was said', () => {
+    for (let cut = 0; cut <= log.length; cut += 1) {
+      const prefix = log.slice(0, cut);
+      const partial = foldEvents(prefix);
+      const closing = closeAll(followAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
+      const closed = foldEvents([...prefix, ...closing]);
+      expect(closed.map((item) => ({ ...item, status: '' }))).toEqual(
+        partial.map((item) => ({ ...item, status: '' })),
+      );
+    }
+  });
+});
+
+describe('derived events', () => {
+  it('are the same each time', () => {
+    expect(deriveEvents({ output, error: null })).toEqual(
+      deriveEvents({ output: structuredClone(output), error: null }),
+    );
+  });
+
+  it('end with the error of a failed response', () => {
+    const error = { message: 'no', type: 'server_error', param: null, code: 'timeout' };
+    expect(deriveEvents({ output: [], error }).map(({ type }) => type)).toEqual(['error']);
+  });
+});

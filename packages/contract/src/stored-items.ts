@@ -1,0 +1,50 @@
+import { inputItemId } from './ids.ts';
+import type { InputItem } from './items.ts';
+import type { OutputItem } from './output.ts';
+
+/** An input item as the list of a response's input shows it: with an id, a status, and its text in parts. */
+export type ListedItem = Omit<InputItem, 'id' | 'content'> & {
+  id: string;
+  status: string;
+  content?: unknown;
+};
+
+/** The item at a place of a response's own input. The same place always gets the same id. */
+export function listedItem(item: InputItem, responseId: string, index: number): ListedItem {
+  const id = inputItemId(item.type, responseId, index);
+  if (item.type !== 'message') return { ...item, id, status: 'completed' };
+  const text = item.role === 'assistant' ? 'output_text' : 'input_text';
+  const content =
+    typeof item.content === 'string'
+      ? [{ type: text, text: item.content, ...(text === 'output_text' && { annotations: [] }) }]
+      : item.content;
+  return { ...item, id, status: 'completed', content };
+}
+
+/** What a model said, as it stands in the context of what follows. Reasoning keeps what can be sent back. */
+export function outputAsInput(item: OutputItem): InputItem {
+  switch (item.type) {
+    case 'message':
+      return {
+        type: 'message',
+        id: item.id,
+        role: 'assistant',
+        content: item.content.map((part) =>
+          part.type === 'output_text'
+            ? { type: 'output_text', text: part.text, annotations: part.annotations }
+            : { type: 'refusal', refusal: part.refusal },
+        ),
+        ...(item.phase && { phase: item.phase }),
+      };
+    case 'function_call':
+      return {
+        type: 'function_call',
+        id: item.id,
+        call_id: item.call_id,
+        name: item.name,
+        arguments: item.arguments,
+      };
+    case 'reasoning':
+      return { type: 'reasoning', id: item.id, summary: item.summary };
+  }
+}

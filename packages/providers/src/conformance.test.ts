@@ -1,0 +1,174 @@
+import type { Generation } from '@sluice/contract';
+import { startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Provider, ProviderChunk } from './provider.ts';
+import { createProvider } from './registry.ts';
+import {
+  all,
+  chat,
+  request,
+  responses,
+  run,
+  send,
+  timeouts,
+  tools,
+  type Wire,
+} from '../test/upstream-wires.ts';
+
+/** What every provider is made to do, each in its own way. */
+type Scenario = 'text' | 'parallel calls' | 'cut by length' | 'silence' | 'silence in the middle' | 'failure';
+
+interface Stage {
+  provider: Provider;
+  /** Makes the model behave so, and returns the request for it. */
+  prepare(scenario: Scenario): Generation;
+  /** Resolves when the upstream has seen the caller go; at once where there is none. */
+  closed(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function simulatorStage(): Promise<Stage> {
+  const provider = createProvider({ type: 'simulator', id: 'sim' }, timeouts);
+  const requests: Record<Scenario, object> = {
+    text: {},
+    'parallel calls': { tools },
+    'cut by length': { input: '[[sluice: tokens=100]]', max_output_tokens: 16 },
+    silence: { input: '[[sluice: hang]]' },
+    'silence in the middle': { input: '[[sluice: hang after=1]]' },
+    failure: { input: '[[sluice: fail=upstream_error]]' },
+  };
+  return {
+    provider,
+    prepare: (scenario) => request(requests[scenario]),
+    closed: async () => {},
+    stop: () => provider.close(),
+  };
+}
+
+async function httpStage(wire: Wire): Promise<Stage> {
+  const upstream = await startFakeUpstream();
+  const provider = createProvider({ type: wire.type, id: 'up', baseUrl: upstream.baseUrl }, timeouts);
+  const handlers: Record<Scenario, UpstreamHandler> = {
+    text: async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('Hello'), wire.text(' there'), ...wire.finish('stop')]);
+      out.done();
+    },
+    'parallel calls': async ({ stream }) => {
+      const out = stream();
+      await send(out, wire.calls);
+      out.done();
+    },
+    'cut by length': async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('Hello'), ...wire.finish('length')]);
+      out.done();
+    },
+    silence: ({ hang }) => hang(),
+    'silence in the middle': async ({ stream, hang }) => {
+      await send(stream(), [wire.text('Hello')]);
+      await hang();
+    },
+    failure: ({ json }) => json(500, { error: { message: 'secret words of the upstream' } }),
+  };
+  return {
+    provider,
+    prepare(scenario) {
+      wire.handle(upstream, handlers[scenario]);
+      return request({ tools });
+    },
+    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
+    async stop() {
+      await provider.close();
+      await upstream.close();
+    },
+  };
+}
+
+describe.each([
+  ['simulator', simulatorStage],
+  ['openai-chat', () => httpStage(chat)],
+  ['openai-responses', () => httpStage(responses)],
+])('the provider %s', (_, open) => {
+  let stage: Stage;
+  beforeEach(async () => {
+    stage = await open();
+  });
+  afterEach(() => stage.stop());
+
+  it('yields text, then usage, then why it stopped', async () => {
+    const chunks = await all(run(stage.provider, stage.prepare('text')));
+    const types = chunks.map((chunk) => chunk.type);
+    expect(types.slice(-2)).toEqual(['usage', 'finish']);
+    expect(new Set(types.slice(0, -2))).toEqual(new Set(['text']));
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'stop' });
+    const counted = chunks.find((chunk) => chunk.type === 'usage')?.usage;
+    expect(counted?.total_tokens).toBe((counted?.input_tokens ?? 0) + (counted?.output_tokens ?? 0));
+  });
+
+  it('tells parallel calls apart', async () => {
+    const chunks = await all(run(stage.provider, stage.prepare('parallel calls')));
+    const opened = chunks.flatMap((chunk) => (chunk.type === 'function_call' ? [chunk] : []));
+    expect(opened.map((chunk) => chunk.name)).toEqual(['first_tool', 'second_tool']);
+    for (const { callKey } of opened) {
+      const args = chunks.flatMap((chunk) =>
+        chunk.type === 'function_arguments' && chunk.callKey === callKey ? [chunk.delta] : [],
+      );
+      expect(JSON.parse(args.join(''))).toEqual({});
+    }
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'function_call' });
+  });
+
+  it('says that its length cut it', async () => {
+    const chunks = await all(run(stage.provider, stage.prepare('cut by length')));
+    expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'max_output_tokens' });
+  });
+
+  it('rejects with a ProviderError before the first chunk, without words of the upstream', async () => {
+    const chunks: ProviderChunk[] = [];
+    const failing = (async () => {
+      for await (const chunk of run(stage.provider, stage.prepare('failure'))) chunks.push(chunk);
+    })();
+    await expect(failing).rejects.toMatchObject({ code: 'upstream_error', disposition: 'retry' });
+    await expect(failing).rejects.not.toThrowError(/secret|127\.0\.0\.1/);
+    expect(chunks).toEqual([]);
+  });
+
+  it('rejects with the reason of an abort that comes before the first chunk, and hangs up', async () => {
+    const abort = new AbortController();
+    const stream = run(stage.provider, stage.prepare('silence'), abort.signal);
+    const next = stream.next();
+    const timer = setTimeout(() => abort.abort(new Error('cancelled')), 20);
+    await expect(next).rejects.toThrowError('cancelled');
+    clearTimeout(timer);
+    await stage.closed();
+  });
+
+  it('rejects with the reason of an abort in the middle, and hangs up', async () => {
+    const abort = new AbortController();
+    const stream = run(stage.provider, stage.prepare('silence in the middle'), abort.signal);
+    expect((await stream.next()).value).toMatchObject({ type: 'text' });
+    const next = stream.next();
+    abort.abort(new Error('cancelled'));
+    await expect(next).rejects.toThrowError('cancelled');
+    await stage.closed();
+  });
+
+  it('calls nobody when it was aborted before', async () => {
+    const stream = run(stage.provider, stage.prepare('text'), AbortSignal.abort(new Error('cancelled')));
+    await expect(all(stream)).rejects.toThrowError('cancelled');
+  });
+
+  it('hangs up when the consumer leaves the loop', async () => {
+    for await (const chunk of run(stage.provider, stage.prepare('silence in the middle'))) {
+      expect(chunk.type).toBe('text');
+      break;
+    }
+    await stage.closed();
+  });
+
+  it('closes twice and without having run', async () => {
+    await stage.provider.close();
+    await expect(stage.provider.close()).resolves.toBeUndefined();
+  });
+});

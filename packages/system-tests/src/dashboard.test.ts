@@ -1,0 +1,131 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+
+const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
+const executablePath = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .concat('/usr/bin')
+  .flatMap((folder) => names.map((name) => join(folder, name)))
+  .find((path) => existsSync(path));
+
+it.skipIf(executablePath !== undefined)('the dashboard: skipped, because there is no Chromium', () => undefined);
+
+describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
+  const prompt = 'A prompt that nobody but its tenant may read: zanzibar-7431.';
+  let service: Service;
+  let browser: Browser;
+  let responseId: string;
+  let answer: string;
+  let failedId: string;
+
+  beforeAll(async () => {
+    service = await startService({
+      settings: {
+        providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+        models: [
+          { id: 'simulator', routes: [{ provider: 'local' }] },
+          { id: 'meta-llama/Llama-3.1-8B', routes: [{ provider: 'local' }] },
+        ],
+      },
+    });
+    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { body } = await caller.create({ input: prompt });
+    responseId = body.id;
+    answer = body.output_text;
+    const failed = await caller.stream({ input: `${prompt} [[sluice: fail=invalid_prompt]]` });
+    failedId = failed.final.id;
+    browser = await chromium.launch({
+      ...(executablePath !== undefined && { executablePath }),
+      args: [
+        '--headless',
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+      ],
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  /** A page, and what the browser complained of or asked of others. */
+  async function open(path: string) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      // bull-board's page names a font of another host; our policy keeps the browser from asking for it.
+      if (message.type() === 'error' && !message.text().startsWith("Loading the stylesheet 'https://fonts.")) {
+        complaints.push(message.text());
+      }
+    });
+    page.on('response', (response) => {
+      if (new URL(response.url()).hostname !== '127.0.0.1') complaints.push(`asked ${response.url()}`);
+      if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+    });
+    await page.goto(`${service.adminUrls[0]}${path}`);
+    return { page, complaints };
+  }
+
+  const screenshotPath = (name: string) =>
+    join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), `sluice-dashboard-${name}.png`);
+
+  it('shows the queues of every model', async () => {
+    const { page, complaints } = await open('/');
+    await page.getByText('meta-llama%2FLlama-3.1-8B').first().waitFor();
+    await page.getByText('simulator', { exact: true }).first().waitFor();
+    await page.getByText('Loading...').waitFor({ state: 'hidden' });
+    await page.screenshot({ path: screenshotPath('queues') });
+    expect(page.url()).toContain('/queues');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('shows a job by the id of its response, without prompt or answer', async () => {
+    const { page, complaints } = await open('/queues/queue/simulator?status=completed');
+    await page.getByText(responseId).first().waitFor();
+    await page.screenshot({ path: screenshotPath('completed') });
+    for (const text of [await page.content(), await page.innerText('body')]) {
+      expect(text).not.toContain('zanzibar-7431');
+      expect(text).not.toContain(answer);
+    }
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('shows the code of a failed response, without its prompt', async () => {
+    const { page, complaints } = await open('/queues/queue/simulator?status=failed');
+    await page.getByText(failedId).first().waitFor();
+    await page.getByText('invalid_prompt').first().waitFor();
+    await page.screenshot({ path: screenshotPath('failed') });
+    expect(await page.content()).not.toContain('zanzibar-7431');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('can be read but not written to', async () => {
+    const { page } = await open('/queues/queue/simulator?status=completed');
+    await page.getByText(responseId).first().waitFor();
+    await expect(page.getByRole('button', { name: /retry|clean|empty|pause/i }).count()).resolves.toBe(0);
+    const written = await fetch(`${service.adminUrls[0]}/queues/api/queues/simulator/pause`, { method: 'PUT' });
+    expect(written.status).toBe(405);
+    await page.close();
+  });
+
+  it('refuses a page elsewhere that reaches it through the browser', async () => {
+    const { status } = await fetch(`${service.adminUrls[0]}/queues/`, {
+      headers: { 'sec-fetch-site': 'cross-site' },
+    });
+    expect(status).toBe(403);
+  });
+});

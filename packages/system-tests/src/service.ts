@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestRedis, testRedis } from '@sluice/testing';
+import { type SluiceProcess, startProcess } from './sluice-process.ts';
+
+/** The operator's file as an object. YAML reads JSON, so it is written as that. */
+export type SettingsFile = Record<string, unknown>;
+
+export interface ServiceOptions {
+  apis?: number;
+  workers?: number;
+  /** Lies over settings that have one key, one model (`simulator`) and the lowest log level that says what happened. */
+  settings?: SettingsFile;
+  /** The Redis of the run unless given. */
+  redisUrl?: string;
+}
+
+export interface RunningApi extends SluiceProcess {
+  url: string;
+  adminUrl: string;
+}
+
+export interface RunningWorker extends SluiceProcess {
+  /** Where it answers `/readyz` and `/metrics`. */
+  healthUrl: string;
+}
+
+/** Apis and workers of the built service over one Redis, under keys of their own. */
+export interface Service {
+  apis: RunningApi[];
+  workers: RunningWorker[];
+  /** Without a mount: `http://127.0.0.1:<port>`. */
+  apiUrls: string[];
+  adminUrls: string[];
+  /** A key that may use every model. */
+  key: string;
+  /** The Redis it stands on; all of its keys begin with the prefix. */
+  redis: TestRedis;
+  /** Adds an api, on a port that is free or on that of one that has ended. */
+  addApi: (port?: number) => Promise<RunningApi>;
+  addWorker: () => Promise<RunningWorker>;
+  /** Ends every process; rejects when one that was asked to stop did not end with exit code 0. Twice is fine. */
+  stop: () => Promise<void>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** Starts the processes; resolves when all of them are ready. A failing start shows the process's own output. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { apis: apiCount = 1, workers: workerCount = 1, settings = {} } = options;
+  const redis = await testRedis(options.redisUrl);
+  const keyPrefix = `${redis.prefix}:`;
+  const key = `sk-test-${randomBytes(16).toString('hex')}`;
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-system-'));
+  const file = join(directory, 'sluice.yaml');
+  const written = { keyPrefix, keys: [{ name: 'tester', key }], logLevel: 'info', ...settings };
+  await writeFile(file, JSON.stringify(written, undefined, 2));
+  const env = { SLUICE_CONFIG: file, REDIS_URL: redis.url, DATA_DIR: directory };
+
+  const apis: RunningApi[] = [];
+  const workers: RunningWorker[] = [];
+  const addApi = async (port = 0): Promise<RunningApi> => {
+    const started = startProcess({
+      command: 'api',
+      env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
+      cwd: directory,
+    });
+    const ready = await orKill(started, started.logged('api ready'));
+    const api = { ...started, url: String(ready['url']), adminUrl: String(ready['adminUrl']) };
+    apis.push(api);
+    return api;
+  };
+  const addWorker = async (): Promise<RunningWorker> => {
+    const started = startProcess({ command: 'worker', env: { ...env, WORKER_HEALTH_PORT: '0' }, cwd: directory });
+    const ready = await orKill(started, started.logged('worker ready'));
+    const worker = { ...started, healthUrl: `http://127.0.0.1:${String(ready['healthPort'])}` };
+    workers.push(worker);
+    return worker;
+  };
+
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    const exits = await Promise.all(
+      [...apis, ...workers].map(async (process) => {
+        const wasRunning = process.isRunning();
+        return { wasRunning, process, exit: await process.stop() };
+      }),
+    );
+    await redis.close();
+    await rm(directory, { recursive: true, force: true });
+    const unclean = exits.filter(({ wasRunning, exit }) => wasRunning && exit.code !== 0);
+    if (unclean.length > 0) {
+      throw new Error(`did not stop cleanly:\n${unclean.map(({ process }) => process.output()).join('\n')}`);
+    }
+  };
+  const service: Service = {
+    apis,
+    workers,
+    get apiUrls() {
+      return apis.map(({ url }) => url);
+    },
+    get adminUrls() {
+      return apis.map(({ adminUrl }) => adminUrl);
+    },
+    key,
+    redis,
+    addApi,
+    addWorker,
+    stop: () => (stopping ??= stop()),
+    [Symbol.asyncDispose]: () => service.stop(),
+  };
+  const starts = [
+    ...Array.from({ length: apiCount }, () => addApi()),
+    ...Array.from({ length: workerCount }, () => addWorker()),
+  ];
+  const outcomes = await Promise.allSettled(starts);
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) {
+    await service.stop();
+    throw failed.reason;
+  }
+  return service;
+}
+
+async function orKill<T>(process: SluiceProcess, ready: Promise<T>): Promise<T> {
+  try {
+    return await ready;
+  } catch (error) {
+    await process.kill();
+    throw error;
+  }
+}

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { eventually, type WaitOptions, within } from '@sluice/testing';
+
+/** The built command, as `npx tsc -b` leaves it. */
+const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
+
+export interface SluiceProcessOptions {
+  command: 'start' | 'api' | 'worker';
+  args?: readonly string[];
+  /** Beside PATH and HOME; nothing else of the test's environment gets in. */
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Whether the process leads a group of its own, as the foreground job of a terminal does. */
+  leadsGroup?: boolean;
+}
+
+/** How a process ended. */
+export interface ProcessExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** A line of the log, as pino writes it. */
+export type LogLine = Record<string, unknown> & { msg: string };
+
+/** One process of the built service. */
+export interface SluiceProcess {
+  pid: number;
+  isRunning: () => boolean;
+  /** Everything it has written to standard output and standard error. */
+  output: () => string;
+  /** What it has written to standard error. */
+  errors: () => string;
+  logLines: () => LogLine[];
+  exited: Promise<ProcessExit>;
+  signal: (name: NodeJS.Signals) => void;
+  /** Sends a signal to its whole group, as a terminal does at Ctrl-C. Only for the leader of a group. */
+  signalGroup: (name: NodeJS.Signals) => void;
+  /** Waits for a log line with this message. Rejects with the whole log when the process ends before it. */
+  logged: (message: string, options?: WaitOptions) => Promise<LogLine>;
+  /** Waits until the output matches. Rejects with the whole output when the process ends before it. */
+  printed: (pattern: RegExp, options?: WaitOptions) => Promise<RegExpExecArray>;
+  /** Asks it to stop, and resolves with how it ended. For a process that has ended it just tells. */
+  stop: (name?: 'SIGTERM' | 'SIGINT') => Promise<ProcessExit>;
+  /** Ends it as a crash would. Twice is fine. */
+  kill: () => Promise<void>;
+}
+
+/** The time within which a process has to drain and end in a test: that of a whole service with its store. */
+const STOP_WITHIN_MS = 60_000;
+
+/** Starts one process of the built service. It may not be ready yet: wait for what it logs. */
+export function startProcess(options: SluiceProcessOptions): SluiceProcess {
+  const { command, args = [], env = {}, cwd, leadsGroup = false } = options;
+  const child = spawn(process.execPath, [main, command, ...args], {
+    env: { ...bareEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: leadsGroup,
+    ...(cwd !== undefined && { cwd }),
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`'${command}' could not be spawned`);
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    errors += text;
+  });
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
+  // `close` comes after the last byte of the output, `exit` may come before it.
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const found = <T>(look: () => T | undefined, what: string, wait?: WaitOptions) =>
+    eventually(() => {
+      const value = look();
+      if (value === undefined && !isRunning()) return { ended: true as const };
+      return value === undefined ? undefined : { value };
+    }, wait).then(
+      (result) => {
+        if ('value' in result) return result.value;
+        throw new Error(`'${command}' ended before it ${what}:\n${output}`);
+      },
+      (error: unknown) => {
+        throw new Error(`'${command}' has not ${what}:\n${output}`, { cause: error });
+      },
+    );
+  return {
+    pid,
+    isRunning,
+    output: () => output,
+    errors: () => errors,
+    logLines: () => readLog(output),
+    exited,
+    signal: (name) => void child.kill(name),
+    signalGroup: (name) => void process.kill(-pid, name),
+    logged: (message, wait) =>
+      found(() => readLog(output).find(({ msg }) => msg === message), `logged '${message}'`, wait),
+    printed: (pattern, wait) => found(() => pattern.exec(output) ?? undefined, `printed ${pattern}`, wait),
+    stop(name = 'SIGTERM') {
+      if (isRunning()) child.kill(name);
+      return within(exited, { timeoutMs: STOP_WITHIN_MS });
+    },
+    async kill() {
+      if (isRunning()) child.kill('SIGKILL');
+      await within(exited);
+    },
+  };
+}
+
+/** What a process needs to run at all. Credentials and settings of whoever runs the tests stay out. */
+export function bareEnvironment(): Record<string, string> {
+  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+}
+
+function readLog(output: string): LogLine[] {
+  return output.split('\n').flatMap((line) => {
+    if (!line.startsWith('{')) return [];
+    try {
+      const parsed: unknown = JSON.parse(line);
+      // Every line of pino has a message; one that is half written does not parse.
+      return isLogLine(parsed) ? [parsed] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isLogLine(value: unknown): value is LogLine {
+  return typeof value === 'object' && value !== null && 'msg' in value && typeof value.msg === 'string';
+}

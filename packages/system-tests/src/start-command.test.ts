@@ -1,0 +1,212 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { eventually, testRedis, within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { descendantsOf, stillRunning } from './process-tree.ts';
+import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
+
+let directory: string;
+const started: SluiceProcess[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'sluice-start-'));
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((process) => process.stop()));
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Runs a command in a folder of its own, on free ports, with its data in that folder. */
+function run(options: SluiceProcessOptions): SluiceProcess {
+  const process = startProcess({
+    cwd: directory,
+    ...options,
+    env: { DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0', ...options.env },
+  });
+  started.push(process);
+  return process;
+}
+
+interface Banner {
+  text: string;
+  url: string;
+  adminUrl: string;
+  key: string;
+}
+
+async function bannerOf(process: SluiceProcess): Promise<Banner> {
+  const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./, { timeoutMs: 30_000 });
+  return {
+    text,
+    url: found(/Responses API +(http\S+)\/v1/, text),
+    adminUrl: found(/Dashboard +(http\S+)\/queues/, text),
+    key: found(/Key +(\S+)/, text),
+  };
+}
+
+function found(pattern: RegExp, text: string): string {
+  return pattern.exec(text)?.[1] ?? expect.unreachable(`${pattern} is not in:\n${text}`);
+}
+
+const binaries = ['valkey-server', 'redis-server'];
+const hasServer = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => binaries.some((binary) => existsSync(join(folder, binary))));
+
+/** A PATH with a shell's tools on it would have a server on it, too. */
+const pathWithoutServers = '/nonexistent';
+
+const stores = [
+  {
+    store: 'a server from the PATH',
+    says: /Store +a server of its own at redis:\/\/127\.0\.0\.1:\d+/,
+    env: async () => ({}),
+    isHere: hasServer,
+  },
+  {
+    store: 'the embedded store',
+    says: /Store +embedded, for trying things out: a crash may lose its last seconds/,
+    env: async () => ({ PATH: pathWithoutServers }),
+    isHere: true,
+  },
+] as const;
+
+describe.each(stores.filter(({ isHere }) => isHere))('start, on $store', ({ says, env }) => {
+  it('says where it is and how to try it, and that works', async () => {
+    const process = run({ command: 'start', env: await env() });
+    const { text, url, adminUrl, key } = await bannerOf(process);
+    expect(text).toMatch(says);
+    expect(text).toContain(`${url}/api/v1`);
+    expect(text).toMatch(/Models +simulator, simulator-reasoning/);
+
+    const curl = found(/^ {2}(curl [\s\S]*?}')$/m, text);
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+    expect(JSON.parse(stdout)).toMatchObject({ object: 'response', status: 'completed' });
+
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
+    expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sluice_');
+    expect(process.errors()).not.toContain(key);
+  });
+
+  it('leaves no process and no port after a Ctrl-C', async () => {
+    const process = run({ command: 'start', env: await env(), leadsGroup: true });
+    const { url, adminUrl } = await bannerOf(process);
+    const below = descendantsOf(process.pid);
+    expect(below.length).toBeGreaterThanOrEqual(3);
+
+    process.signalGroup('SIGINT');
+    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
+
+    expect(stillRunning(below)).toEqual([]);
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+    await expect(fetch(`${adminUrl}/metrics`)).rejects.toThrow();
+    expect(process.output()).not.toMatch(/^\s+at /m);
+  });
+
+  it('keeps its key and its responses over a restart', async () => {
+    const first = run({ command: 'start', env: await env() });
+    const before = await bannerOf(first);
+    const { body } = await callerOf(before.url, before.key).create({ input: 'Keep this.' });
+    await expect(first.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
+
+    const after = await bannerOf(run({ command: 'start', env: await env() }));
+    expect(after.key).toBe(before.key);
+    const read = await callerOf(after.url, after.key).get(body.id);
+    expect(read.body).toEqual(body);
+  });
+});
+
+it.skipIf(hasServer)('start, on a server from the PATH: skipped, because there is none', () => undefined);
+
+it('start uses the Redis that REDIS_URL names, and does not show its password', async () => {
+  const redis = await testRedis();
+  try {
+    const file = join(directory, 'sluice.yaml');
+    await writeFile(file, `keyPrefix: '${redis.prefix}:'\n`);
+    const named = new URL(redis.url);
+    const process = run({ command: 'start', env: { REDIS_URL: redis.url, PATH: pathWithoutServers } });
+    const { text, url, key } = await bannerOf(process);
+    expect(text).toMatch(/Store +redis:\/\//);
+    expect(text).toContain(named.host);
+    const { body } = await callerOf(url, key).create({ input: 'Where does this go?' });
+    expect(body.status).toBe('completed');
+    expect(await redis.client.keys(`${redis.prefix}:*`)).not.toEqual([]);
+    await expect(process.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
+  } finally {
+    await redis.close();
+  }
+});
+
+it('start says that a worker was killed, and replaces it', async () => {
+  const process = run({ command: 'start', args: ['--workers', '2'], env: { PATH: pathWithoutServers } });
+  const { url, key } = await bannerOf(process);
+  const workers = descendantsOf(process.pid).filter(({ args }) => args.includes('main.js worker'));
+  expect(workers).toHaveLength(2);
+  for (const { pid } of workers) globalThis.process.kill(pid, 'SIGKILL');
+  await process.printed(/the worker 1 \(process \d+\) died with signal SIGKILL; starting it again/);
+  await process.printed(/the worker 1 is back \(process \d+\)/);
+  await process.printed(/the worker 2 is back \(process \d+\)/);
+  const { body } = await callerOf(url, key).create({ input: 'Is anybody there?' });
+  expect(body.status).toBe('completed');
+});
+
+it('start takes everything with it when it is killed itself', async () => {
+  const process = run({ command: 'start' });
+  await bannerOf(process);
+  const below = descendantsOf(process.pid);
+  await process.kill();
+  await eventually(() => stillRunning(below).length === 0, { timeoutMs: 30_000 });
+});
+
+describe('a command that cannot start', () => {
+  /** What a person reads: everything but the log lines of the processes. */
+  const wordsOf = (process: SluiceProcess) =>
+    process
+      .output()
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('{'));
+
+  it('names the setting of a port that is taken, and exits with 1', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const address = taken.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    try {
+      const process = run({ command: 'start', env: { PORT: String(port), PATH: pathWithoutServers } });
+      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
+      expect(wordsOf(process).filter((line) => line.includes('set PORT to another port'))).toHaveLength(1);
+      expect(process.output()).not.toMatch(/^\s+at /m);
+      expect(process.output()).not.toContain('Sluice is ready');
+    } finally {
+      await new Promise((resolve) => taken.close(resolve));
+    }
+  });
+
+  it('says what is wrong in the file, and exits with 2', async () => {
+    await writeFile(join(directory, 'sluice.yaml'), 'limits: { queud: 5 }\n');
+    const process = run({ command: 'start' });
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
+    expect(wordsOf(process)).toEqual([expect.stringMatching(/queud.*queued/)]);
+  });
+
+  it('says that Redis cannot be reached, and exits with 1', async () => {
+    const process = run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
+    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
+    expect(wordsOf(process).filter((line) => line.includes('REDIS_URL'))).toHaveLength(1);
+    expect(process.output()).not.toMatch(/^\s+at /m);
+    expect(process.output()).not.toContain('hidden');
+  });
+
+  it.each(['api', 'worker'] as const)('%s asks for REDIS_URL, and exits with 2', async (command) => {
+    const process = run({ command });
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
+    expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
+  });
+});
