@@ -34,9 +34,8 @@ RUN npm exec --no -- tsc -b apps/sluice
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
   && rm -rf packages/bench packages/system-tests packages/testing node_modules/@sluice/testing \
-  && find apps packages -type f -path '*/src/*' ! -name '*.lua' -delete \
-  && find apps packages -type f \( -path '*/test/*' -o -name '*.d.ts' -o -name '*.d.ts.map' -o -name '.tsbuildinfo' \
-       -o -name 'tsconfig*.json' -o -name 'turbo.json' \) -delete \
+  && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
+       ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -type d -empty -delete
 
 FROM ${NODE_IMAGE}

@@ -7,6 +7,8 @@ const usage = `Usage: sluice <command> [flags]
   api      an api process       (needs REDIS_URL)
   worker   a worker process     (needs REDIS_URL)
 
+  responses get | list | cancel | tail    look at responses of a running service
+
 'sluice <command> --help' lists the flags of a command.`;
 
 /** Runs the command that the arguments name. Sets the exit code; 2 for a command that does not exist. */
@@ -19,13 +21,19 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case 'worker':
         if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
         return runRole(command, rest);
+      case 'responses': {
+        const { runResponses } = await import('./responses/responses-command.ts');
+        return runResponses(rest, process.env);
+      }
       case undefined:
       case 'help':
       case '--help':
       case '-h':
         return print(usage);
       default:
-        throw new FatalError(`There is no command '${command}': use start, api or worker.`, { exitCode: 2 });
+        throw new FatalError(`There is no command '${command}': use start, api, worker or responses.`, {
+          exitCode: 2,
+        });
     }
   });
 }

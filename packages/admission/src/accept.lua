@@ -68,7 +68,7 @@ end
 -- sum is kept beside the buckets and corrected by what has left since the last request.
 local rate, limit = KEYS[5], tonumber(ARGV[4])
 local second = math.floor(now / 1000)
-local sum, last, reset = 0, second, 0
+local sum, last = 0, second
 if limit then
   local f = redis.call('HMGET', rate, 'sum', 'last')
   sum, last = tonumber(f[1] or '0'), tonumber(f[2] or second)
@@ -90,20 +90,31 @@ if limit then
   end
 end
 
-local load, bytes = KEYS[4], tonumber(ARGV[8])
-local f = redis.call('HMGET', load, 'queued', 'bytes', 'queued:' .. tenant)
-local left = limit and tostring(limit - sum) or ''
-if ARGV[5] ~= '' and tonumber(f[3] or '0') >= tonumber(ARGV[5]) then
-  return { 'tenant_queue_full', left, tostring(reset), '1000' }
-end
-if tonumber(f[1] or '0') >= tonumber(ARGV[6]) or tonumber(f[2] or '0') + bytes > tonumber(ARGV[7]) then
-  return { 'queue_full', left, tostring(reset), '1000' }
+-- Refused for another reason than its rate: the numbers of the window as they are.
+local function full(kind)
+  if not limit then return { kind, '', '', '1000' } end
+  local reset = 0
+  if sum > 0 then
+    local _, newest = ages(rate, second)
+    reset = (second - newest + 60) * 1000 - now
+  end
+  return { kind, tostring(limit - sum), tostring(reset), '1000' }
 end
 
+local load, bytes = KEYS[4], tonumber(ARGV[8])
+local f = redis.call('HMGET', load, 'queued', 'bytes', 'queued:' .. tenant)
+if ARGV[5] ~= '' and tonumber(f[3] or '0') >= tonumber(ARGV[5]) then
+  return full('tenant_queue_full')
+end
+if tonumber(f[1] or '0') >= tonumber(ARGV[6]) or tonumber(f[2] or '0') + bytes > tonumber(ARGV[7]) then
+  return full('queue_full')
+end
+
+local left, reset = '', ''
 if limit then
   redis.call('HINCRBY', rate, second % 60, 1)
   redis.call('HINCRBY', rate, 'sum', 1)
-  left = tostring(limit - sum - 1)
+  left, reset = tostring(limit - sum - 1), tostring((second + 60) * 1000 - now)
 end
 redis.call('HINCRBY', load, 'queued', 1)
 redis.call('HINCRBY', load, 'bytes', bytes)
@@ -128,4 +139,4 @@ if ARGV[11] == '1' then
   redis.call('XADD', KEYS[2], '1-1', 'e', '{"type":"response.queued"}')
   redis.call('PEXPIRE', KEYS[2], ARGV[10])
 end
-return { 'accepted', left, tostring(reset), tostring(now) }
+return { 'accepted', left, reset, tostring(now) }

@@ -26,21 +26,25 @@ end
 -- whose watchers did not leave but fell silent is left alone for this long, a renewal and a bit.
 local lapse_ms = 2500
 
+-- A lease also lapses while the store is away, and comes back a moment after it: a process whose lease is gone
+-- gets this long, in ms, before it counts as dead.
+local lapse_ms = 3000
+
 -- Whether a response that is not in the background has been without a caller for longer than its grace.
 -- Notes the moment it was first found alone, so that the grace runs from there.
 local function is_abandoned(record, now, background, watchers, left_at, grace_ms)
   if background == '1' then return false end
+  local since = tonumber(left_at or '')
   if is_watched(watchers) then
-    if left_at then redis.call('HDEL', record, 'left_at') end
+    if since then redis.call('HDEL', record, 'left_at') end
     return false
   end
-  local grace = tonumber(grace_ms or '0')
-  if watchers and watchers ~= '' then grace = math.max(grace, lapse_ms) end
-  local since = tonumber(left_at or '')
   if not since then
     since = now
     redis.call('HSET', record, 'left_at', now)
   end
+  local grace = tonumber(grace_ms or '0')
+  if watchers and watchers ~= '' then grace = math.max(grace, lapse_ms) end
   return now - since >= grace
 end
 

@@ -6,7 +6,7 @@ import type { RedisKeys } from './redis-keys.ts';
 import { Subscription } from './subscription.ts';
 
 /** How long an api process counts as alive after its last sign of life, and how often it gives one. */
-const lease = { ttlMs: 6_000, renewMs: 2_000 };
+const lease = { ttlMs: 5_000, renewMs: 1_000 };
 
 export interface RelayOptions {
   /** Subscribed to this process's channel and used for nothing else. */

@@ -1,0 +1,75 @@
+import { FatalError } from '@sluice/runtime';
+import { createParser } from 'eventsource-parser';
+
+/** Where the service is and who asks. */
+export interface ApiClientOptions {
+  /** Such as `http://127.0.0.1:3000`. */
+  url: string;
+  key: string;
+}
+
+/** A response as far as the commands show it. */
+export interface ShownResponse {
+  id: string;
+  status: string;
+  model: string;
+  created_at: number;
+  output_text: string;
+  usage: { total_tokens: number } | null;
+  error: { code: string; message: string } | null;
+}
+
+/** The service over HTTP, as any client sees it. Failures become one line that says what went wrong. */
+export class ApiClient {
+  readonly #options: ApiClientOptions;
+
+  constructor(options: ApiClientOptions) {
+    this.#options = options;
+  }
+
+  async json<Body>(method: 'GET' | 'POST', path: string): Promise<Body> {
+    const answer = await this.#fetch(method, path);
+    return (await answer.json()) as Body; // the contract of the service
+  }
+
+  /** The `data:` of each event of a stream, until its last frame. */
+  async *events(path: string): AsyncGenerator<string> {
+    const answer = await this.#fetch('GET', path);
+    const arrived: string[] = [];
+    const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
+    const decoder = new TextDecoder();
+    for await (const bytes of answer.body ?? []) {
+      parser.feed(decoder.decode(bytes, { stream: true }));
+      for (const data of arrived.splice(0)) {
+        if (data === '[DONE]') return;
+        yield data;
+      }
+    }
+    throw new FatalError('The stream was cut before its end; go on with --after and the last number.');
+  }
+
+  async #fetch(method: string, path: string): Promise<Response> {
+    const { url, key } = this.#options;
+    let answer: Response;
+    try {
+      answer = await fetch(new URL(`/v1/responses${path}`, url), {
+        method,
+        headers: { authorization: `Bearer ${key}` },
+        redirect: 'error',
+      });
+    } catch (cause) {
+      throw new FatalError(`Nothing answers at ${url}: start the service, or name it with --url.`, { cause });
+    }
+    if (answer.ok) return answer;
+    throw new FatalError(`The service answered ${answer.status}: ${await messageOf(answer)}`);
+  }
+}
+
+async function messageOf(answer: Response): Promise<string> {
+  try {
+    const body = (await answer.json()) as { error?: { message?: string } }; // the service's error envelope
+    return body.error?.message ?? answer.statusText;
+  } catch {
+    return answer.statusText;
+  }
+}

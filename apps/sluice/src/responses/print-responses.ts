@@ -1,0 +1,69 @@
+import { FatalError } from '@sluice/runtime';
+import type { ShownResponse } from './api-client.ts';
+
+export function printResponse(response: ShownResponse, json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(response, null, 2));
+    return;
+  }
+  const { id, status, model, created_at, usage, error, output_text } = response;
+  const rows: [string, string][] = [
+    ['id', id],
+    ['status', status],
+    ['model', model],
+    ['created', timeOf(created_at)],
+    ['tokens', usage ? String(usage.total_tokens) : '-'],
+  ];
+  if (error) rows.push(['error', `${error.code}: ${error.message}`]);
+  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${value}`);
+  if (output_text !== '') console.log(`\n${printable(output_text)}`);
+}
+
+export function printList(page: { data: ShownResponse[]; has_more: boolean }, json: boolean): void {
+  if (json) {
+    for (const response of page.data) console.log(JSON.stringify(response));
+    return;
+  }
+  if (page.data.length === 0) {
+    console.log('No responses.');
+    return;
+  }
+  for (const { id, status, model, created_at } of page.data) {
+    console.log(`${timeOf(created_at)}  ${status.padEnd(11)}  ${id}  ${model}`);
+  }
+  const last = page.data.at(-1);
+  if (page.has_more && last) console.log(`\nMore: sluice responses list --after ${last.id}`);
+}
+
+/** Prints the text of a stream as it comes, or every event as a line of JSON. */
+export async function tail(events: AsyncIterable<string>, json: boolean): Promise<void> {
+  let status = '';
+  for await (const data of events) {
+    if (json) {
+      console.log(data);
+      continue;
+    }
+    const event = JSON.parse(data) as TailedEvent; // an event of the contract
+    if (event.type === 'response.output_text.delta') process.stdout.write(printable(event.delta ?? ''));
+    if (event.response) status = event.response.status;
+  }
+  if (json) return;
+  process.stdout.write('\n');
+  if (status === 'failed') throw new FatalError('The response failed; `sluice responses get` says why.');
+  if (status !== 'completed') console.error(`The response is ${status}.`);
+}
+
+interface TailedEvent {
+  type: string;
+  delta?: string;
+  response?: { status: string };
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** A model's text without the control characters that would move a terminal's cursor or change its colours. */
+function printable(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
+}

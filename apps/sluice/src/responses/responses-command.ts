@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { FatalError } from '@sluice/runtime';
+import { ApiClient, type ShownResponse } from './api-client.ts';
+import { printList, printResponse, tail } from './print-responses.ts';
+
+export const responsesUsage = `Usage: sluice responses <command> [flags]
+
+  get ID       one response
+  list         your responses, newest first
+  cancel ID    end a response that is queued or running
+  tail ID      follow a response as it is generated
+
+  --json       JSON: one object, or one line for each response or event
+  --limit N    list: how many (1 to 100, 20)
+  --after X    list: the id to go on behind; tail: the number of the last event seen
+  --url URL    the service [SLUICE_URL, http://127.0.0.1:3000]
+  --key KEY    an API key [SLUICE_API_KEY, the development key in DATA_DIR]`;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `sluice responses …`: looks at responses from a terminal, over the same API as everybody. */
+export async function runResponses(argv: readonly string[], env: Environment): Promise<void> {
+  const { values, positionals } = parseFlags(argv);
+  const [command, id, ...rest] = positionals;
+  if (values.help || command === undefined) {
+    console.log(responsesUsage);
+    return;
+  }
+  if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
+  const client = new ApiClient({
+    url: values.url ?? env.SLUICE_URL ?? 'http://127.0.0.1:3000',
+    key: values.key ?? env.SLUICE_API_KEY ?? developmentKeyOf(env),
+  });
+  const json = values.json ?? false;
+  switch (command) {
+    case 'get':
+      return printResponse(await client.json<ShownResponse>('GET', `/${encoded(id)}`), json);
+    case 'cancel':
+      return printResponse(await client.json<ShownResponse>('POST', `/${encoded(id)}/cancel`), json);
+    case 'list': {
+      if (id !== undefined) throw badUsage("'list' takes no id");
+      const query = new URLSearchParams({
+        limit: values.limit ?? '20',
+        ...(values.after && { after: values.after }),
+      });
+      return printList(
+        await client.json<{ data: ShownResponse[]; has_more: boolean }>('GET', `?${query}`),
+        json,
+      );
+    }
+    case 'tail': {
+      const query = new URLSearchParams({
+        stream: 'true',
+        ...(values.after && { starting_after: values.after }),
+      });
+      return tail(client.events(`/${encoded(id)}?${query}`), json);
+    }
+    default:
+      throw badUsage(`there is no command '${command}'`);
+  }
+}
+
+function parseFlags(argv: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+        limit: { type: 'string' },
+        after: { type: 'string' },
+        url: { type: 'string' },
+        key: { type: 'string' },
+      },
+    });
+  } catch (error) {
+    throw badUsage(error instanceof Error ? error.message : 'the flags are wrong');
+  }
+}
+
+function encoded(id: string | undefined): string {
+  if (id === undefined) throw badUsage('an id is missing');
+  return encodeURIComponent(id);
+}
+
+function developmentKeyOf(env: Environment): string {
+  const path = join(env.DATA_DIR ?? './.data', 'development-key');
+  if (existsSync(path)) return readFileSync(path, 'utf8').trim();
+  throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
+}
+
+function badUsage(problem: string): FatalError {
+  return new FatalError(`${problem}; 'sluice responses --help' shows how`, { exitCode: 2 });
+}
