@@ -121,6 +121,7 @@ export class ApiProcess {
       'ADMIN_PORT',
     );
     const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    this.#warnOfUnusedSettings();
     this.#onReady({ url: apiUrl, adminUrl });
   }
 
@@ -141,6 +142,20 @@ export class ApiProcess {
     this.#clock.stop();
     this.#metrics.stop();
     await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
+  }
+
+  /** Settings that a later release acts on. Whoever sets one must not believe that it holds already. */
+  #warnOfUnusedSettings(): void {
+    const { keys, models } = this.#settings;
+    const unused = {
+      'keys[].limits.tokensPerMinute': keys.some(({ limits }) => limits.tokensPerMinute !== undefined),
+      'keys[].limits.concurrent': keys.some(({ limits }) => limits.concurrent !== undefined),
+      'keys[].weight': new Set(keys.map(({ weight }) => weight)).size > 1,
+      'models[].contextTokens': models.some(({ contextTokens }) => contextTokens !== undefined),
+    };
+    for (const [setting, isSet] of Object.entries(unused)) {
+      if (isSet) this.#logger.warn({ setting }, 'this setting has no effect in this version');
+    }
   }
 
   async #readiness() {

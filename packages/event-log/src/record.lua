@@ -22,10 +22,6 @@ local function is_watched(watchers)
   return false
 end
 
--- Leases also lapse while the store is away, and their owners take them again as soon as it is back: a response
--- whose watchers did not leave but fell silent is left alone for this long, a renewal and a bit.
-local lapse_ms = 2500
-
 -- A lease also lapses while the store is away, and comes back a moment after it: a process whose lease is gone
 -- gets this long, in ms, before it counts as dead.
 local lapse_ms = 3000
