@@ -9,7 +9,12 @@ import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
 import { asServiceError, registerErrorHandler, sendError } from './plugins/error-handler.ts';
 import { registerJsonBody } from './plugins/json-body.ts';
-import { registerRequestContext, requestId } from './plugins/request-context.ts';
+import {
+  contextHeaders,
+  processingMs,
+  registerRequestContext,
+  requestId,
+} from './plugins/request-context.ts';
 import type { ResponseService } from './response-service.ts';
 import { registerCancelResponse } from './routes/cancel-response.ts';
 import { registerCreateResponse } from './routes/create-response.ts';
@@ -61,20 +66,29 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     http: {
+      // Refused by a check of ours, which answers with the envelope that Node's own leaves out.
+      requireHostHeader: false,
       maxHeaderSize: connection.maxHeaderSize,
       headersTimeout: connection.headersTimeout,
       connectionsCheckingInterval: connection.connectionsCheckingInterval,
     },
     genReqId: (request) => requestId(request.headers),
-    routerOptions: { maxParamLength: 512 },
+    // An id that is too long is an unknown one; no route has a pattern that length could hurt.
+    routerOptions: { maxParamLength: connection.maxHeaderSize },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => {
       const known = asServiceError(error) ?? new ServiceError('invalid_request', 'The request is not valid.');
-      reply.header('x-request-id', request.id);
+      // No hook runs for these.
+      reply.headers({
+        ...contextHeaders(request.id, request.headers),
+        'openai-processing-ms': processingMs(reply),
+      });
       void sendError(reply, known);
     },
   });
   app.server.maxConnections = maxConnections;
+  // The same for an expectation nobody meets.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   registerErrorHandler(app);
   registerRequestContext(app);
   registerJsonBody(app);

@@ -116,15 +116,16 @@ describe('a synchronous call that takes too long', () => {
 
 describe('a stream', () => {
   it.each(mounts)('at %s obeys the grammar, and carries the response as a %s', async (mount, object) => {
-    const { status, headers, text } = await api.create({ model, input: 'Hi', stream: true }, { mount });
-    expect(status).toBe(200);
-    expect(headers).toMatchObject({
+    const response = await api.stream({ model, input: 'Hi' }, { mount });
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
       connection: 'keep-alive',
       'x-request-id': expect.stringMatching(/^req_/),
     });
+    const text = await response.text();
     const { events, done, problems } = await readSse(text);
     expect(problems).toEqual([]);
     expect(done).toBe(true);
@@ -140,12 +141,7 @@ describe('a stream', () => {
       await goOn.wait();
       await run.complete();
     });
-    const url = await api.listen();
-    const response = await fetch(`${url}/v1/responses`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input: 'Hi', stream: true }),
-    });
+    const response = await api.stream({ model, input: 'Hi' });
     const frames = sseFrames(bodyOf(response));
     expect((await frames.next()).value).toMatchObject({ event: 'response.created' });
     expect((await frames.next()).value).toMatchObject({ event: 'response.queued' });
@@ -161,9 +157,9 @@ describe('a stream', () => {
       run.say('Half');
       await run.fail('upstream_error');
     });
-    const { status, text } = await api.create({ model, input: 'Hi', stream: true });
-    expect(status).toBe(200);
-    const { events, done } = await readSse(text);
+    const response = await api.stream({ model, input: 'Hi' });
+    expect(response.status).toBe(200);
+    const { events, done } = await readSse(await response.text());
     expect(checkEventGrammar(events)).toEqual([]);
     expect(events.slice(-2)).toMatchObject([
       { type: 'error', code: 'upstream_error', error: { type: 'server_error', code: 'upstream_error' } },
@@ -178,16 +174,16 @@ describe('a stream', () => {
       run.say(text);
       await run.complete();
     });
-    const answer = await api.create({ model, input: 'Hi', stream: true });
-    const { events, problems } = await readSse(answer.text);
+    const answer = await (await api.stream({ model, input: 'Hi' })).text();
+    const { events, problems } = await readSse(answer);
     expect(problems).toEqual([]);
     expect(events.find((event) => (event as { type: string }).type === 'response.output_text.delta')).toMatchObject(
       { delta: text },
     );
     // Every line a reader could see belongs to a frame, also for one that takes CR or U+2028 for an end of line.
-    const lines = answer.text.split(/\r\n|\n|\r/);
+    const lines = answer.split(/\r\n|\n|\r/);
     expect(lines.every((line) => line === '' || /^(event|data): /.test(line))).toBe(true);
-    expect(answer.text).not.toMatch(/^(id|retry):/m);
+    expect(answer).not.toMatch(/^(id|retry):/m);
   });
 
   it('pads deltas to common sizes only when asked to', async () => {
@@ -195,18 +191,10 @@ describe('a stream', () => {
       for (const word of ['a', 'bc', 'def', 'ghij'.repeat(40)]) run.say(word);
       await run.complete();
     });
-    const plain = await readSse((await api.create({ model, input: 'Hi', stream: true })).text);
+    const plain = await readSse(await (await api.stream({ model, input: 'Hi' })).text());
     expect(plain.data.join('')).not.toContain('obfuscation');
-    const padded = await readSse(
-      (
-        await api.create({
-          model,
-          input: 'Hi',
-          stream: true,
-          stream_options: { include_obfuscation: true },
-        })
-      ).text,
-    );
+    const wanted = { model, input: 'Hi', stream_options: { include_obfuscation: true } };
+    const padded = await readSse(await (await api.stream(wanted)).text());
     expect(padded.problems).toEqual([]);
     expect(checkEventGrammar(padded.events)).toEqual([]);
     const deltas = padded.data.filter((data) => data.includes('.delta"'));
@@ -226,11 +214,9 @@ describe('a stream', () => {
       run.write({ type: 'response.reasoning_text.delta', ...at, delta: 'hm' });
       await run.complete();
     });
-    const body = { model, input: 'Hi', stream: true };
-    const plain = await readSse((await api.create(body)).text);
-    const named = await readSse(
-      (await api.create(body, { headers: { 'openresponses-version': '2026-04-24' } })).text,
-    );
+    const plain = await readSse(await (await api.stream({ model, input: 'Hi' })).text());
+    const headers = { 'openresponses-version': '2026-04-24' };
+    const named = await readSse(await (await api.stream({ model, input: 'Hi' }, { headers })).text());
     expect(checkEventGrammar(plain.events)).toEqual([]);
     expect(checkEventGrammar(named.events)).toEqual([]);
     expect(named.problems).toEqual([]);

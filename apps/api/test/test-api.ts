@@ -49,13 +49,22 @@ export interface TestApi {
   /** Lines of the log. */
   logged: string[];
   /** Posts a body to the create route of a mount. */
-  create(body: unknown, options?: { key?: string; mount?: string; headers?: Record<string, string> }): Promise<Answer>;
+  create(body: unknown, options?: CreateOptions): Promise<Answer>;
+  /** The same over a socket, which a stream needs; `stream: true` is added. */
+  stream(body: object, options?: CreateOptions): Promise<Response>;
   get(path: string, key?: string): Promise<Answer>;
   /** Every key in Redis but those of the process itself. */
   stored(): Promise<string[]>;
   /** Starts to listen; resolves with the base URL. */
   listen(): Promise<string>;
   stop(): Promise<void>;
+}
+
+export interface CreateOptions {
+  key?: string;
+  mount?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
 }
 
 export interface Answer {
@@ -148,6 +157,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   await app.ready();
   const worker = await startTinyWorker(redis, keys, options.withoutWorker ? [] : names);
+  let listening: Promise<string> | undefined;
+  const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
   const own = new RegExp(`^${keys.prefix}(api:|bull:[^:]+:(meta|id|stalled-check|marker)$)`);
   return {
     app,
@@ -167,6 +178,14 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       });
       return answerOf(response);
     },
+    async stream(body, { key = apiKeys.first, mount = '/v1', headers = {}, signal } = {}) {
+      return fetch(`${await listen()}${mount}/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ ...body, stream: true }),
+        ...(signal && { signal }),
+      });
+    },
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));
     },
@@ -174,7 +193,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       const all = await redis.client.keys(`${keys.prefix}*`);
       return all.filter((name) => !own.test(name)).sort();
     },
-    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    listen,
     async stop() {
       await open.drain(0);
       await app.close();

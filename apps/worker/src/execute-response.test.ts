@@ -38,6 +38,8 @@ class MemoryLog implements ResponseLog {
   readonly id: string;
   readonly events: ContentEvent[] = [];
   readonly claims: Claim['kind'][] = [];
+  /** How many of the next claims get no answer. */
+  unanswered = 0;
   end: ResponseEnd | undefined;
   token = '';
   attempt = 0;
@@ -56,6 +58,10 @@ class MemoryLog implements ResponseLog {
   }
 
   claim(_responseId: string, token: string): Promise<Claim> {
+    if (this.unanswered > 0) {
+      this.unanswered -= 1;
+      return Promise.reject(new Error('Connection is closed.'));
+    }
     const claim = this.#claim(token);
     this.claims.push(claim.kind);
     return Promise.resolve(claim);
@@ -220,6 +226,18 @@ describe('an attempt', () => {
     call.send(finish);
     call.end();
     await outcome;
+  });
+
+  it('begins as soon as the store answers its claim', async () => {
+    const { log, provider, execute } = setUp();
+    log.unanswered = 2;
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.claims).toEqual(['run']);
+    expect(log.end).toMatchObject({ status: 'completed' });
   });
 
   it('writes nothing but the end of a response that does not stream', async () => {

@@ -15,11 +15,12 @@ import { ProviderError } from '@sluice/providers';
 import type { Outcome } from '@sluice/queue';
 import { abortReason, AttemptAborted } from './abort-reasons.ts';
 import { type Assembled, Assembler } from './assemble-events.ts';
+import { claimResponse } from './claim-response.ts';
 import { estimatedUsage } from './estimated-usage.ts';
 import { endUnrun } from './end-unrun.ts';
 import { failureOf } from './failure.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { pause, retryDelayMs } from './retry-delay.ts';
 import type { Route } from './routes.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
@@ -62,9 +63,9 @@ export async function executeResponse(
   responseId: string,
   lockLost: AbortSignal,
 ): Promise<Outcome> {
-  const token = randomUUID();
   for (;;) {
-    const claimed = await dependencies.log.claim(responseId, token);
+    const token = randomUUID();
+    const claimed = await claimResponse(dependencies, responseId, token, lockLost);
     switch (claimed.kind) {
       case 'nothing':
         return { kind: 'settled' };
@@ -244,23 +245,9 @@ class Attempt {
     const isSameUpstream =
       route(request.model, attempt)?.provider === route(request.model, attempt + 1)?.provider;
     const delayMs = isSameUpstream ? retryDelayMs(attempt, failure.retryAfterMs) : 0;
-    await this.#pause(delayMs);
+    await pause(delayMs, this.#controller.signal);
     if (this.#controller.signal.aborted) return this.#settleAbort();
     return { kind: 'retry' };
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    const { signal } = this.#controller;
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, delayMs);
-      signal.addEventListener('abort', done, { once: true });
-      if (signal.aborted) done();
-    });
   }
 
   #fail(code: FailureCode, failure?: ProviderError): Promise<Outcome> {

@@ -13,11 +13,12 @@
 --   broken_off      an earlier attempt died after its output became visible       (lease taken)
 --   exhausted       every attempt it may have is used up                          (lease taken)
 --   run             attempt counted, status in_progress                           (lease taken)
--- A taken lease makes every older token superseded. Running it twice with two tokens leaves the later one.
+-- A taken lease makes every older token superseded. Running it twice with two tokens leaves the later one; twice
+-- with one token, after a lost reply, it counts one attempt.
 
 local record = KEYS[1]
 local f = redis.call('HMGET', record, 'version', 'status', 'attempt', 'cancel', 'watchers', 'background',
-  'left_at', 'grace_ms', 'queue_by', 'run_by', 'seq', 'stream', 'tenant', 'bytes', 'followed')
+  'left_at', 'grace_ms', 'queue_by', 'run_by', 'seq', 'stream', 'tenant', 'bytes', 'followed', 'counted')
 local version, status, attempt, cancel, watchers, background = f[1], f[2], tonumber(f[3] or '0'), f[4], f[5], f[6]
 local stream = f[12] == '1'
 local seq = tonumber(f[11] or '0')
@@ -26,6 +27,7 @@ if version ~= ARGV[3] then return { 'unknown_version' } end
 if status ~= 'queued' and status ~= 'in_progress' then return { 'terminal' } end
 
 local now = now_ms()
+if f[16] == ARGV[1] then attempt = attempt - 1 end
 local run_by = tonumber(f[10] or '')
 local kind = 'run'
 if cancel or is_abandoned(record, now, background, watchers, f[7], f[8]) then
@@ -42,7 +44,7 @@ end
 
 redis.call('HSET', record, 'token', ARGV[1], 'worker', ARGV[2])
 if kind == 'run' then
-  redis.call('HSET', record, 'attempt', attempt + 1)
+  redis.call('HSET', record, 'attempt', attempt + 1, 'counted', ARGV[1])
   if not run_by then redis.call('HSET', record, 'run_by', now + tonumber(ARGV[4])) end
   if status == 'queued' then
     leave_queue(KEYS[3], f[13], f[14])

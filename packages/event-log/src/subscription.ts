@@ -40,6 +40,8 @@ export class Subscription {
   #mustRead: boolean;
   #end: string | undefined;
   #wake: (() => void) | undefined;
+  /** Whether something came since the last look; a reader that is about to wait must not miss it. */
+  #hasNews = false;
   readonly #reader: LogReader;
   readonly #onClose: () => void;
   readonly #onError: (error: unknown) => void;
@@ -68,12 +70,14 @@ export class Subscription {
       this.#buffered += event.json.length;
     }
     if (this.#buffered > maxBuffered) this.#fallBehind();
+    this.#hasNews = true;
     this.#wake?.();
   }
 
   /** Something may have been missed: the next batch comes from the log. */
   resync(): void {
     this.#mustRead = true;
+    this.#hasNews = true;
     this.#wake?.();
   }
 
@@ -106,6 +110,7 @@ export class Subscription {
 
   /** What is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
   async #take(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    this.#hasNews = false;
     try {
       for (;;) {
         // A hole in the buffer, or a message lost while the log is read, leads back to the log.
@@ -175,6 +180,7 @@ export class Subscription {
 
   /** True when a message came, false when it is time to ask the log. */
   #sleep(delayMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#hasNews) return Promise.resolve(true);
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
         clearTimeout(timer);

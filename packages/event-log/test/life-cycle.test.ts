@@ -120,6 +120,19 @@ describe('claim', () => {
     expect(await load()).toEqual({ queued: '0', bytes: '0' });
   });
 
+  it('counts one attempt when it is repeated after a lost reply', async () => {
+    const id = await accepted();
+    for (const _ of [1, 2, 3]) {
+      expect(await take(id, 'a')).toMatchObject({ kind: 'run', record: { attempt: 1, sequenceNumber: 2 } });
+    }
+    expect(await logOf(redis, id)).toHaveLength(3);
+    expect(await take(id, 'b')).toMatchObject({ kind: 'run', record: { attempt: 2 } });
+    expect(await take(id, 'b')).toMatchObject({ kind: 'run', record: { attempt: 2 } });
+    expect(await take(id, 'c')).toMatchObject({ kind: 'end', because: 'exhausted' });
+    expect(await take(id, 'c')).toMatchObject({ kind: 'end', because: 'exhausted' });
+    expect(await load()).toEqual({ queued: '0', bytes: '0' });
+  });
+
   it('leaves a stored response without a log', async () => {
     const id = await running('a', { streams: false });
     expect(await record(id)).toMatchObject({ status: 'in_progress', sequenceNumber: 2, streams: false });

@@ -50,7 +50,8 @@ describe.each([
   { model: 'by-chat', path: '/v1/chat/completions' },
   { model: 'by-responses', path: '/v1/responses' },
 ])('aimock as the upstream of $model', ({ model, path }) => {
-  const client = () => new OpenAI({ baseURL: `${service.apiUrls[0]}/v1`, apiKey: service.key, maxRetries: 0 });
+  const client = () =>
+    new OpenAI({ baseURL: `${service.apiUrls[0]}/v1`, apiKey: service.key, maxRetries: 0 });
 
   it('gives its text, whole', async () => {
     mock.clearRequests();
@@ -75,7 +76,9 @@ describe.each([
   });
 
   it('gives a tool call and takes its output', async () => {
-    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'What is the weather in Bergen?' }];
+    const input: OpenAI.Responses.ResponseInput = [
+      { role: 'user', content: 'What is the weather in Bergen?' },
+    ];
     const first = await client().responses.stream({ model, input, tools }).finalResponse();
     const call = first.output[0];
     expect(call).toMatchObject({

@@ -57,7 +57,9 @@ export function callerOf(apiUrl: string, key: string): Caller {
       return readStream(response, options.onEvent);
     },
     async get(id, { signal, mount = '/v1' } = {}) {
-      return answerOf(await fetch(`${apiUrl}${mount}/responses/${id}`, { headers, ...(signal && { signal }) }));
+      return answerOf(
+        await fetch(`${apiUrl}${mount}/responses/${id}`, { headers, ...(signal && { signal }) }),
+      );
     },
   };
 }

@@ -13,7 +13,10 @@ const executablePath = (process.env['PATH'] ?? '')
   .flatMap((folder) => names.map((name) => join(folder, name)))
   .find((path) => existsSync(path));
 
-it.skipIf(executablePath !== undefined)('the dashboard: skipped, because there is no Chromium', () => undefined);
+it.skipIf(executablePath !== undefined)(
+  'the dashboard: skipped, because there is no Chromium',
+  () => undefined,
+);
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
   const prompt = 'A prompt that nobody but its tenant may read: zanzibar-7431.';
@@ -65,7 +68,10 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
       // bull-board's page names a font of another host; our policy keeps the browser from asking for it.
-      if (message.type() === 'error' && !message.text().startsWith("Loading the stylesheet 'https://fonts.")) {
+      if (
+        message.type() === 'error' &&
+        !message.text().startsWith("Loading the stylesheet 'https://fonts.")
+      ) {
         complaints.push(message.text());
       }
     });
@@ -117,7 +123,9 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     const { page } = await open('/queues/queue/simulator?status=completed');
     await page.getByText(responseId).first().waitFor();
     await expect(page.getByRole('button', { name: /retry|clean|empty|pause/i }).count()).resolves.toBe(0);
-    const written = await fetch(`${service.adminUrls[0]}/queues/api/queues/simulator/pause`, { method: 'PUT' });
+    const written = await fetch(`${service.adminUrls[0]}/queues/api/queues/simulator/pause`, {
+      method: 'PUT',
+    });
     expect(written.status).toBe(405);
     await page.close();
   });

@@ -88,7 +88,9 @@ describe('a caller who leaves stops the upstream call within a second', () => {
       const index = upstream.requests.length;
       const caller = callerFor(at);
       const call = streams ? caller.stream : caller.create;
-      const lost = expect(call({ model: 'held', input: 'Talk.' }, { signal: leaving.signal })).rejects.toThrow();
+      const lost = expect(
+        call({ model: 'held', input: 'Talk.' }, { signal: leaving.signal }),
+      ).rejects.toThrow();
       times.push(await timeToStop(() => leaving.abort(), index));
       await lost;
     }

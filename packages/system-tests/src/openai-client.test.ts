@@ -95,7 +95,11 @@ describe.each([
     expect(JSON.parse(call.arguments)).toHaveProperty('place');
     const second = await client.responses.create({
       model: 'simulator',
-      input: [...input, call, { type: 'function_call_output', call_id: call.call_id, output: 'rain, 8 degrees' }],
+      input: [
+        ...input,
+        call,
+        { type: 'function_call_output', call_id: call.call_id, output: 'rain, 8 degrees' },
+      ],
       tools: [weather],
     });
     expect(second.output_text).toContain('rain, 8 degrees');
@@ -209,7 +213,10 @@ it('lists the models and retrieves one', async () => {
   const ids = [];
   for await (const { id } of client.models.list()) ids.push(id);
   expect(ids).toEqual(['simulator', 'simulator-reasoning']);
-  await expect(client.models.retrieve('simulator')).resolves.toMatchObject({ id: 'simulator', object: 'model' });
+  await expect(client.models.retrieve('simulator')).resolves.toMatchObject({
+    id: 'simulator',
+    object: 'model',
+  });
 });
 
 it('gets a RateLimitError that says when to come back', async () => {

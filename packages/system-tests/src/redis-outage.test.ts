@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { eventually, type FakeUpstream, type LocalRedis, startFakeUpstream, startLocalRedis } from '@sluice/testing';
+import {
+  eventually,
+  type FakeUpstream,
+  type LocalRedis,
+  startFakeUpstream,
+  startLocalRedis,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
 import { textOf } from './read-stream.ts';
@@ -60,7 +66,10 @@ const statusOf = async (path: string) => (await fetch(`${service.apiUrls[0]}${pa
 async function expectRefusal(): Promise<void> {
   const sentAt = performance.now();
   const { status, headers } = await caller.create({ model: 'watched', input: 'Refused.' });
-  expect({ status, inTime: performance.now() - sentAt < refusedWithinMs }).toEqual({ status: 503, inTime: true });
+  expect({ status, inTime: performance.now() - sentAt < refusedWithinMs }).toEqual({
+    status: 503,
+    inTime: true,
+  });
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
 }
 
@@ -125,7 +134,9 @@ describe.skipIf(!hasServer)('a Redis that is killed (needs a server on the PATH)
     const begun = new Set<string>();
     const streams = Array.from({ length: 20 }, (_, at) =>
       caller.stream(
-        { input: `Talk about topic-${at}. [[sluice: tokens=60 tokens_per_second=30 first_token_ms=${at * 20}]]` },
+        {
+          input: `Talk about topic-${at}. [[sluice: tokens=60 tokens_per_second=30 first_token_ms=${at * 20}]]`,
+        },
         { onEvent: ({ response }) => response && begun.add(response.id) },
       ),
     );

@@ -56,10 +56,7 @@ it('restarts every process under load without a failed request or a cut stream',
     }
     for (const leaving of [...service.workers]) {
       leaving.signal('SIGTERM');
-      const [exit] = await Promise.all([
-        within(leaving.exited, { timeoutMs: 30_000 }),
-        service.addWorker(),
-      ]);
+      const [exit] = await Promise.all([within(leaving.exited, { timeoutMs: 30_000 }), service.addWorker()]);
       expect(exit).toEqual({ code: 0, signal: null });
     }
   } finally {

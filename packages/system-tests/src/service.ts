@@ -72,7 +72,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     return api;
   };
   const addWorker = async (): Promise<RunningWorker> => {
-    const started = startProcess({ command: 'worker', env: { ...env, WORKER_HEALTH_PORT: '0' }, cwd: directory });
+    const started = startProcess({
+      command: 'worker',
+      env: { ...env, WORKER_HEALTH_PORT: '0' },
+      cwd: directory,
+    });
     const ready = await orKill(started, started.logged('worker ready'));
     const worker = { ...started, healthUrl: `http://127.0.0.1:${String(ready['healthPort'])}` };
     workers.push(worker);

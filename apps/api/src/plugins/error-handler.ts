@@ -115,7 +115,7 @@ export function asServiceError(error: unknown): ServiceError | undefined {
 function notFoundHandler(app: FastifyInstance) {
   const routes: { pattern: RegExp; method: string }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replaceAll(/:[a-z]+/gi, '[^/]+')}/?$`);
+    const pattern = new RegExp(`^${url.replaceAll(/:[a-z]+/gi, '[^/]+').replace(/\*$/, '.+')}/?$`);
     for (const each of [method].flat()) routes.push({ pattern, method: each });
   });
   return (request: FastifyRequest, reply: FastifyReply) => {

@@ -24,7 +24,8 @@ export function registerJsonBody(app: FastifyInstance): void {
       done(error as Error, undefined); // only errors are thrown above
     }
   });
-  app.addHook('onRequest', (request, _reply, done) => {
+  // Not before it is known who asks.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const encoding = request.headers['content-encoding'];
     const charset = /charset\s*=\s*"?([^;"\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (encoding !== undefined && encoding !== 'identity') {

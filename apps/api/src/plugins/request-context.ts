@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { newRequestId, ServiceError } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
@@ -16,8 +17,8 @@ export function registerRequestContext(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     for (const [name, value] of Object.entries(contextHeaders(request.id, request.headers)))
       reply.header(name, value);
-    const repeated = repeatedHeader(request.raw.rawHeaders);
-    if (repeated) done(new ServiceError('invalid_request', `The header '${repeated}' was sent twice.`));
+    const fault = faultOf(request.raw);
+    if (fault) done(new ServiceError('invalid_request', fault));
     else done();
   });
   app.addHook('onSend', (_request, reply, _payload, done) => {
@@ -31,7 +32,8 @@ export function processingMs(reply: FastifyReply): string {
   return String(Math.max(0, Math.round(reply.elapsedTime)));
 }
 
-function contextHeaders(id: string, headers: Record<string, unknown>): Record<string, string> {
+/** The headers of `registerRequestContext`, for answers that are given before any hook runs. */
+export function contextHeaders(id: string, headers: Record<string, unknown>): Record<string, string> {
   const clientId = headers['x-client-request-id'];
   return {
     'x-request-id': id,
@@ -40,6 +42,18 @@ function contextHeaders(id: string, headers: Record<string, unknown>): Record<st
     ...(typeof clientId === 'string' &&
       usableClientRequestId.test(clientId) && { 'x-client-request-id': clientId }),
   };
+}
+
+/** What Node lets pass although a proxy in front of us may have understood it in another way. */
+function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (httpVersion === '0.9') return 'The request names no version of HTTP.';
+  if (httpVersion === '1.1' && headers.host === undefined) return "The header 'host' is missing.";
+  const repeated = repeatedHeader(rawHeaders);
+  if (repeated !== undefined) return `The header '${repeated}' was sent twice.`;
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return "The header 'expect' asks for what this server does not do.";
+  }
+  return undefined;
 }
 
 /** Node keeps the first of these and drops the rest; a proxy before us may have looked at another one. */

@@ -46,7 +46,7 @@ export async function runResponses(argv: readonly string[], env: Environment): P
         ...(values.after && { after: values.after }),
       });
       return printList(
-        await client.json<{ data: ShownResponse[]; has_more: boolean }>('GET', `?${query}`),
+        await client.json<{ data: ShownResponse[]; has_more: boolean }>('GET', `?${query.toString()}`),
         json,
       );
     }
@@ -55,7 +55,7 @@ export async function runResponses(argv: readonly string[], env: Environment): P
         stream: 'true',
         ...(values.after && { starting_after: values.after }),
       });
-      return tail(client.events(`/${encoded(id)}?${query}`), json);
+      return tail(client.events(`/${encoded(id)}?${query.toString()}`), json);
     }
     default:
       throw badUsage(`there is no command '${command}'`);

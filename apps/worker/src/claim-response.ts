@@ -1,0 +1,30 @@
+import type { Claim } from '@sluice/event-log';
+import type { ResponseLog } from './response-log.ts';
+import { pause } from './retry-delay.ts';
+
+/** Between two tries of a claim that got no answer, and how many there are: together less than a lock lasts. */
+const retryEveryMs = 250;
+const mostTries = 24;
+
+/**
+ * Claims a response, and tries again while the store gives no answer: the queue's connection may be back before
+ * the log's, and a job that fails for it would wait for the rescue. The token makes a repeated claim one attempt.
+ *
+ * Rejects with the store's error when it stays away, or when the job's lock is lost.
+ */
+export async function claimResponse(
+  { log, logger }: { log: ResponseLog; logger: { warn(fields: object, message: string): void } },
+  responseId: string,
+  token: string,
+  lockLost: AbortSignal,
+): Promise<Claim> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await log.claim(responseId, token);
+    } catch (error) {
+      if (lockLost.aborted || tries === mostTries) throw error;
+      if (tries === 1) logger.warn({ responseId, err: error }, 'claim got no answer: trying again');
+      await pause(retryEveryMs, lockLost);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import { type SseFrame, sseFrames } from '@sluice/testing';
+
+/** One request as it goes over the wire. The path is sent as it stands, where `fetch` would tidy it up. */
+export interface WireRequest {
+  method?: 'GET' | 'POST' | 'DELETE';
+  /** With its mount and query. */
+  path: string;
+  key: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface WireAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** An answer whose body is still to be read, on a connection of its own. */
+export interface OpenAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  incoming: IncomingMessage;
+  /** Cuts the connection, as a client that crashes does. */
+  cut: () => void;
+}
+
+/** What a reader has of a stream. */
+export interface ReadPart {
+  /** Whole frames, `[DONE]` aside. */
+  frames: SseFrame[];
+  /** Whether the stream said that it is over. */
+  isWhole: boolean;
+}
+
+/** Sends one request on a connection of its own; resolves with the headers of the answer. */
+export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> {
+  const { method = 'GET', path, key, body, headers = {} } = wanted;
+  const { hostname, port } = new URL(baseUrl);
+  const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+  const { promise, resolve, reject } = Promise.withResolvers<OpenAnswer>();
+  const outgoing = httpRequest({
+    hostname,
+    port,
+    method,
+    path,
+    agent: false,
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  });
+  outgoing.on('error', reject);
+  outgoing.on('response', (incoming) => {
+    // Cut by this very side; whoever reads sees the body break off.
+    incoming.on('error', () => undefined);
+    resolve({
+      status: incoming.statusCode ?? 0,
+      headers: incoming.headers,
+      incoming,
+      cut: () => outgoing.destroy(),
+    });
+  });
+  outgoing.end(text);
+  return promise;
+}
+
+/** Sends one request and reads the whole answer. */
+export async function send(baseUrl: string, wanted: WireRequest): Promise<WireAnswer> {
+  const { status, headers, incoming } = await open(baseUrl, wanted);
+  let text = '';
+  for await (const part of incoming.setEncoding('utf8')) text += String(part);
+  return { status, headers, text };
+}
+
+/**
+ * Reads frames until the stream ends, until `isEnough` says so, or until so many bytes of it have been taken; then
+ * cuts the connection. The byte may lie anywhere: what is left of a frame is dropped, as a client drops it.
+ */
+export async function readFrames(
+  answer: OpenAnswer,
+  until: { bytes?: number; isEnough?: (frame: SseFrame) => boolean } = {},
+): Promise<ReadPart> {
+  const { bytes = Number.POSITIVE_INFINITY, isEnough = () => false } = until;
+  const frames: SseFrame[] = [];
+  let isWhole = false;
+  try {
+    for await (const frame of sseFrames(take(answer.incoming, bytes))) {
+      if (frame.data === '[DONE]') {
+        isWhole = true;
+        continue;
+      }
+      frames.push(frame);
+      if (isEnough(frame)) break;
+    }
+  } finally {
+    answer.cut();
+  }
+  return { frames, isWhole };
+}
+
+/** The number of an event, from its frame. */
+export function numberOf({ data }: SseFrame): number {
+  // Whatever is no event has no number and fails every comparison.
+  return (JSON.parse(data) as { sequence_number: number }).sequence_number;
+}
+
+async function* take(incoming: IncomingMessage, bytes: number): AsyncGenerator<Uint8Array> {
+  let left = bytes;
+  for await (const part of incoming) {
+    const chunk = part as Buffer; // no encoding is set, so parts are buffers
+    if (chunk.length >= left) {
+      yield chunk.subarray(0, left);
+      return;
+    }
+    left -= chunk.length;
+    yield chunk;
+  }
+}
