@@ -26,6 +26,9 @@ import { ResponseService } from './response-service.ts';
 /** Of the time to drain, what is left for ending what did not finish. */
 const interruptShare = 0.8;
 
+/** Of the time to drain, what is left for clients to take what was written to them. */
+const lingerShare = 0.1;
+
 /** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
 const announceMs = 1_000;
 
@@ -103,6 +106,7 @@ export class ApiProcess {
       open: this.#open,
       metrics,
       readiness: () => this.#readiness(),
+      isStopping: () => this.#isStopping,
       logger: this.#logger,
       bodyBytes: limits.bodyBytes,
       syncWaitMs: timeouts.syncWaitMs,
@@ -134,7 +138,13 @@ export class ApiProcess {
     }
     const closing = this.#app?.close();
     await this.#open.drain(graceMs);
+    // Whoever holds a connection now has its answer and does not read it, or never asked for anything.
+    const cut = setTimeout(
+      () => this.#app?.server.closeAllConnections(),
+      this.#settings.drainTimeoutMs * lingerShare,
+    );
     await closing;
+    clearTimeout(cut);
     await this.#service.stop();
     await this.#relay.stop();
     await this.#admin?.close();

@@ -7,6 +7,7 @@ import { dialects } from './dialect.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
+import { registerDraining } from './plugins/draining.ts';
 import { asServiceError, registerErrorHandler, sendError } from './plugins/error-handler.ts';
 import { registerJsonBody } from './plugins/json-body.ts';
 import {
@@ -31,6 +32,8 @@ export interface AppDependencies {
   open: OpenRequests;
   metrics: ApiMetrics;
   readiness: () => Promise<Readiness>;
+  /** Whether the process has been told to stop. */
+  isStopping: () => boolean;
   logger: Logger;
   bodyBytes: number;
   syncWaitMs: number;
@@ -92,6 +95,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerErrorHandler(app);
   registerRequestContext(app);
   registerJsonBody(app);
+  registerDraining(app, dependencies.isStopping);
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime);

@@ -1,5 +1,6 @@
 import {
   isLifecycleType,
+  isTerminalType,
   type LifecycleType,
   type Response,
   type ResponseEnd,
@@ -44,7 +45,7 @@ export class EventPresentation {
     this.#options = options;
   }
 
-  /** `end` is needed for the event that ends the response. */
+  /** `end` is needed for the event that ends the response, and may be there for those before it. */
   present({ sequenceNumber, json }: LoggedEvent, end?: ResponseEnd): PresentedEvent {
     const type = typeOf(json);
     if (isLifecycleType(type)) return { type, json: this.lifecycle(type, sequenceNumber, end) };
@@ -56,7 +57,10 @@ export class EventPresentation {
   }
 
   lifecycle(type: LifecycleType, sequenceNumber: number, end?: ResponseEnd): string {
-    const response = end ? withEnd(this.#accepted, end) : { ...this.#accepted, status: statusShownBy(type) };
+    const isLast = end !== undefined && isTerminalType(type);
+    const response = isLast
+      ? withEnd(this.#accepted, end)
+      : { ...this.#accepted, status: statusShownBy(type) };
     return lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
   }
 

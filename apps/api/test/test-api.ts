@@ -150,6 +150,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     open,
     metrics: apiMetrics(registry, queue, () => open.size),
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
+    isStopping: () => false,
     logger,
     bodyBytes: settings.limits.bodyBytes,
     syncWaitMs: settings.timeouts.syncWaitMs,

@@ -79,10 +79,9 @@ if limit then
     if bucket then
       sum = sum - tonumber(bucket)
       redis.call('HDEL', rate, past % 60)
+      redis.call('HSET', rate, 'sum', sum)
     end
   end
-  redis.call('HSET', rate, 'sum', sum, 'last', second)
-  redis.call('PEXPIRE', rate, 61000)
   if sum >= limit then
     local oldest, newest = ages(rate, second)
     local wait = (second - oldest + 60) * 1000 - now
@@ -113,7 +112,8 @@ end
 local left, reset = '', ''
 if limit then
   redis.call('HINCRBY', rate, second % 60, 1)
-  redis.call('HINCRBY', rate, 'sum', 1)
+  redis.call('HSET', rate, 'sum', sum + 1, 'last', second)
+  redis.call('PEXPIRE', rate, 61000)
   left, reset = tostring(limit - sum - 1), tostring((second + 60) * 1000 - now)
 end
 redis.call('HINCRBY', load, 'queued', 1)

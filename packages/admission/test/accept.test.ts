@@ -63,6 +63,7 @@ function takeIn({ limits, request, by = redis.client, ...rest }: Accepting = {})
       model: 'simulator',
       input: [{ type: 'message', role: 'user', content: 'hi' }],
       stream: true,
+      background: true,
       ...request,
     },
     serviceTier: 'default',
@@ -456,7 +457,11 @@ describe('many lives at once', () => {
     const live = async (at: number) => {
       const responseId = newId();
       const tenant = `team-${at % 3}`;
-      const accepting = { responseId, tenant, request: { stream: random() < 0.5, store: random() < 0.8 } };
+      const accepting = {
+        responseId,
+        tenant,
+        request: { stream: random() < 0.5, store: random() < 0.8, background: random() < 0.7 },
+      };
       const input = [
         { type: 'message', role: 'user', content: 'x'.repeat(random() < 0.2 ? 70_000 : 10) } as const,
       ];

@@ -69,7 +69,14 @@ const upstream = {
   }),
 };
 
-const openaiChat = z.strictObject({ type: z.literal('openai-chat'), ...upstream });
+const openaiChat = z.strictObject({
+  type: z.literal('openai-chat'),
+  ...upstream,
+  maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).exactOptional().meta({
+    description:
+      'Under which name `max_output_tokens` is sent; absent, `max_completion_tokens` to OpenAI and Azure and `max_tokens` to all others.',
+  }),
+});
 const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });
 
 /** An upstream, told apart by `type`. */

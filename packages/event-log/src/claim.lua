@@ -36,7 +36,7 @@ elseif status == 'queued' and now > tonumber(f[9]) then
   kind = 'expired'
 elseif run_by and now > run_by then
   kind = 'expired'
-elseif stream and seq > 2 then
+elseif stream and seq > (status == 'queued' and 1 or 2) then
   kind = 'broken_off'
 elseif attempt >= tonumber(ARGV[5]) then
   kind = 'exhausted'

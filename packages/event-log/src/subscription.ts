@@ -7,8 +7,8 @@ import { parseEnd } from './record.ts';
 /** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
 const maxBuffered = 256 * 1024;
 
-/** Events read from the log at once. */
-const pageSize = 200;
+/** Events read from the log at once: as many as fit, judged by those before, into so many characters of JSON. */
+const page = { first: 16, most: 200, characters: 128 * 1024 };
 
 /** First and longest wait for a message before the log is asked, in milliseconds. */
 const pollMs = { first: 1_000, longest: 5_000 };
@@ -38,6 +38,7 @@ export class Subscription {
   #pending: LoggedEvent[] = [];
   #buffered = 0;
   #mustRead: boolean;
+  #pageSize = page.first;
   #end: string | undefined;
   #wake: (() => void) | undefined;
   /** Whether something came since the last look; a reader that is about to wait must not miss it. */
@@ -152,15 +153,27 @@ export class Subscription {
   async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
     // What arrives while the log is read is kept and joined at the seam by its numbers.
     this.#mustRead = false;
-    const events = await this.#reader.events(this.#cursor, pageSize);
-    if (events.length === pageSize) this.#mustRead = true;
+    const events = await this.#readPage();
     if (events.length > 0) return this.#deliver(events);
     const end = await this.#reader.end();
     if (end === null) return 'gone';
     if (end === undefined) return 'nothing_yet';
     // The end may have been written between the two looks.
-    const rest = await this.#reader.events(this.#cursor, pageSize);
+    const rest = await this.#readPage();
     return rest.length > 0 ? this.#deliver(rest) : { events: [], end: parseEnd(end) };
+  }
+
+  /** The next events of the log. A slow reader holds a page for as long as it takes, so large events come in few. */
+  async #readPage(): Promise<LoggedEvent[]> {
+    const asked = this.#pageSize;
+    const events = await this.#reader.events(this.#cursor, asked);
+    if (events.length >= asked) this.#mustRead = true;
+    if (events.length > 0) {
+      const characters = events.reduce((sum, { json }) => sum + json.length, 0);
+      const fitting = Math.floor((page.characters * events.length) / characters);
+      this.#pageSize = Math.min(Math.max(fitting, 1), page.most);
+    }
+    return events;
   }
 
   async #deliver(events: LoggedEvent[]): Promise<Batch> {

@@ -33,6 +33,7 @@ export class ResponseWorker {
   readonly #options: ResponseWorkerOptions;
   readonly #workers: Worker[] = [];
   readonly #lost = new Map<string, AbortController>();
+  #isQuiet = false;
 
   constructor(options: ResponseWorkerOptions) {
     this.#options = options;
@@ -60,11 +61,13 @@ export class ResponseWorker {
 
   /** Takes no new jobs; those that run go on. */
   async quiet(): Promise<void> {
+    this.#isQuiet = true;
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
 
   /** Resolves when nothing runs any more; jobs that were given back have left their locks. */
   async stop(): Promise<void> {
+    this.#isQuiet = true;
     await Promise.all(this.#workers.map((worker) => worker.close()));
   }
 
@@ -73,6 +76,8 @@ export class ResponseWorker {
     const worker = new Worker<{ id: string }>(
       name,
       async (job, token) => {
+        // A paused BullMQ worker that waits for a job when it is told still takes one.
+        if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
         const lost = new AbortController();
         const responseId = job.id ?? job.data.id;
         const older = this.#lost.get(responseId);
@@ -86,6 +91,10 @@ export class ResponseWorker {
         let outcome: Outcome;
         try {
           outcome = await this.#options.run(responseId, lost.signal);
+        } catch (error) {
+          // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
+          onError(error instanceof Error ? error : new Error('An attempt rejected', { cause: error }));
+          outcome = { kind: 'failed', code: 'server_error' };
         } finally {
           this.#lost.delete(responseId);
         }

@@ -48,7 +48,7 @@ describe.concurrent('a process that is killed', () => {
       const events: StreamEvent[] = [];
       seen.push(events);
       return caller.stream(
-        { input: `Talk about topic-${at}. [[sluice: tokens=500 tokens_per_second=20]]` },
+        { input: `Talk about topic-${at}. [[sluice: tokens=2000 tokens_per_second=20]]` },
         { onEvent: (event) => events.push(event) },
       );
     });
@@ -56,9 +56,10 @@ describe.concurrent('a process that is killed', () => {
       seen.every((events) => events.some(({ type }) => type === 'response.output_text.delta')),
     );
 
-    const killedAt = performance.now();
-    await service.workers[0]?.kill();
+    const [victim = expect.unreachable()] = service.workers;
     await service.addWorker();
+    const killedAt = performance.now();
+    await victim.kill();
 
     const streams = await Promise.all(pending);
     expect(performance.now() - killedAt).toBeLessThan(recoveredWithinMs);
@@ -76,7 +77,7 @@ describe.concurrent('a process that is killed', () => {
     await using service = await startService({ apis: 1, workers: 1 });
     const caller = callerOf(service.apiUrls[0] ?? '', service.key);
     const [zombie = expect.unreachable()] = service.workers;
-    const pending = caller.stream({ input: 'Talk. [[sluice: first_token_ms=1500 tokens=5]]' });
+    const pending = caller.stream({ input: 'Talk. [[sluice: first_token_ms=3000 tokens=5]]' });
     await eventually(async () => (await runningAttempts(zombie.healthUrl)) === 1);
 
     zombie.signal('SIGSTOP');

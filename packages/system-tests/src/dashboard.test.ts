@@ -88,7 +88,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
 
   it('shows the queues of every model', async () => {
     const { page, complaints } = await open('/');
-    await page.getByText('meta-llama%2FLlama-3.1-8B').first().waitFor();
+    await page.getByText('meta-llama/Llama-3.1-8B').first().waitFor();
     await page.getByText('simulator', { exact: true }).first().waitFor();
     await page.getByText('Loading...').waitFor({ state: 'hidden' });
     await page.screenshot({ path: screenshotPath('queues') });

@@ -63,9 +63,7 @@ async function followWithCuts(site: DeliverySite, index: number, cutsEach: numbe
     background: true,
   });
   // The first cut comes behind the first event: without an id nobody can come back.
-  const most = 1 + Math.floor(random() * 30);
-  let read = 0;
-  const begun = await readFrames(answer, { isEnough: () => (read += 1) >= most });
+  const begun = await readFrames(answer, { events: 1 + Math.floor(random() * 30) });
   const frames = begun.frames;
   const id = idIn(frames[0]);
   let { isWhole } = begun;
@@ -92,18 +90,22 @@ async function compare(site: DeliverySite, id: string, frames: readonly SseFrame
   for (let number = 0; number < logged.length; number += 1) {
     if (!seen.includes(number)) gaps.push(`event ${number} was never seen`);
   }
-  const repeats = seen.filter((number, at) => seen.indexOf(number) !== at).map((number) => `event ${number} came twice`);
+  const repeats = seen
+    .filter((number, at) => seen.indexOf(number) !== at)
+    .map((number) => `event ${number} came twice`);
   const differences = frames.flatMap(({ event, data }) => {
     const number = numberOf({ event, data });
     const isDifferent =
       // Life-cycle events carry the response, of which the log keeps no copy.
-      (!data.startsWith(`{"type":"${event}","sequence_number":${number},"response":`) && data !== logged[number]) ||
+      (!data.startsWith(`{"type":"${event}","sequence_number":${number},"response":`) &&
+        data !== logged[number]) ||
       logged[number]?.startsWith(`{"type":"${event}"`) !== true ||
       replays.some((replay) => replay[number]?.data !== data || replay[number]?.event !== event);
     return isDifferent ? [`event ${number} is not what the log says`] : [];
   });
   for (const replay of replays) {
-    if (replay.length !== logged.length) differences.push(`a replay has ${replay.length} of ${logged.length} events`);
+    if (replay.length !== logged.length)
+      differences.push(`a replay has ${replay.length} of ${logged.length} events`);
   }
   const violations = checkEventGrammar(frames.map(({ data }): unknown => JSON.parse(data)));
   return { gaps, repeats, differences, violations };

@@ -46,6 +46,9 @@ export interface Service {
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
+/** A dozen processes may start at once, on few cores. */
+const startup = { timeoutMs: 60_000 };
+
 /** Starts the processes; resolves when all of them are ready. A failing start shows the process's own output. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { apis: apiCount = 1, workers: workerCount = 1, settings = {} } = options;
@@ -66,7 +69,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
       cwd: directory,
     });
-    const ready = await orKill(started, started.logged('api ready'));
+    const ready = await orKill(started, started.logged('api ready', startup));
     const api = { ...started, url: String(ready['url']), adminUrl: String(ready['adminUrl']) };
     apis.push(api);
     return api;
@@ -77,7 +80,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       env: { ...env, WORKER_HEALTH_PORT: '0' },
       cwd: directory,
     });
-    const ready = await orKill(started, started.logged('worker ready'));
+    const ready = await orKill(started, started.logged('worker ready', startup));
     const worker = { ...started, healthUrl: `http://127.0.0.1:${String(ready['healthPort'])}` };
     workers.push(worker);
     return worker;

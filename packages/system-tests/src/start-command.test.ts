@@ -41,7 +41,7 @@ interface Banner {
 }
 
 async function bannerOf(process: SluiceProcess): Promise<Banner> {
-  const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./, { timeoutMs: 30_000 });
+  const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./, { timeoutMs: 60_000 });
   return {
     text,
     url: found(/Responses API +(http\S+)\/v1/, text),

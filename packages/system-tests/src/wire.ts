@@ -76,14 +76,15 @@ export async function send(baseUrl: string, wanted: WireRequest): Promise<WireAn
 }
 
 /**
- * Reads frames until the stream ends, until `isEnough` says so, or until so many bytes of it have been taken; then
- * cuts the connection. The byte may lie anywhere: what is left of a frame is dropped, as a client drops it.
+ * Reads frames until the stream ends, or until so many events or bytes of it have been taken; then cuts the
+ * connection. The byte may lie anywhere: what is left of a frame is dropped, as a client drops it. Rejects when the
+ * connection breaks.
  */
 export async function readFrames(
   answer: OpenAnswer,
-  until: { bytes?: number; isEnough?: (frame: SseFrame) => boolean } = {},
+  until: { bytes?: number; events?: number; onFrame?: (frame: SseFrame) => void } = {},
 ): Promise<ReadPart> {
-  const { bytes = Number.POSITIVE_INFINITY, isEnough = () => false } = until;
+  const { bytes = Number.POSITIVE_INFINITY, events = Number.POSITIVE_INFINITY, onFrame } = until;
   const frames: SseFrame[] = [];
   let isWhole = false;
   try {
@@ -93,7 +94,8 @@ export async function readFrames(
         continue;
       }
       frames.push(frame);
-      if (isEnough(frame)) break;
+      onFrame?.(frame);
+      if (frames.length >= events) break;
     }
   } finally {
     answer.cut();

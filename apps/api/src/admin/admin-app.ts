@@ -40,9 +40,14 @@ export async function buildAdminApp({ queue, registry, token }: AdminAppOptions)
   const adapter = new FastifyAdapter();
   adapter.setBasePath(dashboardPath);
   createBullBoard({
-    queues: queue
-      .forDashboard()
-      .map((each) => new BullMQAdapter(each, { readOnlyMode: true, allowRetries: false })),
+    queues: queue.forDashboard().map(
+      (each) =>
+        new BullMQAdapter(each, {
+          readOnlyMode: true,
+          allowRetries: false,
+          displayName: decodeURIComponent(each.name),
+        }),
+    ),
     serverAdapter: adapter,
     options: { uiConfig: { boardTitle: 'Sluice queues', hideRedisDetails: true } },
   });

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { goDuration, rateLimitHeaders } from './rate-limit-headers.ts';
+
+describe('a duration as Go prints it', () => {
+  it.each([
+    [0, '0ms'],
+    [-5, '0ms'],
+    [12, '12ms'],
+    [999.6, '1s'],
+    [1_500, '1.5s'],
+    [59_999, '59.999s'],
+    [60_000, '1m0s'],
+    [361_250, '6m1.25s'],
+  ])('of %d ms is %s', (milliseconds, text) => {
+    expect(goDuration(milliseconds)).toBe(text);
+  });
+});
+
+describe('rate limit headers', () => {
+  it('are those of a tenant with a limit', () => {
+    expect(rateLimitHeaders({ limit: 600, remaining: 599, resetMs: 59_500 })).toEqual({
+      'x-ratelimit-limit-requests': '600',
+      'x-ratelimit-remaining-requests': '599',
+      'x-ratelimit-reset-requests': '59.5s',
+    });
+  });
+
+  it('are left out for one without', () => {
+    expect(rateLimitHeaders(undefined)).toEqual({});
+  });
+});

@@ -1,0 +1,148 @@
+import { Agent, request } from 'node:http';
+import { redisKeys } from '@sluice/event-log';
+import { queueName } from '@sluice/queue';
+import { createLogger } from '@sluice/runtime';
+import { checkEventGrammar, eventually, latch, readSse, testRedis, type TestRedis, within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiProcess } from '../src/api.ts';
+import { apiKeys, model, testSettings } from './test-api.ts';
+import { startTinyWorker, type TinyWorker } from './tiny-worker.ts';
+
+let redis: TestRedis;
+let worker: TinyWorker;
+let api: ApiProcess;
+let url: string;
+let agent: Agent;
+
+beforeEach(async () => {
+  redis = await testRedis();
+  worker = await startTinyWorker(redis, redisKeys(`${redis.prefix}:`), [queueName(model)]);
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+});
+
+afterEach(async () => {
+  agent.destroy();
+  await api.stop('requested');
+  await worker.stop();
+  await redis.close();
+});
+
+async function startApi(drainTimeoutMs = 10_000): Promise<void> {
+  const settings = testSettings(redis.url, `${redis.prefix}:`, {});
+  const ready = latch<string>();
+  api = new ApiProcess({
+    settings: { ...settings, redisUrl: redis.url, drainTimeoutMs },
+    logger: createLogger({ name: 'api', level: 'silent' }),
+    onReady: (listening) => ready.open(listening.url),
+  });
+  await api.start(new AbortController().signal);
+  url = await ready.wait();
+}
+
+function create(more: object = {}): Promise<Response> {
+  return fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'Hi', ...more }),
+  });
+}
+
+/** A request over the one connection that the agent keeps. */
+function overKeptConnection(path: string): Promise<{ status: number; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${apiKeys.first}` };
+    const asked = request(`${url}${path}`, { agent, headers }, (response) => {
+      response.resume();
+      response.on('end', () => {
+        resolve({ status: response.statusCode ?? 0, connection: response.headers.connection });
+      });
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+/** Responses run until the test goes on. */
+function runsThatWait() {
+  const goOn = latch();
+  worker.onRun(async (run) => {
+    run.say('Hello');
+    await Promise.race([goOn.wait(), new Promise((resolve) => run.cancelled.addEventListener('abort', resolve))]);
+    if (run.cancelled.aborted) await run.hang();
+    else await run.complete();
+  });
+  return goOn;
+}
+
+const runsOf = (count: number) => eventually(() => worker.runs.length === count);
+
+describe('a process that is told to stop', () => {
+  it('finishes what it has begun, and says that it takes no more', async () => {
+    await startApi();
+    const goOn = runsThatWait();
+    const whole = create();
+    const stream = await create({ stream: true });
+    await runsOf(2);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect(await overKeptConnection('/v1/models')).toEqual({ status: 200, connection: 'keep-alive' });
+
+    const stopping = api.stop('terminated');
+    await eventually(async () => (await overKeptConnection('/readyz')).status === 503);
+    expect((await overKeptConnection('/healthz')).status).toBe(200);
+    // A load balancer that has not noticed yet is still served, and told to move on.
+    expect(await overKeptConnection('/v1/models')).toEqual({ status: 200, connection: 'close' });
+    // From here on nobody new comes in.
+    await eventually(() =>
+      fetch(`${url}/healthz`, { headers: { connection: 'close' } }).then(
+        () => false,
+        () => true,
+      ),
+    );
+    goOn.open();
+    expect((await whole).status).toBe(200);
+    const { events, done } = await readSse(await stream.text());
+    expect(checkEventGrammar(events)).toEqual([]);
+    expect(done).toBe(true);
+    await within(stopping);
+  });
+
+  it('stops at once when nothing is under way', async () => {
+    await startApi();
+    await within(api.stop('terminated'), { timeoutMs: 5_000 });
+  });
+
+  it('can be stopped without having been started, and twice', async () => {
+    await startApi();
+    await api.stop('requested');
+    await api.stop('requested');
+  });
+});
+
+describe('a process that may not wait any longer', () => {
+  it('ends what is open without a false end, and leaves the responses to a retry', async () => {
+    await startApi(1_000);
+    const goOn = runsThatWait();
+    const whole = create();
+    const stream = await create({ stream: true });
+    await runsOf(2);
+    await within(api.stop('terminated'));
+    const refused = await whole;
+    expect(refused.status).toBe(503);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(await refused.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+    await expect(stream.text()).rejects.toThrow();
+    expect(worker.runs.map((run) => run.cancelled.aborted)).toEqual([false, false]);
+    goOn.open();
+    // Another process finds them finished.
+    const ids = worker.runs.map(({ record }) => record.id);
+    await startApi();
+    for (const id of ids) {
+      await eventually(async () => {
+        const headers = { authorization: `Bearer ${apiKeys.first}` };
+        const answer = await fetch(`${url}/v1/responses/${id}`, { headers });
+        const { status } = (await answer.json()) as { status: string };
+        return status === 'completed';
+      });
+    }
+  });
+});

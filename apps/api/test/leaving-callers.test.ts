@@ -1,0 +1,147 @@
+import { eventually, latch, within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+let caller: AbortController;
+
+beforeEach(async () => {
+  api = await startTestApi();
+  caller = new AbortController();
+});
+
+afterEach(async () => {
+  await api.stop();
+});
+
+/** A synchronous call over a socket that the test can close. */
+async function ask(): Promise<Response> {
+  return fetch(`${await api.listen()}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'Hi' }),
+    signal: caller.signal,
+  });
+}
+
+/** The only response there is, once it has been accepted. */
+function theResponse(): Promise<string> {
+  return eventually(async () => (await api.redis.client.zrange(api.keys.open, '0', '0'))[0]);
+}
+
+async function expectCancelled(responseId: string): Promise<void> {
+  await eventually(async () => {
+    const { status, json } = await api.get(`/v1/responses/${responseId}`);
+    return status === 200 && json()['status'] === 'cancelled';
+  });
+  await eventually(() => api.open.size === 0);
+}
+
+/** A run that waits for the end it is told of. */
+function runThatHangs() {
+  const begun = latch<AbortSignal>();
+  const ended = latch();
+  api.worker.onRun(async (run) => {
+    run.say('Hello');
+    begun.open(run.cancelled);
+    await run.hang();
+    ended.open();
+  });
+  return { begun, ended };
+}
+
+describe('a caller who leaves', () => {
+  it('while the response waits in the queue, cancels it before anybody runs it', async () => {
+    await api.stop();
+    api = await startTestApi({ withoutWorker: true });
+    const answer = ask();
+    const id = await theResponse();
+    caller.abort();
+    await expect(answer).rejects.toThrow();
+    await expectCancelled(id);
+    expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, active: 0 });
+  });
+
+  it('while a stream waits in the queue, cancels it before anybody runs it', async () => {
+    await api.stop();
+    api = await startTestApi({ withoutWorker: true });
+    await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
+    const id = await theResponse();
+    caller.abort();
+    await expectCancelled(id);
+    expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, active: 0 });
+  });
+
+  it('before the first token, stops the run of a stream', async () => {
+    const begun = latch();
+    const ended = latch();
+    api.worker.onRun(async (run) => {
+      begun.open();
+      await run.hang();
+      ended.open();
+    });
+    await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
+    await begun.wait();
+    caller.abort();
+    await ended.wait();
+    await expectCancelled(api.worker.runs[0]?.record.id ?? '');
+  });
+
+  it('in the middle of a stream, stops the run', async () => {
+    const { begun, ended } = runThatHangs();
+    const response = await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
+    const reader = response.body?.getReader();
+    await begun.wait();
+    await reader?.read();
+    caller.abort();
+    await ended.wait();
+    await expectCancelled(api.worker.runs[0]?.record.id ?? '');
+  });
+
+  it('while a synchronous call waits, stops the run', async () => {
+    const { begun, ended } = runThatHangs();
+    const answer = ask();
+    await begun.wait();
+    caller.abort();
+    await expect(answer).rejects.toThrow();
+    await ended.wait();
+    await expectCancelled(api.worker.runs[0]?.record.id ?? '');
+  });
+
+  it('after the end, changes nothing', async () => {
+    const response = await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
+    await response.text();
+    caller.abort();
+    await eventually(() => api.open.size === 0);
+    const id = api.worker.runs[0]?.record.id;
+    expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ status: 'completed' });
+  });
+
+  it('of a response in the background, does not end it', async () => {
+    const begun = latch();
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      begun.open();
+      await goOn.wait();
+      await run.complete();
+    });
+    await api.stream({ model, input: 'Hi', background: true }, { signal: caller.signal });
+    await begun.wait();
+    caller.abort();
+    await eventually(() => api.open.size === 0);
+    goOn.open();
+    const id = api.worker.runs[0]?.record.id;
+    await eventually(async () => (await api.get(`/v1/responses/${id}`)).json()['status'] === 'completed');
+  });
+
+  it('is no error to anybody', async () => {
+    const { begun, ended } = runThatHangs();
+    await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
+    await within(begun.wait());
+    caller.abort();
+    await ended.wait();
+    await eventually(() => api.logged.some((line) => line.includes('caller left')));
+    expect(api.logged.filter((line) => /"level":"(error|warn)"/.test(line))).toEqual([]);
+  });
+});

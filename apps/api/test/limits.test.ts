@@ -1,0 +1,134 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+
+afterEach(async () => {
+  await api.stop();
+});
+
+const ask = (key?: string, more: object = {}) =>
+  api.create({ model, input: 'Hi', ...more }, key === undefined ? {} : { key });
+
+/** What clients of a refused request rely on. */
+function expectTimeToComeBack({ headers }: Answer) {
+  const seconds = Number(headers['retry-after']);
+  const milliseconds = Number(headers['retry-after-ms']);
+  expect(Number.isInteger(seconds) && seconds >= 1).toBe(true);
+  expect(Number.isInteger(milliseconds) && milliseconds >= 1).toBe(true);
+  expect(Math.ceil(milliseconds / 1000)).toBe(seconds);
+}
+
+describe('a limit of requests a minute', () => {
+  it('is counted down in the headers of every create', async () => {
+    api = await startTestApi();
+    const first = await ask(apiKeys.limited);
+    const second = await ask(apiKeys.limited);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(first.headers).toMatchObject({
+      'x-ratelimit-limit-requests': '2',
+      'x-ratelimit-remaining-requests': '1',
+      'x-ratelimit-reset-requests': expect.stringMatching(/^(\d+ms|(\d+m)?\d+(\.\d+)?s)$/),
+    });
+    expect(second.headers['x-ratelimit-remaining-requests']).toBe('0');
+  });
+
+  it('refuses what is over it with 429 and says when to come back', async () => {
+    api = await startTestApi();
+    await ask(apiKeys.limited);
+    await ask(apiKeys.limited);
+    const refused = await ask(apiKeys.limited);
+    expect(refused.status).toBe(429);
+    expectTimeToComeBack(refused);
+    expect(refused.headers).toMatchObject({
+      'x-ratelimit-limit-requests': '2',
+      'x-ratelimit-remaining-requests': '0',
+    });
+    const { error } = refused.json() as { error: { message: string } };
+    expect(error).toMatchObject({ type: 'too_many_requests', code: 'rate_limit_exceeded', param: null });
+    const seconds = Number(/Please try again in (\d+(?:\.\d+)?)s\.$/.exec(error.message)?.[1]);
+    // A client that obeys the text must not come too early.
+    expect(seconds * 1000).toBeGreaterThanOrEqual(Number(refused.headers['retry-after-ms']));
+  });
+
+  it('refuses a stream in plain JSON', async () => {
+    api = await startTestApi();
+    await ask(apiKeys.limited);
+    await ask(apiKeys.limited);
+    const response = await api.stream({ model, input: 'Hi' }, { key: apiKeys.limited });
+    expect(response.status).toBe(429);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    await response.text();
+  });
+
+  it('is not used up by requests that are refused for another reason', async () => {
+    api = await startTestApi();
+    await ask(apiKeys.limited, { temperature: 9 });
+    await ask(apiKeys.limited, { model: 'nope' });
+    await api.create('{', { key: apiKeys.limited });
+    const taken = await ask(apiKeys.limited);
+    expect(taken.headers['x-ratelimit-remaining-requests']).toBe('1');
+  });
+
+  it('leaves nothing of a refused request in the store, and runs nothing', async () => {
+    api = await startTestApi();
+    await ask(apiKeys.limited);
+    await ask(apiKeys.limited);
+    const before = await api.stored();
+    await Promise.all(Array.from({ length: 10 }, () => ask(apiKeys.limited, { input: 'x'.repeat(100_000) })));
+    expect(await api.stored()).toEqual(before);
+    expect(api.worker.runs).toHaveLength(2);
+  });
+
+  it('is exact for requests that come at once', async () => {
+    api = await startTestApi();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask(apiKeys.limited)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
+  });
+
+  it('does not concern another tenant', async () => {
+    api = await startTestApi();
+    await Promise.all(Array.from({ length: 3 }, () => ask(apiKeys.limited)));
+    const other = await ask(apiKeys.second);
+    expect(other.status).toBe(200);
+    expect(Object.keys(other.headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
+  });
+
+  it('does not count reads', async () => {
+    api = await startTestApi();
+    for (let read = 0; read < 5; read += 1) {
+      expect((await api.get('/v1/models', apiKeys.limited)).status).toBe(200);
+    }
+  });
+});
+
+describe('a queue that is full', () => {
+  it('for the tenant answers 429, and others are let in', async () => {
+    api = await startTestApi({ withoutWorker: true });
+    const waiting = { background: true };
+    expect((await ask(apiKeys.short, waiting)).status).toBe(200);
+    const before = await api.stored();
+    const refused = await ask(apiKeys.short, waiting);
+    expect(refused.status).toBe(429);
+    expectTimeToComeBack(refused);
+    expect(refused.json()).toMatchObject({
+      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/Please try again in [\d.]+s\.$/) },
+    });
+    expect(await api.stored()).toEqual(before);
+    expect((await ask(apiKeys.second, waiting)).status).toBe(200);
+  });
+
+  it('for everybody answers 503', async () => {
+    api = await startTestApi({ withoutWorker: true, queued: 2 });
+    const waiting = { background: true };
+    await ask(apiKeys.first, waiting);
+    await ask(apiKeys.second, waiting);
+    const before = await api.stored();
+    const refused = await ask(apiKeys.limited, waiting);
+    expect(refused.status).toBe(503);
+    expectTimeToComeBack(refused);
+    expect(refused.json()).toMatchObject({ error: { code: 'server_is_overloaded', type: 'server_error' } });
+    expect(await api.stored()).toEqual(before);
+  });
+});

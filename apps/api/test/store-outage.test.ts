@@ -1,0 +1,152 @@
+import { createLogger } from '@sluice/runtime';
+import {
+  checkEventGrammar,
+  eventually,
+  latch,
+  type LocalRedis,
+  readSse,
+  startLocalRedis,
+  testRedis,
+  within,
+} from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiProcess } from '../src/api.ts';
+import { apiKeys, model, startTestApi, testSettings } from './test-api.ts';
+
+/** How long a client may wait for its refusal, and how soon the service must be back, in milliseconds. */
+const refusedWithinMs = 1_500;
+const backWithinMs = 3_000;
+
+let store: LocalRedis;
+let api: ApiProcess;
+let url: string;
+
+beforeEach(async () => {
+  store = await startLocalRedis({ kind: 'server' });
+  const settings = testSettings(store.url, 'outage:', {});
+  const ready = latch<string>();
+  api = new ApiProcess({
+    settings: { ...settings, redisUrl: store.url },
+    logger: createLogger({ name: 'api', level: 'silent' }),
+    onReady: (listening) => ready.open(listening.url),
+  });
+  await api.start(new AbortController().signal);
+  url = await ready.wait();
+});
+
+afterEach(async () => {
+  process.kill(store.pid, 'SIGCONT');
+  await api.stop('requested');
+  await store.stop();
+});
+
+function create(more: object = { background: true }): Promise<Response> {
+  return fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'Hi', ...more }),
+  });
+}
+
+async function statusOf(answer: Promise<Response>): Promise<number> {
+  const response = await answer;
+  await response.text();
+  return response.status;
+}
+
+/** Every kind of request is refused in time, and the process says that it lives. */
+async function expectRefusals(): Promise<void> {
+  const headers = { authorization: `Bearer ${apiKeys.first}` };
+  const startedAt = performance.now();
+  const answers = await Promise.all([
+    create({}),
+    create({ stream: true }),
+    create(),
+    create({ input: 'x'.repeat(200_000), background: true }),
+    fetch(`${url}/v1/responses/create-response_${'a'.repeat(32)}`, { headers }),
+  ]);
+  expect(performance.now() - startedAt).toBeLessThan(refusedWithinMs);
+  for (const answer of answers) {
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'server_is_overloaded', type: 'server_error', param: null },
+    });
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(answer.headers.get('retry-after-ms'))).toBeGreaterThanOrEqual(1);
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+  }
+  expect(await statusOf(fetch(`${url}/healthz`))).toBe(200);
+  expect(await statusOf(fetch(`${url}/readyz`))).toBe(503);
+  expect(await statusOf(create({ temperature: 9 }))).toBe(400);
+  expect(await statusOf(fetch(`${url}/v1/models`))).toBe(401);
+}
+
+async function expectRecovery(): Promise<void> {
+  await eventually(async () => (await statusOf(create())) === 200, { timeoutMs: backWithinMs });
+  await eventually(async () => (await statusOf(fetch(`${url}/readyz`))) === 200);
+}
+
+/** Responses that wait to be run. */
+async function waiting(): Promise<number> {
+  const redis = await testRedis(store.url);
+  try {
+    return await redis.client.zcard(`outage:bull:${model}:prioritized`);
+  } finally {
+    await redis.close();
+  }
+}
+
+describe('a store that is frozen', () => {
+  it('makes every request be refused in time, and runs none of them when it thaws', async () => {
+    expect(await statusOf(create())).toBe(200);
+    process.kill(store.pid, 'SIGSTOP');
+    await expectRefusals();
+    process.kill(store.pid, 'SIGCONT');
+    await expectRecovery();
+    // One before the outage, one after it; what was refused in between is not among them.
+    await eventually(async () => (await waiting()) === 2);
+  });
+});
+
+describe('a store that is dead', () => {
+  it('makes every request be refused in time, and is found again', async () => {
+    expect(await statusOf(create())).toBe(200);
+    const { port, directory } = store;
+    await store.kill();
+    await expectRefusals();
+    store = await startLocalRedis({ kind: 'server', port, directory });
+    await expectRecovery();
+  });
+});
+
+describe('an open stream', () => {
+  it('stays open over an outage and goes on without a gap', async () => {
+    const goOn = latch();
+    const begun = latch();
+    const testApi = await startTestApi({ redisUrl: store.url });
+    try {
+      testApi.worker.onRun(async (run) => {
+        run.say('before');
+        begun.open();
+        await goOn.wait();
+        run.say(' after');
+        await run.complete();
+      });
+      const response = await testApi.stream({ model, input: 'Hi' });
+      const read = response.text();
+      await begun.wait();
+      process.kill(store.pid, 'SIGSTOP');
+      // A refusal of another request shows that the outage is noticed.
+      expect((await testApi.get(`/v1/responses/create-response_${'a'.repeat(32)}`)).status).toBe(503);
+      process.kill(store.pid, 'SIGCONT');
+      goOn.open();
+      const { events, done, problems } = await readSse(await within(read));
+      expect(problems).toEqual([]);
+      expect(done).toBe(true);
+      expect(checkEventGrammar(events)).toEqual([]);
+      expect(events.at(-1)).toMatchObject({ response: { output_text: 'before after' } });
+    } finally {
+      await testApi.stop();
+    }
+  });
+});

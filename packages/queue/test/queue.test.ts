@@ -1,0 +1,396 @@
+import { eventually, latch, type Latch, testRedis, type TestRedis, within } from '@sluice/testing';
+import { Queue } from 'bullmq';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Outcome,
+  queueName,
+  queuePrefix,
+  ResponseQueue,
+  type ResponseQueueOptions,
+  ResponseWorker,
+  type ResponseWorkerOptions,
+} from '../src/index.ts';
+import { neutralPriority } from '../src/queue-names.ts';
+
+const name = queueName('simulator');
+const settled: Outcome = { kind: 'settled' };
+
+let redis: TestRedis;
+const cleanups: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  redis = await testRedis();
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+  await redis.close();
+});
+
+function aQueue(options: Partial<ResponseQueueOptions> = {}) {
+  const queue = new ResponseQueue({
+    connection: redis.client,
+    keyPrefix: redis.prefix,
+    names: [name],
+    keep: { completed: 100, failed: 100 },
+    onError: () => undefined, // Connections are cut while tests end.
+    ...options,
+  });
+  cleanups.push(() => queue.close());
+  return queue;
+}
+
+type Run = ResponseWorkerOptions['run'];
+
+function aWorker(run: Run, options: Partial<ResponseWorkerOptions> = {}) {
+  const errors: Error[] = [];
+  const worker = new ResponseWorker({
+    connection: redis.connect(),
+    keyPrefix: redis.prefix,
+    names: [name],
+    concurrency: 5,
+    lockMs: 10_000,
+    stalledMs: 3_000,
+    run,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
+  cleanups.push(() => worker.stop());
+  worker.start();
+  return { worker, errors };
+}
+
+/** An attempt that waits for the test, which learns of each start and decides each outcome. */
+function held() {
+  const started: string[] = [];
+  const gates = new Map<string, Latch<Outcome>>();
+  const gate = (id: string) => {
+    const known = gates.get(id) ?? latch<Outcome>();
+    gates.set(id, known);
+    return known;
+  };
+  const run: Run = async (id) => {
+    started.push(id);
+    return gate(id).wait();
+  };
+  return { run, started, finish: (id: string, outcome: Outcome = settled) => gate(id).open(outcome) };
+}
+
+/** The queue as BullMQ sees it. */
+function bare(): Queue {
+  return new Queue(name, {
+    connection: redis.client,
+    prefix: queuePrefix(redis.prefix),
+    skipVersionCheck: true,
+  });
+}
+
+function stateOf(id: string): Promise<string> {
+  return bare().getJobState(id);
+}
+
+/** Everything BullMQ keeps, as text. */
+async function dump(): Promise<string> {
+  const said: unknown[] = [];
+  for (const key of await redis.client.keys(`${queuePrefix(redis.prefix)}*`)) {
+    said.push(key);
+    const type = await redis.client.type(key);
+    if (type === 'hash') said.push(await redis.client.hgetall(key));
+    else if (type === 'stream') said.push(await redis.client.xrange(key, '-', '+'));
+    else if (type === 'zset') said.push(await redis.client.zrange(key, '0', '-1'));
+    else if (type === 'list') said.push(await redis.client.lrange(key, 0, -1));
+    else if (type === 'set') said.push(await redis.client.smembers(key));
+    else said.push(await redis.client.get(key));
+  }
+  return JSON.stringify(said);
+}
+
+describe('response queue', () => {
+  it('keeps one job of a response that is added twice', async () => {
+    const queue = aQueue();
+    await Promise.all([queue.enqueue(name, 'r1'), queue.enqueue(name, 'r1'), queue.enqueueAgain(name, 'r1')]);
+    expect(await queue.counts(name)).toMatchObject({ waiting: 1, active: 0 });
+    const { run, started, finish } = held();
+    aWorker(run);
+    finish('r1');
+    await eventually(async () => (await queue.counts(name)).completed === 1);
+    expect(started).toEqual(['r1']);
+  });
+
+  it('gives every job a priority, and nothing but the id', async () => {
+    const queue = aQueue();
+    await queue.enqueue(name, 'r1');
+    const job = await bare().getJob('r1');
+    expect(job?.data).toEqual({ id: 'r1' });
+    expect(job?.opts.priority).toBe(neutralPriority);
+    expect(await bare().getPrioritizedCount()).toBe(1);
+    expect(await bare().getWaitingCount()).toBe(0);
+  });
+
+  it.each<Outcome>([settled, { kind: 'failed', code: 'timeout' }])(
+    'adds a job again after it was $kind, which BullMQ alone would ignore',
+    async (outcome) => {
+      const queue = aQueue();
+      let runs = 0;
+      aWorker(async () => {
+        runs += 1;
+        return outcome;
+      });
+      const state = outcome.kind === 'settled' ? 'completed' : 'failed';
+      await queue.enqueue(name, 'r1');
+      await eventually(async () => (await stateOf('r1')) === state);
+      await queue.enqueue(name, 'r1');
+      expect(await stateOf('r1')).toBe(state);
+      await queue.enqueueAgain(name, 'r1');
+      await eventually(async () => runs === 2 && (await stateOf('r1')) === state);
+    },
+  );
+
+  it('leaves a job alone that waits or runs when it is added again', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    aWorker(run);
+    await queue.enqueue(name, 'r1');
+    await eventually(() => started.length === 1);
+    await queue.enqueueAgain(name, 'r1');
+    finish('r1');
+    await eventually(async () => (await stateOf('r1')) === 'completed');
+    // A job that was added after it and has ended shows that no second one of the first waited before it.
+    finish('r2');
+    await queue.enqueue(name, 'r2');
+    await eventually(async () => (await stateOf('r2')) === 'completed');
+    expect(started).toEqual(['r1', 'r2']);
+  });
+
+  it('tells which responses are still meant to run', async () => {
+    const queue = aQueue();
+    const pending = () => queue.isPending(name, 'r1');
+    expect(await pending()).toBe(false);
+    await queue.enqueue(name, 'r1');
+    expect(await pending()).toBe(true);
+    const { run, started, finish } = held();
+    aWorker(run);
+    await eventually(() => started.length === 1);
+    expect(await pending()).toBe(true);
+    finish('r1');
+    await eventually(async () => !(await pending()));
+
+    await queue.enqueue(name, 'r2');
+    finish('r2', { kind: 'later', afterMs: 60_000 });
+    await eventually(async () => (await queue.counts(name)).delayed === 1);
+    expect(await queue.isPending(name, 'r2')).toBe(true);
+  });
+
+  it('takes a waiting job out, and leaves one that runs', async () => {
+    const queue = aQueue();
+    await queue.enqueue(name, 'r1');
+    await queue.remove(name, 'r1');
+    await queue.remove(name, 'never-added');
+    expect(await stateOf('r1')).toBe('unknown');
+    const { run, started, finish } = held();
+    aWorker(run);
+    await queue.enqueue(name, 'r2');
+    await eventually(() => started.length === 1);
+    await queue.remove(name, 'r2');
+    expect(await stateOf('r2')).toBe('active');
+    finish('r2');
+    await eventually(async () => (await stateOf('r2')) === 'completed');
+  });
+
+  it('keeps as many finished jobs as it is told to', async () => {
+    const queue = aQueue({ keep: { completed: 2, failed: 0 } });
+    const { run, finish } = held();
+    aWorker(run);
+    for (let at = 0; at < 5; at += 1) {
+      finish(`ok-${at}`);
+      finish(`no-${at}`, { kind: 'failed', code: 'timeout' });
+      await queue.enqueue(name, `ok-${at}`);
+      await queue.enqueue(name, `no-${at}`);
+    }
+    await eventually(async () => {
+      const { waiting, active, completed, failed } = await queue.counts(name);
+      return waiting + active + failed === 0 && completed === 2;
+    });
+  });
+
+  it('has a queue for every model, whatever its name, and for no other', async () => {
+    const names = ['org/model:tag', 'ein Modell', '模型'].map(queueName);
+    const queue = aQueue({ names });
+    expect(queue.names).toEqual(names);
+    for (const each of names) {
+      await queue.enqueue(each, 'r1');
+      expect(await queue.counts(each)).toMatchObject({ waiting: 1 });
+    }
+    await expect(queue.enqueue('other', 'r1')).rejects.toThrow(RangeError);
+  });
+});
+
+describe('response worker', () => {
+  it('starts a whole burst at once, up to its slots', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    const { worker } = aWorker(run, { concurrency: 20 });
+    const ids = Array.from({ length: 21 }, (_, at) => `r${at}`);
+    await Promise.all(ids.map((id) => queue.enqueue(name, id)));
+    await eventually(() => worker.running === 20);
+    expect(await queue.counts(name)).toMatchObject({ active: 20, waiting: 1 });
+    for (const id of ids) finish(id);
+    await eventually(() => started.length === 21);
+    await eventually(async () => (await queue.counts(name)).completed === 21);
+    expect(worker.running).toBe(0);
+  });
+
+  it('holds the limit of a queue over all workers', async () => {
+    const queue = aQueue();
+    await queue.limitConcurrency(name, 3);
+    let running = 0;
+    let most = 0;
+    const isFull = latch();
+    const run: Run = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      if (running === 3) isFull.open();
+      await isFull.wait();
+      // Long enough for another worker to start one too many: a round trip through the store.
+      await redis.client.ping();
+      running -= 1;
+      return settled;
+    };
+    aWorker(run);
+    aWorker(run);
+    const ids = Array.from({ length: 30 }, (_, at) => `r${at}`);
+    await Promise.all(ids.map((id) => queue.enqueue(name, id)));
+    await eventually(async () => (await queue.counts(name)).completed === 30);
+    expect(most).toBe(3);
+    await queue.limitConcurrency(name, undefined);
+    expect(await bare().getGlobalConcurrency()).toBeNull();
+  });
+
+  it('takes nothing new when it is quiet, and stops when the last attempt is over', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    const { worker } = aWorker(run);
+    await queue.enqueue(name, 'r1');
+    await eventually(() => started.length === 1);
+    expect(worker.isRunning).toBe(true);
+    await worker.quiet();
+    expect(worker.isRunning).toBe(false);
+    await queue.enqueue(name, 'r2');
+    let isStopped = false;
+    const stopping = worker.stop().then(() => (isStopped = true));
+    await redis.client.ping();
+    expect(isStopped).toBe(false);
+    finish('r1');
+    await within(stopping);
+    expect(started).toEqual(['r1']);
+    expect(await queue.counts(name)).toMatchObject({ completed: 1, waiting: 1, active: 0 });
+    await worker.stop();
+  });
+
+  it('stops without having started', async () => {
+    const worker = new ResponseWorker({
+      connection: redis.client,
+      keyPrefix: redis.prefix,
+      names: [name],
+      concurrency: 1,
+      lockMs: 10_000,
+      stalledMs: 3_000,
+      run: async () => settled,
+      onError: () => undefined,
+    });
+    await worker.stop();
+    expect(worker.isRunning).toBe(false);
+  });
+
+  it('gives a response back to the front of the queue, for another worker', async () => {
+    const queue = aQueue();
+    const first = held();
+    const { worker } = aWorker(first.run, { concurrency: 1 });
+    await queue.enqueue(name, 'r1');
+    await eventually(() => first.started.length === 1);
+    await queue.enqueue(name, 'r2');
+    await worker.quiet();
+    first.finish('r1', { kind: 'given_back' });
+    await within(worker.stop());
+    expect(await queue.counts(name)).toMatchObject({ waiting: 2, active: 0 });
+    const job = await bare().getJob('r1');
+    expect(job?.opts.priority).toBe(neutralPriority);
+    expect(job?.attemptsMade).toBe(0);
+
+    const second = held();
+    aWorker(second.run, { concurrency: 1 });
+    second.finish('r1');
+    second.finish('r2');
+    await eventually(async () => (await queue.counts(name)).completed === 2);
+    expect(second.started).toEqual(['r1', 'r2']);
+  });
+
+  it('runs a response later when it is told to', async () => {
+    const queue = aQueue();
+    let runs = 0;
+    aWorker(async () => {
+      runs += 1;
+      return runs === 1 ? { kind: 'later', afterMs: 20 } : settled;
+    });
+    await queue.enqueue(name, 'r1');
+    await eventually(async () => (await stateOf('r1')) === 'completed');
+    expect(runs).toBe(2);
+  });
+
+  it('aborts an attempt whose lock is lost, and runs it again', async () => {
+    const queue = aQueue();
+    const aborted = latch();
+    let runs = 0;
+    // BullMQ owns these clocks: a renewal every 500 ms, a look for stalled jobs every 500 ms.
+    const { worker } = aWorker(
+      async (_id, lost) => {
+        runs += 1;
+        if (runs > 1) return settled;
+        await new Promise<void>((resolve) => lost.addEventListener('abort', () => resolve()));
+        aborted.open();
+        return settled;
+      },
+      { lockMs: 1_500, stalledMs: 500 },
+    );
+    await queue.enqueue(name, 'r1');
+    await eventually(() => worker.running === 1);
+    await redis.client.del(`${queuePrefix(redis.prefix)}:${name}:r1:lock`);
+    await aborted.wait();
+    await eventually(async () => (await stateOf('r1')) === 'completed');
+    expect(runs).toBe(2);
+  });
+});
+
+describe('what BullMQ keeps', () => {
+  it('is the id and the code of a failure, whatever happened', async () => {
+    const queue = aQueue();
+    const secret = 'the prompt of a client';
+    const { errors } = aWorker(async (id) => {
+      if (id === 'rejects') throw new Error(secret);
+      // oxlint-disable-next-line typescript/only-throw-error -- a library may throw anything
+      if (id === 'rejects-oddly') throw { message: secret };
+      if (id === 'fails') return { kind: 'failed', code: 'model_error' };
+      return settled;
+    });
+    const ids = ['rejects', 'rejects-oddly', 'fails', 'settles'];
+    for (const id of ids) await queue.enqueue(name, id);
+    await eventually(async () => {
+      const { completed, failed } = await queue.counts(name);
+      return completed === 1 && failed === 3;
+    });
+    const jobs = await Promise.all(ids.map((id) => bare().getJob(id)));
+    expect(jobs.map((job) => job?.failedReason)).toEqual([
+      'server_error',
+      'server_error',
+      'model_error',
+      undefined,
+    ]);
+    for (const job of jobs) {
+      expect(job?.returnvalue ?? null).toBeNull();
+      expect(job?.stacktrace ?? []).toEqual([]);
+      expect(job?.data).toEqual({ id: job?.id });
+    }
+    expect(await dump()).not.toContain(secret);
+    expect(await dump()).not.toContain('.ts:');
+    expect(errors.map(({ message }) => message)).toContain(secret);
+  });
+});

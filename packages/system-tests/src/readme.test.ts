@@ -1,0 +1,169 @@
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { eventually, within } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { descendantsOf, stillRunning } from './process-tree.ts';
+import { type Service, startService } from './service.ts';
+import { bareEnvironment, startProcess } from './sluice-process.ts';
+
+// The examples of the README run here as they stand there: only where the service is comes from outside of them.
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+
+/** The fenced blocks of a language, in order. */
+function blocksOf(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+    ([, block = '']) => block,
+  );
+}
+
+const hasPython = (() => {
+  try {
+    execFileSync('python3', ['-c', 'import openai'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+
+describe('the examples of the README', () => {
+  let service: Service;
+
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service?.stop());
+
+  /** What a program prints that has the examples' environment. */
+  async function run(command: string, args: readonly string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(command, args, {
+      // The package is found from here.
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      env: {
+        ...bareEnvironment(),
+        OPENAI_BASE_URL: `${service.apiUrls[0]}/v1`,
+        OPENAI_API_KEY: service.key,
+      },
+    });
+    return stdout;
+  }
+
+  it('with curl give a whole response and a stream', async () => {
+    const block = blocksOf('sh').find((each) => each.startsWith('curl')) ?? expect.unreachable();
+    const output = await run('sh', ['-ec', block]);
+    const streamAt = output.indexOf('event: response.created');
+    expect(JSON.parse(output.slice(0, streamAt))).toMatchObject({ object: 'response', status: 'completed' });
+    expect(output.slice(streamAt)).toMatch(/event: response\.completed\n[\s\S]*data: \[DONE\]\n\n$/);
+  });
+
+  it('with Node.js give the same', async () => {
+    const [whole = expect.unreachable()] = blocksOf('js');
+    const output = await run(process.execPath, ['--input-type=module', '--eval', whole]);
+    expect(output).toContain('Hello!');
+    expect(output).toContain('Hello again!');
+  });
+
+  it('follow a response that is in the background', async () => {
+    const [, background = expect.unreachable()] = blocksOf('js');
+    const output = await run(process.execPath, ['--input-type=module', '--eval', background]);
+    expect(output).toMatch(/^2 response\.in_progress$/m);
+    expect(output).toMatch(/^\d+ response\.completed\ncompleted .*Take your time/m);
+    expect(output).not.toContain('response.created');
+  });
+
+  it.skipIf(!hasPython)('with Python give the same (needs the package openai)', async () => {
+    const [block = expect.unreachable()] = blocksOf('python');
+    const output = await run('python3', ['-c', block]);
+    expect(output).toContain('Hello!');
+    expect(output).toContain('Hello again!');
+  });
+
+  it('are all of them', () => {
+    const count = (language: string) => blocksOf(language).length;
+    expect({ js: count('js'), python: count('python'), yaml: count('yaml') }).toEqual({
+      js: 2,
+      python: 1,
+      yaml: 2,
+    });
+  });
+});
+
+describe('what the README says', () => {
+  let directory: string;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'sluice-readme-'));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  it('to write into the file makes a service with that model and that key', async () => {
+    await writeFile(join(directory, 'sluice.yaml'), blocksOf('yaml').join(''));
+    const process = startProcess({
+      command: 'start',
+      cwd: directory,
+      env: { PORT: '0', ADMIN_PORT: '0', TEAM_A_KEY: 'sk-team-a-0123456789abcdef' },
+    });
+    try {
+      const [banner] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./);
+      expect(banner).toMatch(/Models +qwen3-8b\n/);
+      const url = /Responses API +(http\S+)\/v1/.exec(banner)?.[1] ?? expect.unreachable();
+      const models = await fetch(`${url}/v1/models`, {
+        headers: { authorization: 'Bearer sk-team-a-0123456789abcdef' },
+      });
+      expect(await models.json()).toMatchObject({ data: [{ id: 'qwen3-8b' }] });
+    } finally {
+      await process.stop('SIGINT');
+    }
+  });
+
+  it('of the banner is what `npm start` prints, and Ctrl-C ends all of it', async () => {
+    const npm = spawn('npm', ['start'], {
+      cwd: root,
+      env: { ...bareEnvironment(), DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    });
+    const { pid = expect.unreachable() } = npm;
+    const exited = new Promise<void>((resolve) => npm.once('close', () => resolve()));
+    let output = '';
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    try {
+      await eventually(() => output.includes('Ctrl-C stops it.'), { timeoutMs: 30_000 });
+      const url = /Responses API +(http\S+)\/v1/.exec(output)?.[1] ?? expect.unreachable();
+      const key = /Key +(\S+)/.exec(output)?.[1] ?? expect.unreachable();
+      const { body } = await callerOf(url, key).create({ input: 'Hello!' });
+      expect(body.status).toBe('completed');
+      expect(withoutPlaces(output)).toContain(withoutPlaces(blocksOf('text')[0] ?? ''));
+    } finally {
+      const below = descendantsOf(pid);
+      process.kill(-pid, 'SIGINT');
+      await within(exited, { timeoutMs: 30_000 });
+      expect(stillRunning(below)).toEqual([]);
+    }
+  });
+
+  it('about files is true: each one it links to is there', () => {
+    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
+    expect(links.length).toBeGreaterThan(3);
+    expect(links.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+});
+
+/** A banner without what differs between two machines: ports, the key, and which store there is. */
+function withoutPlaces(banner: string): string {
+  return banner
+    .replaceAll(/:\d{4,5}\b/g, ':PORT')
+    .replaceAll(/sk-sluice-dev-\w+/g, 'KEY')
+    .replaceAll(/^( +Store +).*$/gm, '$1')
+    .replaceAll(/ +/g, ' ')
+    .trim();
+}

@@ -1,0 +1,109 @@
+import { latch, type UpstreamRequest } from '@sluice/testing';
+import { type DeliverySite, responseIn, siteKeys } from './delivery-site.ts';
+import { idIn } from './measure-cuts.ts';
+import { type OpenAnswer, readFrames, send } from './wire.ts';
+
+/** Where a response is when somebody ends it, apart from the queue. */
+export type Window = 'before the first token' | 'in mid-stream' | 'of a synchronous call';
+
+export const windows: readonly Window[] = [
+  'before the first token',
+  'in mid-stream',
+  'of a synchronous call',
+];
+
+/** A response whose upstream call is open, and its caller. */
+export interface RunningResponse {
+  id: string;
+  upstreamCall: UpstreamRequest;
+  /** Has the upstream say the rest and finish. */
+  finish: () => void;
+  /** The final object as its own caller got it, as JSON. Rejects when the caller left. */
+  answered: Promise<string>;
+  /** Cuts the caller's connection. */
+  leave: () => void;
+}
+
+/** Has a caller of one api ask for a response, and resolves when it is in that window. Not for two at a time. */
+export async function startRunning(site: DeliverySite, window: Window, at: number): Promise<RunningResponse> {
+  const call = site.upstream.expect(window === 'in mid-stream' ? 'one word' : 'nothing');
+  const body = { model: 'scripted', input: call.input };
+  const caller =
+    window === 'of a synchronous call' ? waitFor(site, at, body) : await follow(site, at, body, window);
+  // Nobody may look at it before it settles.
+  caller.answered.catch(() => undefined);
+  const upstreamCall = await call.arrived.wait();
+  return {
+    id: caller.id === undefined ? await newestId(site, at + 1) : await caller.id,
+    upstreamCall,
+    finish: call.finish,
+    answered: caller.answered,
+    leave: caller.leave,
+  };
+}
+
+interface Caller {
+  /** Undefined for one who learns it at the end. */
+  id: Promise<string> | undefined;
+  answered: Promise<string>;
+  leave: () => void;
+}
+
+function waitFor(site: DeliverySite, at: number, body: object): Caller {
+  const leaving = new AbortController();
+  const asked = async () => {
+    const answer = await fetch(`${site.api(at)}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${siteKeys.tester}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    });
+    return answer.text();
+  };
+  return { id: undefined, answered: asked(), leave: () => leaving.abort() };
+}
+
+async function follow(site: DeliverySite, at: number, body: object, window: Window): Promise<Caller> {
+  const answer = await site.stream(at, body);
+  const isThere = latch<string>();
+  let id = '';
+  const awaited = window === 'in mid-stream' ? 'response.output_text.delta' : 'response.in_progress';
+  const read = readFrames(answer, {
+    onFrame(frame) {
+      if (id === '') id = idIn(frame);
+      if (frame.event === awaited) isThere.open(id);
+    },
+  });
+  return { id: isThere.wait(), answered: finalOf(read, answer), leave: answer.cut };
+}
+
+/** The response that the last event carries. */
+async function finalOf(read: ReturnType<typeof readFrames>, { status }: OpenAnswer): Promise<string> {
+  const { frames, isWhole } = await read;
+  const last = frames.at(-1);
+  if (last === undefined || !isWhole) throw new Error(`the stream broke off, status ${status}`);
+  return responseJsonIn(last.data);
+}
+
+/** The JSON of the response in a life-cycle event, byte for byte: it is the last member. */
+export function responseJsonIn(data: string): string {
+  return data.slice(data.indexOf('"response":') + '"response":'.length, -1);
+}
+
+/** A synchronous caller learns the id at the end; the tenant's list has it before. */
+async function newestId(site: DeliverySite, at: number): Promise<string> {
+  const answer = await send(site.api(at), { path: '/v1/responses?limit=1', key: siteKeys.tester });
+  // A list has the same shape at both ends, and its items are responses.
+  const { data } = JSON.parse(answer.text) as { data: { id: string }[] };
+  const [newest] = data;
+  if (newest === undefined) throw new Error(`the list is empty: ${answer.text}`);
+  return newest.id;
+}
+
+/** Waits for a status by reading it again and again without a pause: that time is what is measured. */
+export async function untilStatus(site: DeliverySite, at: number, id: string, status: string): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (responseIn(await site.get(at, id)).status !== status) {
+    if (performance.now() > deadline) throw new Error(`${id} is not ${status} in time`);
+  }
+}
