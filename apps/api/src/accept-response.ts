@@ -109,6 +109,7 @@ export class AcceptResponse {
     const { redis, keys, settings, apiProcess, now } = this.#dependencies;
     const { limits, timeouts, retention, recovery } = settings;
     const isBackground = request.background === true;
+    const livesMs = timeouts.totalMs + retention.responseSeconds * 1000 + expirySlackMs;
     const queueMs = isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs;
     try {
       return await accept(redis, keys, {
@@ -132,7 +133,8 @@ export class AcceptResponse {
           idempotencyKey === undefined
             ? undefined
             : { key: idempotencyKey, keepMs: retention.idempotencySeconds * 1000 },
-        expireMs: queueMs + timeouts.totalMs + retention.responseSeconds * 1000 + expirySlackMs,
+        expireMs: queueMs + livesMs,
+        listMs: Math.max(timeouts.queueMs, timeouts.backgroundQueueMs) + livesMs,
         deadline: now() + acceptWithinMs,
       });
     } catch (error) {

@@ -23,7 +23,7 @@ export interface RescueDependencies {
 }
 
 /**
- * Finds what a dead process left, and moves it on. One process does it at a time; doing it twice changes nothing.
+ * Looks through the responses without an end for those that no process will end any more. One process does it at a time; doing it twice changes nothing.
  *
  * - accepted, but its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run

@@ -10,7 +10,7 @@
 -- ARGV[6] most waiting in all   ARGV[7] most bytes waiting in all   ARGV[8] bytes of this one
 -- ARGV[9] longest wait in the queue, ms   ARGV[10] expiry of record and log, ms   ARGV[11] '1' if it streams
 -- ARGV[12] digest of the body under an idempotency key, empty without one   ARGV[13] expiry of that key, ms
--- ARGV[14] '1' when its answer is to be kept after the end, empty otherwise
+-- ARGV[14] how long a stored response can be listed at most, ms, the same for all; empty when it is not to be stored
 -- ARGV[15…] further fields of the record: name, value, …
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try }:
@@ -120,7 +120,7 @@ redis.call('HINCRBY', load, 'queued', 1)
 redis.call('HINCRBY', load, 'bytes', bytes)
 redis.call('HINCRBY', load, 'queued:' .. tenant, 1)
 redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'status', 'queued', 'accepted_at', now, 'bytes', bytes,
-  'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], 'stored', ARGV[14], unpack(ARGV, 15))
+  'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], 'stored', ARGV[14] == '' and '0' or '1', unpack(ARGV, 15))
 redis.call('PEXPIRE', KEYS[1], ARGV[10])
 redis.call('ZADD', KEYS[3], now, id)
 if ARGV[12] ~= '' then
@@ -128,11 +128,11 @@ if ARGV[12] ~= '' then
   redis.call('HSET', KEYS[7], 'id', id, 'digest', ARGV[12], 'record', KEYS[1])
   redis.call('PEXPIRE', KEYS[7], ARGV[13])
 end
-if ARGV[14] == '1' then
+if ARGV[14] ~= '' then
   -- Those whose time is over are dropped as new ones come; the rest goes with the set.
-  redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - tonumber(ARGV[10]))
+  redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', now - tonumber(ARGV[14]))
   redis.call('ZADD', KEYS[6], now, id)
-  redis.call('PEXPIRE', KEYS[6], ARGV[10])
+  redis.call('PEXPIRE', KEYS[6], ARGV[14])
 end
 if ARGV[11] == '1' then
   redis.call('XADD', KEYS[2], '1-0', 'e', '{"type":"response.created"}')

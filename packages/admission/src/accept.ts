@@ -35,6 +35,8 @@ export interface AcceptRequest {
   graceMs: number;
   /** The Idempotency-Key and how long it stands for this response; undefined without one. */
   idempotency: { key: string; keepMs: number } | undefined;
+  /** How long a stored response can be listed at most, in milliseconds: the same whatever its mode. */
+  listMs: number;
   /** Expiry of everything written, in case nobody ever ends the response. */
   expireMs: number;
   /** Latest time, by the store's clock in milliseconds, at which the accept may still happen. */
@@ -102,7 +104,7 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
       request.stream === true ? 1 : 0,
       idempotency ? bodyDigest(accepting.request) : '',
       idempotency?.keepMs ?? '',
-      request.store === false ? '' : 1,
+      request.store === false ? '' : accepting.listMs,
       ...[
         'version',
         recordVersion,

@@ -74,6 +74,7 @@ function takeIn({ limits, request, by = redis.client, ...rest }: Accepting = {})
     graceMs: 0,
     idempotency: undefined,
     expireMs: 600_000,
+    listMs: 600_000,
     deadline: Date.now() + 3_600_000,
     ...rest,
   });

@@ -31,8 +31,8 @@ export interface ClaimOptions {
 /**
  * Takes the lease of a response for a new attempt.
  *
- * Every older token is superseded from this moment on, so a worker that was presumed dead cannot write behind
- * this one. Safe to run for a job delivered twice, late, or by hand from a dashboard.
+ * Every older token is superseded from this moment on, so one that was taken for dead and wakes up late writes
+ * nothing. Safe to run for a job delivered twice, late, or by hand from a dashboard.
  */
 export async function claim(
   redis: Redis,

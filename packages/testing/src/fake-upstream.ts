@@ -27,7 +27,7 @@ export interface FakeUpstream {
   close(): Promise<void>;
 }
 
-/** Starts a model server on a free port of 127.0.0.1 that does what the test says, when the test says. */
+/** Starts a model server on a free port of 127.0.0.1 whose every step a test decides. */
 export async function startFakeUpstream(): Promise<FakeUpstream> {
   const requests: UpstreamRequest[] = [];
   const sockets = new Set<Socket>();

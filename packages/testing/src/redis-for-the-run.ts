@@ -11,8 +11,8 @@ declare module 'vitest' {
 }
 
 /**
- * Gives the tests of a project one Redis: `REDIS_URL` if set, else a container if a Docker engine answers, else a
- * server on the PATH, else the embedded store. With `SLUICE_TEST_STORE=embedded` it is the embedded store whatever
+ * Gives the tests of a project one Redis, the first of these there is: that of `REDIS_URL`, a container of a Docker
+ * engine that answers, a server on the PATH, the embedded store. With `SLUICE_TEST_STORE=embedded` it is the embedded store whatever
  * there is, as on a machine with nothing but npm. Each project that names this file gets one of its own, except for
  * `REDIS_URL`, which all share. Resolves with the function that ends it.
  */

@@ -26,7 +26,7 @@ export interface ScriptedCall<Chunk, Generation, Call extends Abortable> {
   ended: Promise<ScriptedEnding>;
 }
 
-/** A model upstream that does what the test says, when the test says. Has the shape of a provider. */
+/** A model upstream whose every step a test decides. Has the shape of a provider. */
 export interface ScriptedProvider<Chunk, Generation, Call extends Abortable> {
   readonly id: string;
   generate(generation: Generation, call: Call): AsyncIterable<Chunk>;

@@ -20,7 +20,7 @@ const plans = {
 };
 
 /** Longest time to accept, and to drain, a whole backlog. */
-const mostMs = 60_000;
+const mostMs = 40_000;
 
 /** What one round gave. */
 interface Backlog {

@@ -1,3 +1,4 @@
+import type { Child } from '../child-process.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { alternate, ratios } from '../rounds.ts';
@@ -13,41 +14,36 @@ const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
 
 /** One way to load the service with streams. */
 interface StreamLoad {
-  title: string;
   model: NoOpModel;
   concurrency: number;
+  /** Streams begin spread over this time, as those of different users do. */
   staggerMs: number;
-  full: { rounds: number; roundMs: number };
-  quick: { rounds: number; roundMs: number };
+  rounds: number;
+  roundMs: number;
 }
 
-const loads = {
-  one: {
-    title: 'One stream at a time, one token',
-    model: { tokens: 1, intervalMs: 0 },
-    concurrency: 1,
-    staggerMs: 0,
-    full: { rounds: 9, roundMs: 1_000 },
-    quick: { rounds: 3, roundMs: 500 },
-  },
-  paced: {
-    title: `${slots} streams of 200 tokens, 50 tokens/s each`,
-    model: { tokens: 200, intervalMs: 20 },
-    concurrency: slots,
-    // One stream takes four seconds: they begin spread over one, as those of different users would.
-    staggerMs: 4_000,
-    full: { rounds: 3, roundMs: 8_000 },
-    quick: { rounds: 1, roundMs: 2_000 },
-  },
-  unpaced: {
-    title: `${slots} streams of 200 tokens, as fast as they go`,
-    model: { tokens: 200, intervalMs: 0 },
-    concurrency: slots,
-    staggerMs: 0,
-    full: { rounds: 5, roundMs: 3_000 },
-    quick: { rounds: 2, roundMs: 1_000 },
-  },
-} satisfies Record<string, StreamLoad>;
+const one = { tokens: 1, intervalMs: 0 };
+const unpaced = { tokens: 200, intervalMs: 0 };
+
+/** In a full run a paced stream takes four seconds, in a quick one a second. */
+const plans: Record<'full' | 'quick', readonly StreamLoad[]> = {
+  full: [
+    { model: one, concurrency: 1, staggerMs: 0, rounds: 9, roundMs: 1_000 },
+    {
+      model: { tokens: 200, intervalMs: 20 },
+      concurrency: slots,
+      staggerMs: 4_000,
+      rounds: 3,
+      roundMs: 6_000,
+    },
+    { model: unpaced, concurrency: slots, staggerMs: 0, rounds: 5, roundMs: 3_000 },
+  ],
+  quick: [
+    { model: one, concurrency: 1, staggerMs: 0, rounds: 3, roundMs: 300 },
+    { model: { tokens: 50, intervalMs: 20 }, concurrency: slots, staggerMs: 500, rounds: 1, roundMs: 1_000 },
+    { model: unpaced, concurrency: slots, staggerMs: 0, rounds: 2, roundMs: 500 },
+  ],
+};
 
 type Alternative = 'direct' | 'sluice';
 
@@ -55,50 +51,17 @@ type Alternative = 'direct' | 'sluice';
 export const streams: Scenario = {
   name: 'streams',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
+    const plan = context.quick ? plans.quick : plans.full;
     const service = await startService({
       ...context,
       redisUrl: context.redis.url,
-      models: Object.values(loads).map(({ model }) => modelName(model)),
+      models: plan.map(({ model }) => modelName(model)),
       concurrency: slots,
     });
     try {
-      const processes = new Map([
-        ['api', service.api],
-        ['worker', await service.startWorker()],
-        ['upstream', context.upstream],
-      ]);
-      const direct = new Map([['upstream', context.upstream]]);
-      const runs = async (load: StreamLoad) => {
-        const targets = targetsOf(load, context, service);
-        const { rounds, roundMs } = context.quick ? load.quick : load.full;
-        const order = (target: Target): LoadOrder => ({
-          target,
-          concurrency: load.concurrency,
-          staggerMs: load.staggerMs,
-          durationMs: roundMs,
-        });
-        for (const target of Object.values(targets)) {
-          context.progress.say(`streams: warming up: ${load.title}`);
-          await runLoad(context.load, { ...order(target), staggerMs: 0, durationMs: roundMs / 2 });
-        }
-        const run = (name: Alternative) => () => {
-          context.progress.say(`streams: ${name}: ${load.title}`);
-          return measure(order(targets[name]), {
-            load: context.load,
-            redis: name === 'sluice' ? context.redis : undefined,
-            processes: name === 'sluice' ? processes : direct,
-          });
-        };
-        return alternate<Alternative, Measurement>(
-          new Map([
-            ['direct', run('direct')],
-            ['sluice', run('sluice')],
-          ]),
-          rounds,
-        );
-      };
+      const worker = await service.startWorker();
       const tables: Table[] = [];
-      for (const load of Object.values(loads)) tables.push(...tablesOf(load, await runs(load)));
+      for (const load of plan) tables.push(...tablesOf(load, await compete(context, service, worker, load)));
       return { title: 'Streams', description, tables };
     } finally {
       await service.stop();
@@ -112,18 +75,46 @@ const description =
   'writes every token by itself. A token is one `response.output_text.delta` event, which is in the log before it is ' +
   'sent. The first token is timed from sending the request to reading its event.';
 
-function targetsOf(
-  load: StreamLoad,
+type Results = Map<Alternative, Measurement[]>;
+
+function compete(
   context: ScenarioContext,
   service: BenchService,
-): Record<Alternative, Target> {
-  return {
-    direct: directTarget(context.upstreamUrl, load.model),
-    sluice: streamTarget(service, load.model),
+  worker: Child,
+  { model, concurrency, staggerMs, rounds, roundMs }: StreamLoad,
+): Promise<Results> {
+  const { load, redis, upstream, progress } = context;
+  const run = (name: Alternative, target: Target) => {
+    const isOurs = name === 'sluice';
+    const processes = new Map([
+      ...(isOurs ? [['api', service.api] as const, ['worker', worker] as const] : []),
+      ['upstream', upstream] as const,
+    ]);
+    const order: LoadOrder = { target, concurrency, staggerMs, durationMs: roundMs };
+    let isWarm = false;
+    return async () => {
+      progress.say(`streams: ${name}: ${titleOf(model, concurrency)}`);
+      if (!isWarm) await runLoad(load, { ...order, staggerMs: 0, durationMs: roundMs / 2 });
+      isWarm = true;
+      return measure(order, { load, redis: isOurs ? redis : undefined, processes });
+    };
   };
+  return alternate(
+    new Map<Alternative, () => Promise<Measurement>>([
+      ['direct', run('direct', directTarget(context.upstreamUrl, model))],
+      ['sluice', run('sluice', streamTarget(service, model))],
+    ]),
+    rounds,
+  );
 }
 
-function tablesOf(load: StreamLoad, results: Map<Alternative, Measurement[]>): Table[] {
+function titleOf({ tokens, intervalMs }: NoOpModel, concurrency: number): string {
+  if (tokens === 1) return 'One stream of one token at a time';
+  const pace = intervalMs === 0 ? 'as fast as they go' : `${1000 / intervalMs} tokens/s each`;
+  return `${concurrency} streams of ${tokens} tokens, ${pace}`;
+}
+
+function tablesOf({ model, concurrency }: StreamLoad, results: Results): Table[] {
   const direct = results.get('direct') ?? [];
   const sluice = results.get('sluice') ?? [];
   const overMs = sluice.map(
@@ -131,7 +122,7 @@ function tablesOf(load: StreamLoad, results: Map<Alternative, Measurement[]>): T
   );
   return [
     {
-      title: `${load.title}; CPU in µs a token`,
+      title: `${titleOf(model, concurrency)}; CPU in µs a token`,
       columns: [
         '',
         'tokens/s',

@@ -18,8 +18,8 @@ const model = { tokens: 1, intervalMs: 0 };
 const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
 
 const plans = {
-  full: { rounds: 7, roundMs: 1_500, warmUpMs: 2_000 },
-  quick: { rounds: 2, roundMs: 500, warmUpMs: 500 },
+  full: { rounds: 5, roundMs: 1_500, warmUpMs: 2_000 },
+  quick: { rounds: 1, roundMs: 400, warmUpMs: 400 },
 };
 
 type Alternative = 'direct' | 'usual BullMQ pattern' | 'sluice';
@@ -148,7 +148,7 @@ function report(results: Results, commands: Map<Alternative, CommandCalls>): Sce
     description:
       'One answer of one token, from an upstream that does no work, so that everything measured is overhead. ' +
       'The usual pattern is one api process (`queue.add`, `job.waitUntilFinished`) and one worker process with one ' +
-      'BullMQ `Worker`, which carry prompt and answer in the job, keep no response and apply no limits. Sluice is one ' +
+      'BullMQ `Worker`, which carry prompt and answer in the job, remove no job, and apply no limits. Sluice is one ' +
       `api and one worker. Both workers have ${slots} slots.`,
     tables: [
       ...[...results].map(([concurrency, byName]) => rateTable(concurrency, byName)),

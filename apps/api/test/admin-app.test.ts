@@ -1,0 +1,211 @@
+import type { FastifyInstance } from 'fastify';
+import { eventually } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildAdminApp } from '../src/admin/admin-app.ts';
+import { model, startTestApi, type TestApi } from './test-api.ts';
+
+const token = 'admin-token-of-the-test';
+
+let api: TestApi;
+let admin: FastifyInstance;
+
+beforeEach(async () => {
+  api = await startTestApi();
+});
+
+afterEach(async () => {
+  await admin.close();
+  await api.stop();
+});
+
+async function build(options: { withToken: boolean }): Promise<void> {
+  admin = await buildAdminApp({
+    queue: api.queue,
+    registry: api.registry,
+    token: options.withToken ? token : undefined,
+  });
+}
+
+const paths = ['/', '/metrics', '/queues', '/queues/', '/queues/api/queues', '/queues/static/js/main.js', '/nope'];
+
+const asked = async (url: string, headers: Record<string, string> = {}) =>
+  (await admin.inject({ url, headers })).statusCode;
+
+describe('the admin listener without a token', () => {
+  it.each(['localhost', 'localhost:3001', '127.0.0.1:3001', '127.8.9.1', '[::1]:3001'])(
+    'answers whoever names it %s',
+    async (host) => {
+      await build({ withToken: false });
+      expect(await asked('/metrics', { host })).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil.example:3001',
+    '10.0.0.1',
+    '0.0.0.0:3001',
+    'localhost:3001@evil.example',
+  ])('refuses whoever names it "%s", everywhere', async (host) => {
+    await build({ withToken: false });
+    for (const path of paths) expect(await asked(path, { host })).toBe(403);
+  });
+});
+
+describe('the admin listener with a token', () => {
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+
+  it.each([`Bearer ${token}`, `bearer ${token}`, basic(`admin:${token}`), basic(`:${token}`)])(
+    'answers %s under any name',
+    async (authorization) => {
+      await build({ withToken: true });
+      expect(await asked('/metrics', { authorization, host: 'sluice.example' })).toBe(200);
+    },
+  );
+
+  it.each([
+    '',
+    'Bearer',
+    'Bearer ',
+    'Bearer wrong',
+    `Bearer ${token}x`,
+    token,
+    `Digest ${token}`,
+    basic('admin:wrong'),
+    basic(`${token}:`),
+  ])('refuses "%s", everywhere', async (authorization) => {
+    await build({ withToken: true });
+    for (const url of paths) {
+      const answer = await admin.inject({ url, headers: { authorization } });
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic /);
+      expect(answer.body).not.toContain(token);
+    }
+  });
+});
+
+describe('the admin listener', () => {
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('takes no %s', async (method) => {
+    await build({ withToken: false });
+    for (const url of ['/metrics', `/queues/api/queues/${model}/add`, `/queues/api/queues/${model}/pause`]) {
+      const { statusCode } = await admin.inject({ method, url, payload: method === 'OPTIONS' ? '' : '{}' });
+      expect(statusCode).toBe(405);
+    }
+    expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, paused: 0 });
+  });
+
+  it('refuses what a page of another site asks for', async () => {
+    await build({ withToken: false });
+    for (const site of ['cross-site', 'same-site', 'anything']) {
+      expect(await asked('/metrics', { 'sec-fetch-site': site })).toBe(403);
+    }
+    for (const site of ['same-origin', 'none']) {
+      expect(await asked('/metrics', { 'sec-fetch-site': site })).toBe(200);
+    }
+  });
+
+  it('lets nobody frame, sniff or store its pages', async () => {
+    await build({ withToken: false });
+    for (const url of paths) {
+      const { headers } = await admin.inject({ url });
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'content-security-policy': expect.stringMatching(/default-src 'self'.*frame-ancestors 'none'/),
+        'cache-control': 'no-store',
+      });
+    }
+  });
+
+  it('leads to the dashboard', async () => {
+    await build({ withToken: false });
+    expect((await admin.inject({ url: '/' })).headers.location).toBe('/queues');
+  });
+});
+
+describe('the metrics', () => {
+  it('count requests, open ones and jobs, with labels of the operator alone', async () => {
+    await build({ withToken: false });
+    await api.create({ model, input: 'Hi' });
+    await api.create({ model: 'model-of-a-client', input: 'Hi' });
+    await api.get('/nowhere-in-particular');
+    const text = await eventually(async () => {
+      const { body } = await admin.inject({ url: '/metrics' });
+      return body.includes('status="200"') && body;
+    });
+    for (const line of [
+      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="200"\} 1$/m,
+      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="400"\} 1$/m,
+      /^sluice_http_request_duration_seconds_count\{route="\/v1\/responses"\} 2$/m,
+      /^sluice_open_requests 0$/m,
+      /^sluice_queue_jobs\{queue="vendor\/model",state="waiting"\} 0$/m,
+      /^# TYPE sluice_time_to_first_token_seconds histogram$/m,
+    ]) {
+      expect(text).toMatch(line);
+    }
+    expect(text).not.toMatch(/model-of-a-client|nowhere-in-particular|create-response_/);
+  });
+});
+
+describe('the dashboard', () => {
+  it('loads, with everything it needs from here', async () => {
+    await build({ withToken: false });
+    const page = await admin.inject({ url: '/queues/' });
+    expect(page.statusCode).toBe(200);
+    expect(page.headers['content-type']).toMatch(/^text\/html/);
+    const base = /<base href="([^"]+)"/.exec(page.body)?.[1];
+    const assets = [...page.body.matchAll(/(?:src|href)="(static\/[^"]+\.(?:js|css))"/g)];
+    expect(assets.length).toBeGreaterThan(0);
+    for (const [, path] of assets) expect(await asked(`${base}${path}`)).toBe(200);
+    // A font the page would like from elsewhere is not fetched.
+    expect(page.headers['content-security-policy']).not.toMatch(/https?:/);
+  });
+
+  it('shows the jobs of every queue, and never a prompt or an answer', async () => {
+    await build({ withToken: false });
+    const prompt = 'canary-of-a-prompt';
+    const said = 'canary-of-an-answer';
+    api.worker.onRun(async (run) => {
+      run.say(said);
+      if (api.worker.runs.length === 1) await run.complete();
+      else await run.fail('model_error');
+    });
+    await api.create({ model, input: prompt, instructions: prompt, metadata: { prompt } });
+    await api.create({ model, input: prompt });
+    const first = api.worker.runs[0]?.record.id ?? '';
+    const list = await eventually(async () => {
+      const { body } = await admin.inject({
+        url: `/queues/api/queues?activeQueue=${model}&status=latest&page=1&jobsPerPage=10`,
+      });
+      return body.includes(first) && body;
+    });
+    const queues = JSON.parse(list) as { queues: { name: string; readOnlyMode: boolean }[] };
+    expect(queues.queues.map(({ name }) => name)).toEqual([model, 'other', encodeURIComponent('vendor/model')]);
+    expect(queues.queues.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);
+    const job = await admin.inject({ url: `/queues/api/queues/${model}/${first}` });
+    const logs = await admin.inject({ url: `/queues/api/queues/${model}/${first}/logs` });
+    expect(job.statusCode).toBe(200);
+    for (const text of [list, job.body, logs.body]) expect(text).not.toMatch(/canary/);
+    // Nothing of it is in what the queue keeps, either.
+    for (const key of await api.redis.client.keys(`${api.keys.prefix}bull:*${first}`)) {
+      expect(JSON.stringify(await api.redis.client.hgetall(key))).not.toMatch(/canary/);
+    }
+  });
+});
+
+describe('the log of an api', () => {
+  it('holds no prompt and no answer', async () => {
+    await build({ withToken: false });
+    api.worker.onRun(async (run) => {
+      run.say('canary-of-an-answer');
+      await run.complete();
+    });
+    await api.create({ model, input: 'canary-of-a-prompt' });
+    await api.create('{"model":"m","input":"canary-of-a-prompt"');
+    await api.create({ model, input: [{ role: 'canary-of-a-role', content: 'canary-of-a-prompt' }] });
+    await eventually(() => api.logged.filter((line) => line.includes('answered')).length >= 3);
+    expect(api.logged.filter((line) => line.includes('canary'))).toEqual([]);
+  });
+});

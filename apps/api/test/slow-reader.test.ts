@@ -1,0 +1,74 @@
+import { connect } from 'node:net';
+import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+
+beforeEach(async () => {
+  api = await startTestApi();
+});
+
+afterEach(async () => {
+  await api.stop();
+});
+
+/** A stream over a socket that reads only when the test says so. */
+async function openStream() {
+  const socket = connect({ port: Number(new URL(await api.listen()).port), host: '127.0.0.1' });
+  const body = JSON.stringify({ model, input: 'Hi', stream: true });
+  socket.pause();
+  socket.setEncoding('utf8');
+  socket.write(
+    [
+      'POST /v1/responses HTTP/1.0',
+      'Host: localhost',
+      `Authorization: Bearer ${apiKeys.first}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  return socket;
+}
+
+describe('a reader that falls behind', () => {
+  it('holds up neither the worker nor others, costs little, and gets everything in order', async () => {
+    const words = 4_000;
+    const text = 'x'.repeat(2_000);
+    const said = latch();
+    api.worker.onRun(async (run) => {
+      if (run.record.request.metadata?.['who'] === 'other') return run.complete();
+      for (let word = 0; word < words; word += 1) {
+        run.say(text);
+        // As a model does: not all of it in one turn.
+        if (word % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      await run.complete();
+      said.open();
+    });
+    const before = process.memoryUsage().arrayBuffers + process.memoryUsage().external;
+    const socket = await openStream();
+    await said.wait();
+    const other = await api.create({ model, input: 'Hi', metadata: { who: 'other' } });
+    expect(other.status).toBe(200);
+    const id = api.worker.runs[0]?.record.id;
+    await eventually(async () => (await api.get(`/v1/responses/${id}`)).json()['status'] === 'completed');
+    const grown = process.memoryUsage().arrayBuffers + process.memoryUsage().external - before;
+    expect(grown).toBeLessThan(words * text.length);
+
+    let received = '';
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.on('data', (chunk) => {
+      received += String(chunk);
+    });
+    socket.resume();
+    await within(closed);
+    const { events, done, problems } = await readSse(received.slice(received.indexOf('\r\n\r\n') + 4));
+    expect(problems).toEqual([]);
+    expect(done).toBe(true);
+    expect(checkEventGrammar(events)).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ response: { output_text: text.repeat(words) } });
+  });
+});

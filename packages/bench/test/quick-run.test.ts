@@ -1,0 +1,36 @@
+import { expect, inject, it } from 'vitest';
+// Brings the type of what is injected.
+import type {} from '../../testing/src/redis-for-the-run.ts';
+import { runBench } from '../src/run-bench.ts';
+
+const progress = { say: () => undefined, clear: () => undefined };
+
+it('writes a page with figures of the built apps', async () => {
+  const page = await runBench({
+    quick: true,
+    scenarios: ['backlog'],
+    profile: undefined,
+    redisUrl: inject('redisUrl'),
+    progress,
+  });
+  const figures = /\d[\d.,]* \(\d[\d.,]*\.\.\d[\d.,]*\)/;
+  const rowAfter = (title: string) => page.split(`**${title}`)[1]?.split('\n')[4] ?? '';
+  expect(rowAfter('Accepting')).toMatch(figures);
+  expect(rowAfter('Draining')).toMatch(figures);
+  expect(rowAfter('Redis memory')).toMatch(figures);
+  expect(page).toContain('`response:<response>`');
+  expect(page).toContain(`Node ${process.version.slice(1)}`);
+});
+
+it('names the scenarios there are when asked for another', async () => {
+  const asked = runBench({
+    quick: true,
+    scenarios: ['speed'],
+    profile: undefined,
+    redisUrl: inject('redisUrl'),
+    progress,
+  });
+  await expect(asked).rejects.toThrow(
+    "There is no scenario 'speed': use synchronous-requests, streams, backlog.",
+  );
+});
