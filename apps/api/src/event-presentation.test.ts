@@ -10,7 +10,9 @@ const accepted = responseFor(
   { id: `create-response_${'a'.repeat(32)}`, createdAt: 1, serviceTier: 'default' },
 );
 
-function presentation(options: { dialect?: Dialect; obfuscate?: boolean; specificationNames?: boolean } = {}) {
+function presentation(
+  options: { dialect?: Dialect; obfuscate?: boolean; specificationNames?: boolean } = {},
+) {
   const { dialect = standard, obfuscate = false, specificationNames = false } = options;
   return new EventPresentation(accepted, { dialect, obfuscate, specificationNames });
 }

@@ -12,7 +12,9 @@ afterEach(() => {
 
 /** A request that ends when it is interrupted. */
 function untilInterrupted(interrupted: AbortSignal): Promise<void> {
-  return new Promise((_resolve, reject) => interrupted.addEventListener('abort', () => reject(interrupted.reason)));
+  return new Promise((_resolve, reject) =>
+    interrupted.addEventListener('abort', () => reject(interrupted.reason)),
+  );
 }
 
 describe('requests under way', () => {

@@ -89,6 +89,18 @@ describe('an event stream', () => {
     stream.cut();
   });
 
+  it('sends many large events in several writes, none of them cut', async () => {
+    const { socket, stream } = setUp();
+    const large = { type: 'response.output_text.delta', json: JSON.stringify({ delta: 'x'.repeat(30_000) }) };
+    await stream.write(Array.from({ length: 10 }, () => large));
+    expect(socket.writes.length).toBeGreaterThan(1);
+    for (const text of socket.writes) {
+      expect(text.length).toBeLessThan(128 * 1024);
+      expect(text.endsWith('}\n\n')).toBe(true);
+    }
+    stream.cut();
+  });
+
   it('ends with [DONE] and leaves no timer behind', () => {
     const { socket, stream } = setUp();
     stream.end();

@@ -9,6 +9,9 @@ const pingMs = 15_000;
 /** After this long without an event the latest life-cycle event is sent again: some clients count only events. */
 const repeatMs = 60_000;
 
+/** Past so many characters events go out in another write, so that a slow reader costs a bounded buffer. */
+const maxWrite = 64 * 1024;
+
 export interface SseEvent {
   type: string;
   json: string;
@@ -59,10 +62,16 @@ export class SseStream {
    * Rejects when the client is gone or has taken nothing for half a minute.
    */
   async write(events: readonly SseEvent[]): Promise<void> {
-    let frames = '';
-    for (const { type, json } of events) frames += `event: ${type}\ndata: ${json}\n\n`;
     this.#lastEvent = performance.now();
-    if (!this.#send(frames)) await this.#drained();
+    let frames = '';
+    for (const { type, json } of events) {
+      if (frames.length > maxWrite) {
+        await this.#push(frames);
+        frames = '';
+      }
+      frames += `event: ${type}\ndata: ${json}\n\n`;
+    }
+    await this.#push(frames);
   }
 
   /** Sends the last frame and closes. */
@@ -75,6 +84,10 @@ export class SseStream {
   cut(): void {
     clearInterval(this.#timer);
     this.#raw.destroy();
+  }
+
+  async #push(frames: string): Promise<void> {
+    if (!this.#send(frames)) await this.#drained();
   }
 
   #send(text: string): boolean {

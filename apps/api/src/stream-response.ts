@@ -36,6 +36,9 @@ export async function streamResponse(options: StreamResponseOptions): Promise<St
   const headers = { ...plainHeaders(reply), 'openai-processing-ms': processingMs(reply) };
   const stream = new SseStream(reply.raw, headers);
   const signal = AbortSignal.any([stream.gone, interrupted]);
+  // Also while a write waits for a slow reader.
+  const onInterrupted = () => stream.cut();
+  interrupted.addEventListener('abort', onInterrupted, { once: true });
   try {
     const isWhole = await sendUntilEnd(options, stream, signal);
     if (isWhole) stream.end();
@@ -44,7 +47,9 @@ export async function streamResponse(options: StreamResponseOptions): Promise<St
   } catch (error) {
     stream.cut();
     if (!signal.aborted) throw error;
-    return stream.gone.aborted ? 'left' : 'interrupted';
+    return interrupted.aborted ? 'interrupted' : 'left';
+  } finally {
+    interrupted.removeEventListener('abort', onInterrupted);
   }
 }
 

@@ -26,7 +26,15 @@ async function build(options: { withToken: boolean }): Promise<void> {
   });
 }
 
-const paths = ['/', '/metrics', '/queues', '/queues/', '/queues/api/queues', '/queues/static/js/main.js', '/nope'];
+const paths = [
+  '/',
+  '/metrics',
+  '/queues',
+  '/queues/',
+  '/queues/api/queues',
+  '/queues/static/js/main.js',
+  '/nope',
+];
 
 const asked = async (url: string, headers: Record<string, string> = {}) =>
   (await admin.inject({ url, headers })).statusCode;
@@ -182,7 +190,11 @@ describe('the dashboard', () => {
       return body.includes(first) && body;
     });
     const queues = JSON.parse(list) as { queues: { name: string; readOnlyMode: boolean }[] };
-    expect(queues.queues.map(({ name }) => name)).toEqual([model, 'other', encodeURIComponent('vendor/model')]);
+    expect(queues.queues.map(({ name }) => name)).toEqual([
+      model,
+      'other',
+      encodeURIComponent('vendor/model'),
+    ]);
     expect(queues.queues.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);
     const job = await admin.inject({ url: `/queues/api/queues/${model}/${first}` });
     const logs = await admin.inject({ url: `/queues/api/queues/${model}/${first}/logs` });

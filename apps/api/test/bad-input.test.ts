@@ -1,3 +1,4 @@
+import { createResponseSchema } from '@sluice/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -40,7 +41,12 @@ describe('a body that says something wrong', () => {
     ['text for the temperature', { model, input, temperature: '1' }, 'invalid_type', 'temperature'],
     ['a list for the temperature', { model, input, temperature: [1] }, 'invalid_type', 'temperature'],
     ['top_p over 1', { model, input, top_p: 1.1 }, 'decimal_above_max_value', 'top_p'],
-    ['too few tokens', { model, input, max_output_tokens: 15 }, 'integer_below_min_value', 'max_output_tokens'],
+    [
+      'too few tokens',
+      { model, input, max_output_tokens: 15 },
+      'integer_below_min_value',
+      'max_output_tokens',
+    ],
     ['half a token', { model, input, max_output_tokens: 16.5 }, 'invalid_type', 'max_output_tokens'],
     ['too many logprobs', { model, input, top_logprobs: 21 }, 'integer_above_max_value', 'top_logprobs'],
     ['a list for metadata', { model, input, metadata: [] }, 'invalid_type', 'metadata'],
@@ -77,6 +83,44 @@ describe('a body that says something wrong', () => {
   });
 });
 
+describe('any value of any member', () => {
+  const odd = [
+    null,
+    true,
+    0,
+    -1,
+    1e308,
+    '',
+    'x',
+    '\u0000\ud800',
+    [],
+    [null],
+    [[]],
+    ['x'],
+    [{}],
+    {},
+    { type: 'x' },
+    { type: 'message' },
+    { id: {} },
+    { format: { type: 'json_schema', schema: 7 } },
+    [{ type: 'function' }],
+    [{ type: 'function_call_output', call_id: null }],
+    [{ role: 'user', content: [{ type: 'input_image', image_url: 7 }] }],
+    [{ type: 'item_reference', id: 'msg_x' }],
+  ];
+
+  it.each(Object.keys(createResponseSchema.shape))('of %s is at worst refused', async (member) => {
+    for (const value of odd) {
+      // Refused in any case, so that nothing runs.
+      const answer = await api.create({ model: 'nope', input, [member]: value });
+      expect([400, 404]).toContain(answer.status);
+      expect(answer.json()).toMatchObject({
+        error: { code: expect.any(String), message: expect.any(String) },
+      });
+    }
+  });
+});
+
 describe('a body that is no JSON we take', () => {
   const deep = (opening: string, closing: string) => opening.repeat(5_000) + closing.repeat(5_000);
 
@@ -98,7 +142,12 @@ describe('a body that is no JSON we take', () => {
   ])('%s is refused as invalid JSON', async (_what, body) => {
     const answer = await api.create(body);
     expect(answer.json()).toEqual({
-      error: { type: 'invalid_request_error', code: 'invalid_json', param: null, message: expect.any(String) },
+      error: {
+        type: 'invalid_request_error',
+        code: 'invalid_json',
+        param: null,
+        message: expect.any(String),
+      },
     });
     expect(answer.status).toBe(400);
   });
@@ -159,15 +208,21 @@ describe('a path or method that is not there', () => {
   const ask = (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS', url: string) =>
     api.app.inject({ method, url, headers: { authorization: `Bearer ${apiKeys.first}` } });
 
-  it.each(['/', '/v1', '/v1/', '/v1/nope', '/v2/responses', '/api/responses', '/V1/responses', '/v1//responses'])(
-    '%s is not found',
-    async (url) => {
-      const answer = await ask('GET', url);
-      expect(answer.statusCode).toBe(404);
-      expect(answer.json()).toMatchObject({ error: { code: 'not_found', type: 'not_found' } });
-      expect(answer.body).not.toContain('nope');
-    },
-  );
+  it.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/nope',
+    '/v2/responses',
+    '/api/responses',
+    '/V1/responses',
+    '/v1//responses',
+  ])('%s is not found', async (url) => {
+    const answer = await ask('GET', url);
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json()).toMatchObject({ error: { code: 'not_found', type: 'not_found' } });
+    expect(answer.body).not.toContain('nope');
+  });
 
   it.each([
     ['PUT', '/v1/responses', /POST/],
@@ -259,12 +314,14 @@ describe('a key', () => {
     });
   });
 
-  it.each(['/v1/models', '/v1/models/m', `/v1/responses/create-response_${'a'.repeat(32)}`, '/api/v1/models'])(
-    'is needed for %s',
-    async (url) => {
-      expect((await api.app.inject({ url })).statusCode).toBe(401);
-    },
-  );
+  it.each([
+    '/v1/models',
+    '/v1/models/m',
+    `/v1/responses/create-response_${'a'.repeat(32)}`,
+    '/api/v1/models',
+  ])('is needed for %s', async (url) => {
+    expect((await api.app.inject({ url })).statusCode).toBe(401);
+  });
 
   it('is not needed to see whether the process is well', async () => {
     expect((await api.app.inject({ url: '/healthz' })).statusCode).toBe(200);

@@ -177,9 +177,9 @@ describe('a stream', () => {
     const answer = await (await api.stream({ model, input: 'Hi' })).text();
     const { events, problems } = await readSse(answer);
     expect(problems).toEqual([]);
-    expect(events.find((event) => (event as { type: string }).type === 'response.output_text.delta')).toMatchObject(
-      { delta: text },
-    );
+    expect(
+      events.find((event) => (event as { type: string }).type === 'response.output_text.delta'),
+    ).toMatchObject({ delta: text });
     // Every line a reader could see belongs to a frame, also for one that takes CR or U+2028 for an end of line.
     const lines = answer.split(/\r\n|\n|\r/);
     expect(lines.every((line) => line === '' || /^(event|data): /.test(line))).toBe(true);
@@ -253,7 +253,11 @@ describe('a response read by its id', () => {
     for (const verb of ['GET', 'DELETE', 'POST'] as const) {
       const path = (of: unknown) => `/v1/responses/${of}${verb === 'POST' ? '/cancel' : ''}`;
       const ask = (of: unknown) =>
-        api.app.inject({ method: verb, url: path(of), headers: { authorization: `Bearer ${apiKeys.second}` } });
+        api.app.inject({
+          method: verb,
+          url: path(of),
+          headers: { authorization: `Bearer ${apiKeys.second}` },
+        });
       const [foreign, missing, malformed] = [await ask(id), await ask(unknown), await ask('x')];
       expect(foreign.statusCode).toBe(404);
       expect(foreign.json()).toMatchObject({ error: { code: 'not_found', type: 'not_found', param: 'id' } });
@@ -271,16 +275,21 @@ describe('a response read by its id', () => {
     expect((await api.get(`/v1/responses/${id}`)).status).toBe(404);
   });
 
-  it.each(['%00', '%0d%0aset-cookie:a', '%2e%2e', '..%2f..%2fetc', 'create-response_', '%F0%9F%98%80', 'a'.repeat(600)])(
-    'under the id %s is refused',
-    async (id) => {
-      const answer = await api.get(`/v1/responses/${id}`);
-      expect([400, 404, 414]).toContain(answer.status);
-      expect(answer.headers['set-cookie']).toBeUndefined();
-      expect(answer.json()).toMatchObject({ error: { code: expect.any(String), type: expect.any(String) } });
-      expect(answer.text).not.toContain('etc');
-    },
-  );
+  it.each([
+    '%00',
+    '%0d%0aset-cookie:a',
+    '%2e%2e',
+    '..%2f..%2fetc',
+    'create-response_',
+    '%F0%9F%98%80',
+    'a'.repeat(600),
+  ])('under the id %s is refused', async (id) => {
+    const answer = await api.get(`/v1/responses/${id}`);
+    expect([400, 404, 414]).toContain(answer.status);
+    expect(answer.headers['set-cookie']).toBeUndefined();
+    expect(answer.json()).toMatchObject({ error: { code: expect.any(String), type: expect.any(String) } });
+    expect(answer.text).not.toContain('etc');
+  });
 });
 
 describe('models', () => {

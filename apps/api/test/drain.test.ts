@@ -2,7 +2,15 @@ import { Agent, request } from 'node:http';
 import { redisKeys } from '@sluice/event-log';
 import { queueName } from '@sluice/queue';
 import { createLogger } from '@sluice/runtime';
-import { checkEventGrammar, eventually, latch, readSse, testRedis, type TestRedis, within } from '@sluice/testing';
+import {
+  checkEventGrammar,
+  eventually,
+  latch,
+  readSse,
+  testRedis,
+  type TestRedis,
+  within,
+} from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
@@ -67,7 +75,10 @@ function runsThatWait() {
   const goOn = latch();
   worker.onRun(async (run) => {
     run.say('Hello');
-    await Promise.race([goOn.wait(), new Promise((resolve) => run.cancelled.addEventListener('abort', resolve))]);
+    await Promise.race([
+      goOn.wait(),
+      new Promise((resolve) => run.cancelled.addEventListener('abort', resolve)),
+    ]);
     if (run.cancelled.aborted) await run.hang();
     else await run.complete();
   });

@@ -113,7 +113,10 @@ describe('a queue that is full', () => {
     expect(refused.status).toBe(429);
     expectTimeToComeBack(refused);
     expect(refused.json()).toMatchObject({
-      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/Please try again in [\d.]+s\.$/) },
+      error: {
+        code: 'rate_limit_exceeded',
+        message: expect.stringMatching(/Please try again in [\d.]+s\.$/),
+      },
     });
     expect(await api.stored()).toEqual(before);
     expect((await ask(apiKeys.second, waiting)).status).toBe(200);

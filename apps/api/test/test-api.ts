@@ -192,7 +192,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     },
     async stored() {
       const all = await redis.client.keys(`${keys.prefix}*`);
-      return all.filter((name) => !own.test(name)).sort();
+      return all.filter((name) => !own.test(name)).toSorted();
     },
     listen,
     async stop() {
@@ -213,7 +213,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
 function answerOf(response: Awaited<ReturnType<FastifyInstance['inject']>>): Answer {
   return {
     status: response.statusCode,
-    headers: Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+    headers: Object.fromEntries(
+      Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+    ),
     text: response.body,
     json: () => response.json(),
   };

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import {
   cancelled,
   closeAll,
@@ -17,7 +17,6 @@ import {
 import { claim, type ClaimedRecord, EventWriter, type RedisKeys } from '@sluice/event-log';
 import { type Outcome, ResponseWorker } from '@sluice/queue';
 import type { TestRedis } from '@sluice/testing';
-import { randomBytes } from 'node:crypto';
 
 /** One run of a response under the control of a test. */
 export interface Run {
@@ -66,9 +65,9 @@ export async function startTinyWorker(
   await doorbell.subscribe(channel);
   const commands = redis.connect();
   const runs: Run[] = [];
-  let script: RunScript = async ({ say, complete }) => {
-    say('Hello');
-    await complete();
+  let script: RunScript = async (run) => {
+    run.say('Hello');
+    await run.complete();
   };
   const worker = new ResponseWorker({
     connection: redis.connect(),
@@ -141,10 +140,20 @@ function startRun(
     write,
     say(delta) {
       if (output.fold.items.length === 0) {
-        const item = { type: 'message', id: itemId, status: 'in_progress', role: 'assistant', content: [] } as const;
+        const item = {
+          type: 'message',
+          id: itemId,
+          status: 'in_progress',
+          role: 'assistant',
+          content: [],
+        } as const;
         write({ type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } });
         const part = { type: 'output_text', text: '', annotations: [], logprobs: [] } as const;
-        write({ type: 'response.content_part.added', ...inPart, part: { ...part, annotations: [], logprobs: [] } });
+        write({
+          type: 'response.content_part.added',
+          ...inPart,
+          part: { ...part, annotations: [], logprobs: [] },
+        });
       }
       write({ type: 'response.output_text.delta', ...inPart, delta, logprobs: [] });
     },

@@ -64,7 +64,13 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
     lease,
     queue,
     record,
-    async accept({ streams = true, text = 'Hello', queueMs = 60_000, withoutJob = false, isNoted = true } = {}) {
+    async accept({
+      streams = true,
+      text = 'Hello',
+      queueMs = 60_000,
+      withoutJob = false,
+      isNoted = true,
+    } = {}) {
       const responseId = newResponseId(randomBytes);
       const now = Date.now();
       const request = { model, ...(streams && { stream: true }) };

@@ -284,8 +284,11 @@ describe('a caller that leaves', () => {
   });
 
   it('while it waits never reaches the upstream', async () => {
-    const id = await responses.accept();
+    const id = await responses.accept({ withoutJob: true });
     await redis.client.del(responses.lease);
+    // Found alone a minute ago: whatever grace there is has run.
+    await redis.client.hset(responses.keys.record(id), 'left_at', Date.now() - 60_000);
+    await responses.queue.enqueue(queueName(model), id);
     await startWorker();
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
     expect(upstream.requests).toEqual([]);

@@ -121,6 +121,21 @@ describe('subscription', () => {
     expect(await subscription.next(never)).toEqual({ events: [], end });
   });
 
+  it('reads large events of a log in pages of few, so that a slow reader holds little', async () => {
+    const { subscription, log, store } = subscribed({ readFirst: true });
+    const large = range(0, 99).map((sequenceNumber) => ({
+      sequenceNumber,
+      json: `{"type":"large","text":"${'x'.repeat(32 * 1024)}"}`,
+    }));
+    log.push(...large, lastEvent(100));
+    store.hasEnd = true;
+    const sizes: number[] = [];
+    let batch = await subscription.next(never);
+    for (; batch && !batch.end; batch = await subscription.next(never)) sizes.push(batch.events.length);
+    expect(Math.max(...sizes.slice(1))).toBeLessThanOrEqual(4);
+    expect(sizes.reduce((sum, size) => sum + size, batch?.events.length)).toBe(101);
+  });
+
   it('reads a long log in pages and joins what came meanwhile', async () => {
     const { subscription, log, store } = subscribed({ readFirst: true });
     log.push(...range(0, 999).map((number) => event(number)));

@@ -68,7 +68,7 @@ export class ResponseWorker {
   /** Resolves when nothing runs any more; jobs that were given back have left their locks. */
   async stop(): Promise<void> {
     this.#isQuiet = true;
-    await Promise.all(this.#workers.map((worker) => worker.close()));
+    await Promise.all(this.#workers.map((worker) => closeWorker(worker)));
   }
 
   #startWorker(name: string, slots: number): Worker {
@@ -119,6 +119,30 @@ export class ResponseWorker {
       for (const id of ids) this.#lost.get(id)?.abort();
     });
     return worker;
+  }
+}
+
+/** How often a closing worker is looked at, in milliseconds. */
+const nudgeEveryMs = 100;
+
+/**
+ * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has
+ * ended. One that is between two attempts to connect has no socket to be cut and would never end (ioredis), so it
+ * is made to attempt, and that attempt is cut.
+ */
+async function closeWorker(worker: Worker): Promise<void> {
+  const blocking = worker.backend.blockingConnection?.client.catch(() => undefined);
+  const nudge = setInterval(() => {
+    void blocking?.then((client) => {
+      if (client?.status !== 'reconnecting') return;
+      client.connect().catch(() => undefined);
+      client.disconnect();
+    });
+  }, nudgeEveryMs);
+  try {
+    await worker.close();
+  } finally {
+    clearInterval(nudge);
   }
 }
 

@@ -1,5 +1,14 @@
-import { eventually, latch, type Latch, testRedis, type TestRedis, within } from '@sluice/testing';
+import {
+  eventually,
+  latch,
+  type Latch,
+  startLocalRedis,
+  testRedis,
+  type TestRedis,
+  within,
+} from '@sluice/testing';
 import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   type Outcome,
@@ -299,6 +308,30 @@ describe('response worker', () => {
     });
     await worker.stop();
     expect(worker.isRunning).toBe(false);
+  });
+
+  it('stops while Redis is away', async () => {
+    const own = await startLocalRedis();
+    const client = new Redis(own.url, {
+      maxRetriesPerRequest: null,
+      retryStrategy: () => 60_000,
+      protocol: 2,
+    });
+    const errors: Error[] = [];
+    client.on('error', (error) => errors.push(error));
+    try {
+      const { worker } = aWorker(async () => settled, { connection: client, concurrency: 20 });
+      await eventually(() => worker.isRunning && client.status === 'ready');
+      await own.kill();
+      // By now every connection of the worker waits for its next attempt.
+      await eventually(() => client.status === 'reconnecting');
+      await worker.quiet();
+      await within(worker.stop());
+    } finally {
+      client.connect().catch(() => undefined);
+      client.disconnect();
+      await own.stop();
+    }
   });
 
   it('gives a response back to the front of the queue, for another worker', async () => {

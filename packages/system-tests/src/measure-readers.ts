@@ -1,90 +1,124 @@
-import type { SseFrame } from '@sluice/testing';
-import type { DeliverySite } from './delivery-site.ts';
+import { eventually, type SseFrame } from '@sluice/testing';
+import { type DeliverySite, siteKeys } from './delivery-site.ts';
 import { idIn, wholeReplay } from './measure-cuts.ts';
-import { numberOf, readFrames } from './wire.ts';
+import { numberOf, type OpenAnswer, readFrames, send } from './wire.ts';
 
 export interface ReadersOptions {
-  /** Readers that read, each from another offset. */
+  /** Readers that read, each from another offset, taking turns over the apis. */
   readers: number;
-  /** Readers that open the stream and take nothing. */
+  /** Readers of the first api that open the stream and take nothing. */
   stalled: number;
-  /** How much the model says: so many pieces of so many characters. */
+  /** In how many pieces the model answers. */
   pieces: number;
-  pieceLength: number;
 }
 
 export interface Readers {
   /** Readers whose events are not, byte for byte, what a later replay has behind their offset. */
   differing: number;
-  /** Bytes of events that the readers took together. */
-  bytes: number;
+  /** Characters of events that the readers took together. */
+  characters: number;
   /** From the moment the model goes on to the last byte of the last reader, in milliseconds. */
   tookMs: number;
-  /** The largest resident size of the api while this went on, in bytes. */
-  peakBytes: number;
+  /** What each stalled reader holds of the memory of its api, in bytes: with them, less what it is without. */
+  bytesEach: number;
+  /** Until the api has given up the last stalled reader, in milliseconds; undefined when nobody waited for it. */
+  givenUpAfterMs: number | undefined;
+  /** Readers that were given up and whose events, before and after they came back, are not those of the replay. */
+  differingAfterResume: number;
 }
 
-/** Lets many read one stream while it runs, over one api, and looks at what they get and at what they cost. */
-export async function measureReaders(site: DeliverySite, options: ReadersOptions): Promise<Readers> {
-  const { pieces, pieceLength } = options;
-  const rest = Array.from({ length: pieces }, (_, at) => `${at} `.padEnd(pieceLength, 'wordy '));
-  const call = site.upstream.expect('one word', rest);
-  const { frames } = await readFrames(
-    await site.stream(1, { model: 'scripted', input: call.input, background: true }),
-    { events: 1 },
-  );
+/**
+ * Lets many read one stream while it runs, and looks at what they get and at what those cost that take nothing.
+ * `waitForEnd` waits until the api closes the stalled ones, and has them come back for the rest.
+ */
+export async function measureReaders(
+  site: DeliverySite,
+  options: ReadersOptions,
+  waitForEnd: boolean = false,
+): Promise<Readers> {
+  const { pieces } = options;
+  const call = site.upstream.expect('one word', Array.from({ length: pieces }, (_, at) => ` ${at}`));
+  const body = { model: 'scripted', input: call.input, background: true };
+  const { frames } = await readFrames(await site.stream(1, body), { events: 1 });
   const id = idIn(frames[0]);
   await call.arrived.wait();
 
   const stalled = await Promise.all(Array.from({ length: options.stalled }, () => site.replay(0, id)));
-  const offsets = Array.from(
-    { length: options.readers },
-    (_, at) => Math.floor((at * pieces) / options.readers) - 1,
-  );
-  const opened = await Promise.all(offsets.map((offset) => site.replay(0, id, offset)));
-  const watch = watchMemory(site);
+  const offsets = Array.from({ length: options.readers }, (_, at) => Math.floor((at * pieces) / options.readers) - 1);
+  const opened = await Promise.all(offsets.map((offset, at) => site.replay(at, id, offset)));
   const startedAt = performance.now();
   call.finish();
   const read = await Promise.all(opened.map((answer) => readFrames(answer)));
   const tookMs = performance.now() - startedAt;
-  const peakBytes = await watch.stop();
-  for (const { cut } of stalled) cut();
 
   const whole = await wholeReplay(site.replay(1, id));
-  const differing = read.filter(({ frames: seen, isWhole }, at) => {
-    const expected = whole.filter((frame) => numberOf(frame) > (offsets[at] ?? -1));
-    return !isWhole || joined(seen) !== joined(expected);
-  }).length;
-  const bytes = read.reduce((sum, { frames: seen }) => sum + joined(seen).length, 0);
-  return { differing, bytes, tookMs, peakBytes };
+  const behind = (cursor: number) => joined(whole.filter((frame) => numberOf(frame) > cursor));
+  const isDifferent = ({ frames: seen, isWhole }: Awaited<ReturnType<typeof readFrames>>, cursor: number) =>
+    !isWhole || joined(seen) !== behind(cursor);
+  const result: Readers = {
+    differing: read.filter((part, at) => isDifferent(part, offsets[at] ?? -1)).length,
+    characters: read.reduce((sum, { frames: seen }) => sum + joined(seen).length, 0),
+    tookMs,
+    bytesEach: 0,
+    givenUpAfterMs: undefined,
+    differingAfterResume: 0,
+  };
+  if (stalled.length === 0) return result;
+
+  const withThem = await liveBytes(site);
+  if (waitForEnd) {
+    await eventually(async () => (await gauge(site, 'sluice_open_requests')) === 0, { timeoutMs: 120_000 });
+    result.givenUpAfterMs = performance.now() - startedAt;
+    const resumed = await Promise.all(stalled.map((answer) => comeBack(site, id, answer)));
+    result.differingAfterResume = resumed.filter((seen) => joined(seen) !== joined(whole)).length;
+  } else {
+    for (const { cut } of stalled) cut();
+    await eventually(async () => (await gauge(site, 'sluice_open_requests')) === 0);
+  }
+  result.bytesEach = (withThem - (await liveBytes(site))) / stalled.length;
+  return result;
+}
+
+/** Takes what was sent before the connection was closed, and fetches the rest by the other api. */
+async function comeBack(site: DeliverySite, id: string, answer: OpenAnswer): Promise<SseFrame[]> {
+  const seen: SseFrame[] = [];
+  await readFrames(answer, { onFrame: (frame) => seen.push(frame) }).then(
+    () => Promise.reject(new Error('a stalled stream ended as if it had been read')),
+    () => undefined,
+  );
+  const last = seen.at(-1);
+  const rest = await wholeReplay(site.replay(1, id, last === undefined ? -1 : numberOf(last)));
+  return [...seen, ...rest];
 }
 
 function joined(frames: readonly SseFrame[]): string {
   return frames.map(({ event, data }) => `${event} ${data}`).join('\n');
 }
 
-/** Reads the size of the first api again and again, by its own metrics. */
-function watchMemory(site: DeliverySite): { stop: () => Promise<number> } {
-  const url = `${site.service.adminUrls[0]}/metrics`;
-  let isOver = false;
-  const watching = (async () => {
-    let peak = 0;
-    do peak = Math.max(peak, await residentBytes(url));
-    while (!isOver);
-    return peak;
-  })();
-  return {
-    stop() {
-      isOver = true;
-      return watching;
-    },
-  };
+/** So many bodies of a megabyte make a collector clean up at least once. */
+const broken = { bodies: 100, body: 'no JSON '.repeat(131_072) };
+
+/**
+ * What the first api holds in memory, without what it has dropped: the smallest look after bodies that it refuses,
+ * of which one has made its collector clean up.
+ */
+async function liveBytes(site: DeliverySite): Promise<number> {
+  const path = '/v1/responses';
+  let least = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < broken.bodies; at += 1) {
+    const { status } = await send(site.api(0), { method: 'POST', path, key: siteKeys.tester, body: broken.body });
+    if (status !== 400) throw new Error(`a broken body was answered ${status}`);
+    const heap = await gauge(site, 'nodejs_heap_size_used_bytes');
+    least = Math.min(least, heap + (await gauge(site, 'nodejs_external_memory_bytes')));
+  }
+  return least;
 }
 
-async function residentBytes(url: string): Promise<number> {
-  const answer = await fetch(url);
+/** A number the first api tells of itself. */
+async function gauge(site: DeliverySite, name: string): Promise<number> {
+  const answer = await fetch(`${site.service.adminUrls[0]}/metrics`);
   const text = await answer.text();
-  const [, value] = /^process_resident_memory_bytes(?:\{[^}]*\})? (\S+)$/m.exec(text) ?? [];
-  if (value === undefined) throw new Error(`no resident size, status ${answer.status}:\n${text}`);
+  const [, value] = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text) ?? [];
+  if (value === undefined) throw new Error(`no ${name}, status ${answer.status}:\n${text.slice(0, 500)}`);
   return Number(value);
 }

@@ -158,6 +158,14 @@ describe('what the README says', () => {
   });
 });
 
+it('the map in docs/architecture.md leads to files that are there', () => {
+  const map = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const paths = [...map.matchAll(/`([a-z-]+\/src\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  expect(paths.length).toBeGreaterThan(15);
+  const isThere = (path: string) => ['apps', 'packages'].some((at) => existsSync(join(root, at, path)));
+  expect(paths.filter((path) => !isThere(path))).toEqual([]);
+});
+
 /** A banner without what differs between two machines: ports, the key, and which store there is. */
 function withoutPlaces(banner: string): string {
   return banner

@@ -20,12 +20,14 @@ describe('a JSON body', () => {
     expect(parse(text)).toEqual(JSON.parse(text));
   });
 
-  it.each(['{"a":1,"a":2}', '{"a":{"b":1,"b":1}}', '[{"a":1},{"a":1,"\\u0061":2}]', '{"a":1,"b":2,"a":3,"c":4}'])(
-    '%s names a member twice',
-    (text) => {
-      expect(() => parse(text)).toThrow(/twice/);
-    },
-  );
+  it.each([
+    '{"a":1,"a":2}',
+    '{"a":{"b":1,"b":1}}',
+    '[{"a":1},{"a":1,"\\u0061":2}]',
+    '{"a":1,"b":2,"a":3,"c":4}',
+  ])('%s names a member twice', (text) => {
+    expect(() => parse(text)).toThrow(/twice/);
+  });
 
   it('may be 64 levels deep and no deeper', () => {
     expect(parse(nested(64))).toEqual(JSON.parse(nested(64)));
@@ -38,7 +40,11 @@ describe('a JSON body', () => {
   });
 
   it('of nothing but quotes and backslashes takes no time', () => {
-    const text = JSON.stringify({ a: '\\"'.repeat(500_000), b: '\\'.repeat(500_000), c: ':'.repeat(500_000) });
+    const text = JSON.stringify({
+      a: '\\"'.repeat(500_000),
+      b: '\\'.repeat(500_000),
+      c: ':'.repeat(500_000),
+    });
     const startedAt = performance.now();
     parse(text);
     // A quadratic scan would take minutes.

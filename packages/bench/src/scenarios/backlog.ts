@@ -173,12 +173,14 @@ function report(results: readonly Backlog[], responses: number): ScenarioReport 
 function memoryTable(results: readonly Backlog[]): Table {
   const families = results.at(-1)?.families ?? [];
   const responses = Math.max(...families.map(({ keys }) => keys));
+  // What is there once, whatever waits, weighs nothing.
+  const heavy = families.filter(({ bytes }) => bytes >= responses);
   return {
     title: 'Redis memory of a waiting response',
     columns: ['keys', 'how many', 'bytes each', 'bytes a response'],
     rows: [
       ['all, by used_memory', '', '', spreadFigure(spread(results.map(({ bytesEach }) => bytesEach)))],
-      ...families.map(({ name, keys, bytes }) => [
+      ...heavy.map(({ name, keys, bytes }) => [
         `\`${name}\``,
         String(keys),
         figure(bytes / keys),
