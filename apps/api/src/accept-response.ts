@@ -71,14 +71,23 @@ export class AcceptResponse {
     const result = await this.#admit({ ...accepting, request }, serviceTier, queue);
     if (result.kind === 'duplicate') return result;
     if (result.kind !== 'accepted') throw refusal(result);
-    await this.enqueue(queue, responseId);
+    await this.enqueue(queue, responseId, { isBackground: request.background === true });
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
     return { kind: 'accepted', response, rate: result.rate };
   }
 
-  /** Adds the job of an accepted response. Doing it twice leaves one. */
-  async enqueue(queue: string, responseId: string): Promise<void> {
+  /**
+   * Adds the job of an accepted response. Doing it twice leaves one.
+   *
+   * That of a background response is noted, since its caller is told that it was accepted and goes: should its job
+   * be lost, the rescue must know that somebody counts on it. Who waits for another one keeps it alive by waiting.
+   */
+  async enqueue(
+    queue: string,
+    responseId: string,
+    { isBackground }: { isBackground: boolean },
+  ): Promise<void> {
     try {
       await this.#dependencies.queue.enqueue(queue, responseId);
     } catch (error) {
@@ -86,7 +95,7 @@ export class AcceptResponse {
       throw error;
     }
     const { redis, keys } = this.#dependencies;
-    this.#background.run(() => markEnqueued(redis, keys, responseId));
+    if (isBackground) this.#background.run(() => markEnqueued(redis, keys, responseId));
   }
 
   #modelFor(id: string, caller: KeySettings): ModelSettings {

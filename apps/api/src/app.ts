@@ -17,6 +17,7 @@ import {
   requestId,
 } from './plugins/request-context.ts';
 import type { ResponseService } from './response-service.ts';
+import { lazyLogger } from './request-logger.ts';
 import { registerCancelResponse } from './routes/cancel-response.ts';
 import { registerCreateResponse } from './routes/create-response.ts';
 import { registerDeleteResponse } from './routes/delete-response.ts';
@@ -59,6 +60,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = dependencies.logger;
   const app = fastify({
     loggerInstance,
+    childLoggerFactory: (_logger, bindings) => lazyLogger(dependencies.logger, bindings),
     // What happened to a request is logged where it is decided.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: dependencies.bodyBytes,

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from '@sluice/runtime';
 import type { ModelSettings } from '@sluice/config';
 import { type ListedItem, listedItem, newResponseId, responseIdSchema } from '@sluice/contract';
 import { attach, hasLog, readRecord, readTurn, type Relay, type ResponseRecord } from '@sluice/event-log';

@@ -1,7 +1,7 @@
 import { isErrorCode, type Response, type ResponseEnd, ServiceError, withEnd } from '@sluice/contract';
 import type { PendingEnd } from '@sluice/event-log';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { callerSignal } from './caller-signal.ts';
+import { CallerWait } from './caller-wait.ts';
 import { type Dialect, responseBody } from './dialect.ts';
 import { httpStatus } from './plugins/error-handler.ts';
 import type { ResponseService } from './response-service.ts';
@@ -29,28 +29,28 @@ export interface WaitForWholeOptions {
  */
 export async function waitForWhole(options: WaitForWholeOptions): Promise<FastifyReply> {
   const { service, dialect, request, reply, responseId, pending, interrupted, syncWaitMs } = options;
-  const gone = callerSignal(reply);
-  const deadline = AbortSignal.timeout(syncWaitMs);
+  const wait = new CallerWait(reply, { interrupted, withinMs: syncWaitMs });
   let hasEnded = false;
   try {
-    const end = await pending.ended(AbortSignal.any([gone, deadline, interrupted]));
+    const end = await pending.ended(wait.signal);
     hasEnded = true;
     return reply
       .header('content-type', 'application/json; charset=utf-8')
       .send(responseBody(dialect, finished(options.accepted, end)));
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (gone.aborted) {
+    if (wait.ending === 'caller_left') {
       request.log.info({ responseId }, 'caller left');
       return reply;
     }
-    if (interrupted.aborted) throw stopping(error);
-    if (!deadline.aborted) throw error;
+    if (wait.ending === 'interrupted') throw stopping(error);
+    if (wait.ending !== 'timed_out') throw error;
     await service.ending.timedOut(responseId);
     throw waitedTooLong(syncWaitMs);
   } finally {
+    wait.stop();
     pending.close();
-    if (!hasEnded) service.ending.callerLeft(responseId, { isInterrupted: interrupted.aborted });
+    if (!hasEnded) service.ending.callerLeft(responseId, { isInterrupted: wait.ending === 'interrupted' });
     service.ending.delivered({
       id: responseId,
       tenant: request.caller.name,

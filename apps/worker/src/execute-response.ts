@@ -1,4 +1,5 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from '@sluice/runtime';
+import { randomUUID } from 'node:crypto';
 import {
   errorEvent,
   type FailureCode,

@@ -69,8 +69,17 @@ describe('a response whose api died between accept and enqueue', () => {
 });
 
 describe('a response whose job was lost', () => {
-  it.each(['queued', 'in_progress'] as const)('while it was %s gets another one', async (kind) => {
-    const { rescue, ended, enqueued } = setUp({ findings: [finding(kind)] });
+  it('while it was in progress gets another one', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('in_progress')] });
+    expect(await rescue.round()).toBe(1);
+    expect(enqueued).toEqual(['m/r1']);
+    expect(ended).toEqual([]);
+  });
+
+  it('while it was queued gets another one once it was seen twice, so that a refusal can be taken back', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('queued')] });
+    expect(await rescue.round()).toBe(0);
+    expect(enqueued).toEqual([]);
     expect(await rescue.round()).toBe(1);
     expect(enqueued).toEqual(['m/r1']);
     expect(ended).toEqual([]);

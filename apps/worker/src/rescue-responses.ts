@@ -23,15 +23,21 @@ export interface RescueDependencies {
 }
 
 /**
- * Looks through the responses without an end for those that no process will end any more. One process does it at a time; doing it twice changes nothing.
+ * Looks through the responses without an end for those that no process will end any more. One process does it at
+ * a time; doing it twice changes nothing.
  *
- * - accepted, but its job was never added: nobody was told that it was accepted, so it is abandoned
+ * - in the background and its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run
  * - queued or in progress, and its job is gone or finished: the job is added again, and the claim decides
+ *
+ * A queued one must have been found without a job twice. After an outage its api may be about to take back what
+ * it has refused already, and that must not run.
  */
 export class Rescue {
   readonly #dependencies: RescueDependencies;
   #offset = 0;
+  /** Queued responses that had no job when they were last looked at. */
+  readonly #withoutJob = new Set<string>();
 
   constructor(dependencies: RescueDependencies) {
     this.#dependencies = dependencies;
@@ -45,6 +51,7 @@ export class Rescue {
     for (const finding of findings) {
       if (await this.#move(finding)) moved += 1;
     }
+    if (this.#withoutJob.size > pageSize) this.#withoutJob.clear();
     this.#offset = findings.length < pageSize ? 0 : this.#offset + findings.length;
     return moved;
   }
@@ -62,15 +69,25 @@ export class Rescue {
         if (await this.#isPending(finding)) return false;
         return this.#end(finding, failure('server_error'));
       case 'queued':
+        if (await this.#isPending(finding)) {
+          this.#withoutJob.delete(finding.responseId);
+          return false;
+        }
+        if (!this.#withoutJob.delete(finding.responseId)) {
+          this.#withoutJob.add(finding.responseId);
+          return false;
+        }
+        return this.#addAgain(finding);
       case 'in_progress':
-        if (await this.#isPending(finding)) return false;
-        this.#dependencies.logger.warn(
-          { responseId: finding.responseId, status: finding.kind },
-          'job was lost: added again',
-        );
-        await this.#dependencies.queue.enqueueAgain(finding.queue, finding.responseId);
-        return true;
+        return (await this.#isPending(finding)) ? false : this.#addAgain(finding);
     }
+  }
+
+  async #addAgain(finding: Finding): Promise<boolean> {
+    const { logger, queue } = this.#dependencies;
+    logger.warn({ responseId: finding.responseId, status: finding.kind }, 'job was lost: added again');
+    await queue.enqueueAgain(finding.queue, finding.responseId);
+    return true;
   }
 
   #isPending({ queue, responseId }: Finding): Promise<boolean> {

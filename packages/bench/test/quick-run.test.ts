@@ -1,6 +1,6 @@
-import { expect, inject, it } from 'vitest';
 // Brings the type of what is injected.
-import type {} from '../../testing/src/redis-for-the-run.ts';
+import type {} from '@sluice/testing';
+import { expect, inject, it } from 'vitest';
 import { runBench } from '../src/run-bench.ts';
 
 const progress = { say: () => undefined, clear: () => undefined };

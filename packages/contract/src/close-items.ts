@@ -1,3 +1,4 @@
+import { copy } from './copy.ts';
 import type { ContentEvent, EventType, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, type OutputFold } from './fold.ts';
 import type { OutputItem } from './output.ts';
@@ -42,7 +43,7 @@ export function closeItem(
   if (!item || !last) return [];
   return [
     ...closePart(item, index, last),
-    { type: 'response.output_item.done', output_index: index, item: { ...structuredClone(item), status } },
+    { type: 'response.output_item.done', output_index: index, item: { ...copy(item), status } },
   ];
 }
 
@@ -83,7 +84,7 @@ function closeMessagePart(content: Item<'message'>['content'], at: At, last: Eve
   const part = content.at(-1);
   if (!part || last === 'response.content_part.done') return [];
   const inPart = { ...at, content_index: content.length - 1 };
-  const partDone = { type: 'response.content_part.done', ...inPart, part: structuredClone(part) } as const;
+  const partDone = { type: 'response.content_part.done', ...inPart, part: copy(part) } as const;
   if (last === 'response.output_text.done' || last === 'response.refusal.done') return [partDone];
   return part.type === 'output_text'
     ? [{ type: 'response.output_text.done', ...inPart, text: part.text, logprobs: part.logprobs }, partDone]

@@ -1,3 +1,4 @@
+import { copy } from './copy.ts';
 import type { ResponseEvent, UnnumberedEvent } from './events.ts';
 import type { ContentPart, MessageItem, OutputItem, ReasoningItem } from './output.ts';
 
@@ -21,11 +22,11 @@ export function applyEvent(fold: OutputFold, event: UnnumberedEvent): void {
   switch (event.type) {
     case 'response.output_item.added':
     case 'response.output_item.done':
-      fold.items[event.output_index] = structuredClone(event.item);
+      fold.items[event.output_index] = copy(event.item);
       return;
     case 'response.content_part.added':
     case 'response.content_part.done':
-      setPart(itemAt(fold, event.output_index), event.content_index, structuredClone(event.part));
+      setPart(itemAt(fold, event.output_index), event.content_index, copy(event.part));
       return;
     case 'response.output_text.delta': {
       const part = partAt(fold, event.output_index, event.content_index, 'output_text');

@@ -16,7 +16,8 @@ const suffixLength = 32;
 export function randomSuffix(randomBytes: RandomBytes, length: number = suffixLength): string {
   let suffix = '';
   while (suffix.length < length) {
-    for (const byte of randomBytes(length)) {
+    // A few more than needed, so that throwing some away rarely takes another call.
+    for (const byte of randomBytes(length + 4)) {
       if (byte < 248 && suffix.length < length) suffix += alphabet[byte % 62];
     }
   }

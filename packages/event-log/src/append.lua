@@ -43,10 +43,10 @@ if streams then
     redis.call('XADD', KEYS[2], '1-' .. (first + at - 8), 'e', ARGV[at])
   end
 end
-redis.call('HSET', record, 'seq', last)
-if status ~= '' then
-  local now = now_ms()
-  redis.call('HSET', record, 'status', status, 'result', ARGV[5], 'ended_at', now)
+if status == '' then
+  redis.call('HSET', record, 'seq', last)
+else
+  redis.call('HSET', record, 'seq', last, 'status', status, 'result', ARGV[5], 'ended_at', now_ms())
   redis.call('ZREM', KEYS[3], f[9])
   if before == 'queued' then leave_queue(KEYS[4], f[7], f[8]) end
   redis.call('PEXPIRE', record, ARGV[6])

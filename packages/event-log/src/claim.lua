@@ -42,14 +42,19 @@ elseif attempt >= tonumber(ARGV[5]) then
   kind = 'exhausted'
 end
 
-redis.call('HSET', record, 'token', ARGV[1], 'worker', ARGV[2])
-if kind == 'run' then
-  redis.call('HSET', record, 'attempt', attempt + 1, 'counted', ARGV[1])
-  if not run_by then redis.call('HSET', record, 'run_by', now + tonumber(ARGV[4])) end
-  if status == 'queued' then
+-- Everything that changes is written by one command: the store logs and replicates commands, not fields.
+if kind ~= 'run' then
+  redis.call('HSET', record, 'token', ARGV[1], 'worker', ARGV[2])
+else
+  attempt = attempt + 1
+  run_by = run_by or now + tonumber(ARGV[4])
+  local changes = { 'token', ARGV[1], 'worker', ARGV[2], 'attempt', attempt, 'counted', ARGV[1], 'run_by', run_by }
+  if status ~= 'queued' then
+    redis.call('HSET', record, unpack(changes))
+  else
     leave_queue(KEYS[3], f[13], f[14])
     seq = 2
-    redis.call('HSET', record, 'status', 'in_progress', 'seq', seq, 'started_at', now)
+    redis.call('HSET', record, 'status', 'in_progress', 'seq', seq, 'started_at', now, unpack(changes))
     local event = '{"type":"response.in_progress"}'
     if stream then redis.call('XADD', KEYS[2], '1-' .. seq, 'e', event) end
     -- A synchronous caller waits for the end alone and is spared the message.
@@ -59,7 +64,15 @@ if kind == 'run' then
     end
   end
 end
-local reply = redis.call('HGETALL', record)
-table.insert(reply, 1, tostring(now))
-table.insert(reply, 1, kind)
+-- What the attempt needs, and no more: a record has twice as many fields.
+local names = { 'id', 'status', 'tier', 'request', 'queue', 'accepted_at', 'started_at', 'request_id', 'input', 'enqueued' }
+local values = redis.call('HMGET', record, unpack(names))
+local reply = { kind, tostring(now), 'tenant', f[13], 'stream', f[12], 'seq', tostring(seq), 'attempt', tostring(attempt),
+  'run_by', tostring(run_by or now) }
+for at, name in ipairs(names) do
+  if values[at] then
+    reply[#reply + 1] = name
+    reply[#reply + 1] = values[at]
+  end
+end
 return reply

@@ -46,11 +46,11 @@ end
 
 -- Takes a response out of the counts of those that wait.
 local function leave_queue(load, tenant, bytes)
-  redis.call('HINCRBY', load, 'queued', -1)
-  redis.call('HINCRBY', load, 'bytes', -tonumber(bytes or '0'))
-  if redis.call('HINCRBY', load, 'queued:' .. tenant, -1) <= 0 then
-    redis.call('HDEL', load, 'queued:' .. tenant)
-  end
+  local own = 'queued:' .. tenant
+  local f = redis.call('HMGET', load, 'queued', 'bytes', own)
+  local left = tonumber(f[3] or '0') - 1
+  redis.call('HSET', load, 'queued', tonumber(f[1] or '0') - 1, 'bytes', tonumber(f[2] or '0') - tonumber(bytes or '0'), own, left)
+  if left <= 0 then redis.call('HDEL', load, own) end
 end
 
 -- Notes that the end is wanted and rings the worker that runs the response, if one does.

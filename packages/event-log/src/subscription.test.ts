@@ -133,7 +133,7 @@ describe('subscription', () => {
     let batch = await subscription.next(never);
     for (; batch && !batch.end; batch = await subscription.next(never)) sizes.push(batch.events.length);
     expect(Math.max(...sizes.slice(1))).toBeLessThanOrEqual(4);
-    expect(sizes.reduce((sum, size) => sum + size, batch?.events.length)).toBe(101);
+    expect(sizes.reduce((sum, size) => sum + size, batch?.events.length ?? 0)).toBe(101);
   });
 
   it('reads a long log in pages and joins what came meanwhile', async () => {

@@ -7,7 +7,7 @@
 --   gone       no record, or it has ended: taken out of the open set here
 --   cancelled  queued, and somebody asked for the end or nobody waits
 --   expired    queued for longer than it may be
---   unqueued   accepted, but its job was never added as far as anybody knows
+--   unqueued   in the background, and its job was never added as far as anybody knows
 --   queued | in_progress   look whether its job is still there
 
 local now = now_ms()
@@ -25,7 +25,7 @@ for at = 2, #KEYS do
       kind = 'cancelled'
     elseif now > tonumber(f[7]) then
       kind = 'expired'
-    elseif not f[8] then
+    elseif not f[8] and f[3] == '1' then
       kind = 'unqueued'
     end
   end

@@ -13,12 +13,7 @@ const executablePath = (process.env['PATH'] ?? '')
   .flatMap((folder) => names.map((name) => join(folder, name)))
   .find((path) => existsSync(path));
 
-it.skipIf(executablePath !== undefined)(
-  'the dashboard: skipped, because there is no Chromium',
-  () => undefined,
-);
-
-describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
+describe.skipIf(executablePath === undefined)('the dashboard in a browser (needs Chromium)', () => {
   const prompt = 'A prompt that nobody but its tenant may read: zanzibar-7431.';
   let service: Service;
   let browser: Browser;

@@ -72,7 +72,7 @@ export interface QueuedDepartures {
 export async function measureQueuedDepartures(
   site: DeliverySite,
   tries: number,
-  how: 'disconnect' | 'cancel' = 'disconnect',
+  how: 'leave' | 'cancel' = 'leave',
 ): Promise<QueuedDepartures> {
   const holder = site.upstream.expect('nothing');
   const held = site.create(0, { model: 'narrow', input: holder.input });
@@ -90,7 +90,7 @@ export async function measureQueuedDepartures(
     read.catch(() => undefined);
     const id = await within(queued.promise);
     const leftAt = performance.now();
-    if (how === 'disconnect') answer.cut();
+    if (how === 'leave') answer.cut();
     else await site.cancel(at + 1, id);
     await untilStatus(site, at + 1, id, 'cancelled');
     times.push(performance.now() - leftAt);

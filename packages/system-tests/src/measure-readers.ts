@@ -37,14 +37,20 @@ export async function measureReaders(
   waitForEnd: boolean = false,
 ): Promise<Readers> {
   const { pieces } = options;
-  const call = site.upstream.expect('one word', Array.from({ length: pieces }, (_, at) => ` ${at}`));
+  const call = site.upstream.expect(
+    'one word',
+    Array.from({ length: pieces }, (_, at) => ` ${at}`),
+  );
   const body = { model: 'scripted', input: call.input, background: true };
   const { frames } = await readFrames(await site.stream(1, body), { events: 1 });
   const id = idIn(frames[0]);
   await call.arrived.wait();
 
   const stalled = await Promise.all(Array.from({ length: options.stalled }, () => site.replay(0, id)));
-  const offsets = Array.from({ length: options.readers }, (_, at) => Math.floor((at * pieces) / options.readers) - 1);
+  const offsets = Array.from(
+    { length: options.readers },
+    (_, at) => Math.floor((at * pieces) / options.readers) - 1,
+  );
   const opened = await Promise.all(offsets.map((offset, at) => site.replay(at, id, offset)));
   const startedAt = performance.now();
   call.finish();
@@ -106,7 +112,12 @@ async function liveBytes(site: DeliverySite): Promise<number> {
   const path = '/v1/responses';
   let least = Number.POSITIVE_INFINITY;
   for (let at = 0; at < broken.bodies; at += 1) {
-    const { status } = await send(site.api(0), { method: 'POST', path, key: siteKeys.tester, body: broken.body });
+    const { status } = await send(site.api(0), {
+      method: 'POST',
+      path,
+      key: siteKeys.tester,
+      body: broken.body,
+    });
     if (status !== 400) throw new Error(`a broken body was answered ${status}`);
     const heap = await gauge(site, 'nodejs_heap_size_used_bytes');
     least = Math.min(least, heap + (await gauge(site, 'nodejs_external_memory_bytes')));

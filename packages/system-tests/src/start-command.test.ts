@@ -66,64 +66,64 @@ const stores = [
   {
     store: 'a server from the PATH',
     says: /Store +a server of its own at redis:\/\/127\.0\.0\.1:\d+/,
-    env: async () => ({}),
+    env: {},
     isHere: hasServer,
   },
   {
     store: 'the embedded store',
     says: /Store +embedded, for trying things out: a crash may lose its last seconds/,
-    env: async () => ({ PATH: pathWithoutServers }),
+    env: { PATH: pathWithoutServers },
     isHere: true,
   },
 ] as const;
 
-describe.each(stores.filter(({ isHere }) => isHere))('start, on $store', ({ says, env }) => {
-  it('says where it is and how to try it, and that works', async () => {
-    const process = run({ command: 'start', env: await env() });
-    const { text, url, adminUrl, key } = await bannerOf(process);
-    expect(text).toMatch(says);
-    expect(text).toContain(`${url}/api/v1`);
-    expect(text).toMatch(/Models +simulator, simulator-reasoning/);
+for (const { store, says, env, isHere } of stores) {
+  describe.skipIf(!isHere)(`start, on ${store}`, () => {
+    it('says where it is and how to try it, and that works', async () => {
+      const process = run({ command: 'start', env });
+      const { text, url, adminUrl, key } = await bannerOf(process);
+      expect(text).toMatch(says);
+      expect(text).toContain(`${url}/api/v1`);
+      expect(text).toMatch(/Models +simulator, simulator-reasoning/);
 
-    const curl = found(/^ {2}(curl [\s\S]*?}')$/m, text);
-    const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
-    expect(JSON.parse(stdout)).toMatchObject({ object: 'response', status: 'completed' });
+      const curl = found(/^ {2}(curl [\s\S]*?}')$/m, text);
+      const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+      expect(JSON.parse(stdout)).toMatchObject({ object: 'response', status: 'completed' });
 
-    expect((await fetch(`${url}/readyz`)).status).toBe(200);
-    expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
-    expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sluice_');
-    expect(process.errors()).not.toContain(key);
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
+      expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sluice_');
+      expect(process.errors()).not.toContain(key);
+    });
+
+    it('leaves no process and no port after a Ctrl-C', async () => {
+      const process = run({ command: 'start', env, leadsGroup: true });
+      const { url, adminUrl } = await bannerOf(process);
+      const below = descendantsOf(process.pid);
+      expect(below.length).toBeGreaterThanOrEqual(3);
+
+      process.signalGroup('SIGINT');
+      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
+
+      expect(stillRunning(below)).toEqual([]);
+      await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+      await expect(fetch(`${adminUrl}/metrics`)).rejects.toThrow();
+      expect(process.output()).not.toMatch(/^\s+at /m);
+    });
+
+    it('keeps its key and its responses over a restart', async () => {
+      const first = run({ command: 'start', env });
+      const before = await bannerOf(first);
+      const { body } = await callerOf(before.url, before.key).create({ input: 'Keep this.' });
+      await expect(first.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
+
+      const after = await bannerOf(run({ command: 'start', env }));
+      expect(after.key).toBe(before.key);
+      const read = await callerOf(after.url, after.key).get(body.id);
+      expect(read.body).toEqual(body);
+    });
   });
-
-  it('leaves no process and no port after a Ctrl-C', async () => {
-    const process = run({ command: 'start', env: await env(), leadsGroup: true });
-    const { url, adminUrl } = await bannerOf(process);
-    const below = descendantsOf(process.pid);
-    expect(below.length).toBeGreaterThanOrEqual(3);
-
-    process.signalGroup('SIGINT');
-    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
-
-    expect(stillRunning(below)).toEqual([]);
-    await expect(fetch(`${url}/healthz`)).rejects.toThrow();
-    await expect(fetch(`${adminUrl}/metrics`)).rejects.toThrow();
-    expect(process.output()).not.toMatch(/^\s+at /m);
-  });
-
-  it('keeps its key and its responses over a restart', async () => {
-    const first = run({ command: 'start', env: await env() });
-    const before = await bannerOf(first);
-    const { body } = await callerOf(before.url, before.key).create({ input: 'Keep this.' });
-    await expect(first.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
-
-    const after = await bannerOf(run({ command: 'start', env: await env() }));
-    expect(after.key).toBe(before.key);
-    const read = await callerOf(after.url, after.key).get(body.id);
-    expect(read.body).toEqual(body);
-  });
-});
-
-it.skipIf(hasServer)('start, on a server from the PATH: skipped, because there is none', () => undefined);
+}
 
 it('start uses the Redis that REDIS_URL names, and does not show its password', async () => {
   const redis = await testRedis();

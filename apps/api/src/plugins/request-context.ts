@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from '@sluice/runtime';
 import type { IncomingMessage } from 'node:http';
 import { newRequestId, ServiceError } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';

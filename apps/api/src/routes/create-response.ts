@@ -110,7 +110,9 @@ async function answerDuplicate(creation: Creation, responseId: string): Promise<
     if (!record) throw refusal({ kind: 'gone' });
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {
-      await service.accepting.enqueue(record.queue, responseId);
+      await service.accepting.enqueue(record.queue, responseId, {
+        isBackground: record.request.background === true,
+      });
     }
     if (record.end) reply.header('idempotent-replayed', 'true');
     if (body.stream === true) {

@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
+import { type OpenAnswer, open, readFrames, send } from './wire.ts';
+import { endOf } from './scripted-upstream.ts';
+
+let site: DeliverySite;
+
+beforeAll(async () => {
+  site = await startDeliverySite({ settings: { recovery: { retryGraceMs: 2_000 } } });
+});
+afterAll(async () => {
+  await site?.[Symbol.asyncDispose]();
+});
+
+const upstreamCalls = () => site.upstream.fake.requests.length;
+
+/** What a caller of any mode learned in the end. */
+interface Told {
+  id: string;
+  object: string;
+  status: string;
+  output_text: string;
+}
+
+function post(at: number, idempotencyKey: string, body: object, mount: '/v1' | '/api/v1' = '/v1') {
+  return open(site.api(at), {
+    method: 'POST',
+    path: `${mount}/responses`,
+    key: siteKeys.tester,
+    body,
+    headers: { 'idempotency-key': idempotencyKey },
+  });
+}
+
+async function told(answer: OpenAnswer): Promise<Told> {
+  if (answer.headers['content-type']?.startsWith('text/event-stream') !== true) {
+    return JSON.parse(await textOf(answer)) as Told;
+  }
+  const { frames, isWhole } = await readFrames(answer);
+  if (!isWhole) throw new Error('the stream broke off');
+  return (JSON.parse(frames.at(-1)?.data ?? '') as { response: Told }).response; // the last event carries it
+}
+
+async function textOf({ incoming }: OpenAnswer): Promise<string> {
+  let text = '';
+  for await (const part of incoming.setEncoding('utf8')) text += String(part);
+  return text;
+}
+
+async function errorOf(answer: OpenAnswer) {
+  const { error } = JSON.parse(await textOf(answer)) as { error: { code: string; param: string } };
+  return { status: answer.status, code: error.code, param: error.param };
+}
+
+describe('fifty duplicates at a time', () => {
+  it('whole and streamed, at both mounts of both apis, are one upstream call that answers each in its mode', async () => {
+    const before = upstreamCalls();
+    const call = site.upstream.expect('one word', ['and', 'more']);
+    const idempotencyKey = randomUUID();
+    const callers = Array.from({ length: 50 }, (_, at) => {
+      const mount = at % 4 < 2 ? '/v1' : '/api/v1';
+      const streams = at % 8 < 4;
+      const body = { model: 'scripted', input: call.input, ...(streams && { stream: true }) };
+      return { mount, streams, answer: post(at, idempotencyKey, body, mount) } as const;
+    });
+    // A stream is answered as soon as it is attached, so by then half of them follow the same response.
+    await Promise.all(callers.filter(({ streams }) => streams).map(({ answer }) => answer));
+    await call.arrived.wait();
+    call.finish();
+    const answers = await Promise.all(
+      callers.map(async ({ mount, answer }) => ({ mount, opened: await answer, said: await told(await answer) })),
+    );
+    const ids = new Set(answers.map(({ said }) => said.id));
+    expect(ids.size).toBe(1);
+    for (const { mount, opened, said } of answers) {
+      expect(opened.status).toBe(200);
+      expect(said).toMatchObject({
+        object: mount === '/v1' ? 'response' : 'create_response',
+        status: 'completed',
+        output_text: 'Wellandmore.',
+      });
+    }
+    expect(upstreamCalls() - before).toBe(1);
+  });
+
+  it('in the background are one upstream call', async () => {
+    const before = upstreamCalls();
+    const call = site.upstream.expect('nothing');
+    const idempotencyKey = randomUUID();
+    const answers = Array.from({ length: 50 }, (_, at) =>
+      post(at, idempotencyKey, {
+        model: 'scripted',
+        input: call.input,
+        background: true,
+        ...(at % 3 === 0 && { stream: true }),
+      }).then(told),
+    );
+    const plain = await Promise.all(answers.filter((_, at) => at % 3 !== 0));
+    for (const { status } of plain) expect(['queued', 'in_progress']).toContain(status);
+    await call.arrived.wait();
+    call.finish();
+    const all = await Promise.all(answers);
+    expect(new Set(all.map(({ id }) => id)).size).toBe(1);
+    expect(all.filter((_, at) => at % 3 === 0).every(({ status }) => status === 'completed')).toBe(true);
+    expect(upstreamCalls() - before).toBe(1);
+  });
+});
+
+it('a finished answer is replayed in the mode that is asked for, and says so', async () => {
+  const idempotencyKey = randomUUID();
+  const body = { model: 'simulator', input: 'Only once.' };
+  const first = await post(0, idempotencyKey, body);
+  expect(first.headers['idempotent-replayed']).toBeUndefined();
+  const original = await textOf(first);
+  const again = await post(1, idempotencyKey, body);
+  expect(again.headers['idempotent-replayed']).toBe('true');
+  expect(await textOf(again)).toBe(original);
+  const stream = await post(1, idempotencyKey, { ...body, stream: true, stream_options: {} });
+  expect(stream.headers['idempotent-replayed']).toBe('true');
+  const { frames } = await readFrames(stream);
+  expect(frames[0]?.event).toBe('response.created');
+  expect(frames.at(-1)?.data).toContain(original);
+  // The same members in another order are the same body.
+  const reordered = await post(0, idempotencyKey, { input: 'Only once.', model: 'simulator' });
+  expect(await textOf(reordered)).toBe(original);
+});
+
+it.each([
+  { end: 'failed', input: 'Break. [[sluice: fail=model_error]]' },
+  { end: 'cancelled', input: 'Wait. [[sluice: hang]]' },
+])('a response that $end leaves its key free, also for another body', async ({ end, input }) => {
+  const idempotencyKey = randomUUID();
+  const body = { model: 'simulator', input, background: true };
+  const first = await told(await post(0, idempotencyKey, body));
+  if (end === 'cancelled') await site.cancel(1, first.id);
+  await eventually(async () => responseIn(await site.get(1, first.id)).status === end);
+  const second = await post(1, idempotencyKey, body);
+  expect(second.status).toBe(200);
+  const { id } = await told(second);
+  expect(id).not.toBe(first.id);
+  await site.cancel(0, id);
+  await eventually(async () => ['failed', 'cancelled'].includes(responseIn(await site.get(1, id)).status));
+  const other = await post(0, idempotencyKey, { model: 'simulator', input: 'Something else.' });
+  expect(await told(other)).toMatchObject({ status: 'completed' });
+});
+
+it('an answer that was not stored is gone for its duplicates', async () => {
+  const idempotencyKey = randomUUID();
+  const body = { model: 'simulator', input: 'Leave no trace.', store: false };
+  expect(await told(await post(0, idempotencyKey, body))).toMatchObject({ status: 'completed', store: false });
+  for (const retry of [body, { ...body, stream: true }]) {
+    const answer = await post(1, idempotencyKey, retry);
+    expect(answer.headers['x-should-retry']).toBe('false');
+    expect(await errorOf(answer)).toEqual({
+      status: 409,
+      code: 'idempotency_result_gone',
+      param: 'Idempotency-Key',
+    });
+  }
+});
+
+it('an answer that was deleted is gone for its duplicates', async () => {
+  const idempotencyKey = randomUUID();
+  const body = { model: 'simulator', input: 'Delete me.' };
+  const { id } = await told(await post(0, idempotencyKey, body));
+  await send(site.api(0), { method: 'DELETE', path: `/v1/responses/${id}`, key: siteKeys.tester });
+  expect(await errorOf(await post(1, idempotencyKey, body))).toMatchObject({
+    status: 409,
+    code: 'idempotency_result_gone',
+  });
+});
+
+it('an unstored answer goes to everybody who waits for it, and is kept for nobody else', async () => {
+  const call = site.upstream.expect('one word');
+  const idempotencyKey = randomUUID();
+  const body = { model: 'scripted', input: call.input, store: false };
+  const streams = await Promise.all([0, 1, 2, 3].map((at) => post(at, idempotencyKey, { ...body, stream: true })));
+  await call.arrived.wait();
+  call.finish();
+  const answers = await Promise.all(streams.map(told));
+  expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+  for (const { status, output_text } of answers) expect({ status, output_text }).toEqual({ status: 'completed', output_text: 'Well.' });
+  expect((await site.get(0, answers[0]?.id ?? '')).status).toBe(404);
+});
+
+it.each([false, true])('a caller whose connection broke comes back to the same upstream call (stream: %s)', async (stream) => {
+  const before = upstreamCalls();
+  const call = site.upstream.expect('one word');
+  const idempotencyKey = randomUUID();
+  const body = { model: 'scripted', input: call.input, stream };
+  const leaving = new AbortController();
+  const lost = expect(
+    fetch(`${site.api(0)}/v1/responses`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${siteKeys.tester}`,
+        'content-type': 'application/json',
+        'idempotency-key': idempotencyKey,
+      },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    }).then((answer) => answer.text()),
+  ).rejects.toThrow();
+  await call.arrived.wait();
+  leaving.abort();
+  await lost;
+  const back = post(1, idempotencyKey, body);
+  if (stream) await back;
+  call.finish();
+  expect(await told(await back)).toMatchObject({ status: 'completed', output_text: 'Well.' });
+  expect(upstreamCalls() - before).toBe(1);
+});
+
+it('a caller with a key who does not come back is given up after the grace, not before', async () => {
+  const call = site.upstream.expect('one word');
+  const answer = await post(0, randomUUID(), { model: 'scripted', input: call.input, stream: true });
+  const request = await call.arrived.wait();
+  const leftAt = performance.now();
+  answer.cut();
+  const { ending, at } = await endOf(request);
+  expect(ending).toBe('aborted');
+  expect(at - leftAt).toBeGreaterThan(1_900);
+  expect(at - leftAt).toBeLessThan(2_000 + 3_000);
+});
+
+it('a key belongs to its tenant', async () => {
+  const idempotencyKey = randomUUID();
+  const body = { model: 'simulator', input: 'Mine.' };
+  const own = await told(await post(0, idempotencyKey, body));
+  const theirs = await open(site.api(0), {
+    method: 'POST',
+    path: '/v1/responses',
+    key: siteKeys.stranger,
+    body: { ...body, input: 'Theirs.' },
+    headers: { 'idempotency-key': idempotencyKey },
+  });
+  expect(theirs.headers['idempotent-replayed']).toBeUndefined();
+  expect((await told(theirs)).id).not.toBe(own.id);
+});

@@ -1,0 +1,46 @@
+import type { TestRedis } from '@sluice/testing';
+
+/** Every key of a service with what is in it, as text: to see what was written, and what is left of something. */
+export async function storeContents(redis: TestRedis): Promise<Map<string, string>> {
+  const { client, prefix } = redis;
+  const contents = new Map<string, string>();
+  for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
+    // The stream yields the arrays of SCAN, which may name a key twice.
+    for (const key of found as string[]) contents.set(key, JSON.stringify(await read(redis, key)));
+  }
+  return contents;
+}
+
+/**
+ * Keys that a service writes by itself while nobody asks for anything: leases, locks, and what BullMQ keeps its
+ * own time with.
+ */
+export function isHousekeeping(key: string): boolean {
+  return /:(api:[0-9a-f-]{36}|rescue-lock|stalled-check)$/.test(key);
+}
+
+/** What differs between two looks, housekeeping aside. */
+export function writtenBetween(before: Map<string, string>, after: Map<string, string>): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter(
+    (key) => !isHousekeeping(key) && before.get(key) !== after.get(key),
+  );
+}
+
+async function read({ client }: TestRedis, key: string): Promise<unknown> {
+  switch (await client.type(key)) {
+    case 'string':
+      return client.get(key);
+    case 'hash':
+      return client.hgetall(key);
+    case 'list':
+      return client.lrange(key, '0', '-1');
+    case 'set':
+      return (await client.smembers(key)).toSorted();
+    case 'zset':
+      return client.zrange(key, '0', '-1', 'WITHSCORES');
+    case 'stream':
+      return client.xrange(key, '-', '+');
+    default:
+      return undefined; // Gone since it was found.
+  }
+}
