@@ -92,7 +92,6 @@ const strangeIds: Record<string, () => string> = {
   'an id of another service': () => 'resp_68af4030592c81938ec0a5fbab4a3e9f05438e46b5f69a3b',
   'an id that is too short': () => 'create-response_short',
   'an id that is too long': () => `create-response_${'A'.repeat(65)}`,
-  'an id that is far too long': () => 'A'.repeat(700),
   'an own id in capitals': () => ids.own.toUpperCase(),
   'an own id with a space behind it': () => `${ids.own} `,
   'an own id with a line break behind it': () => `${ids.own}\n`,
@@ -162,6 +161,38 @@ describe.each(Object.keys(strangeIds))('%s', (name) => {
       expect(text.length).toBeLessThan(500);
     }
   });
+});
+
+it('an id that is far too long is answered like any other on every path, and refused in a body', async () => {
+  const long = 'A'.repeat(700);
+  const path = `/v1/responses/${long}`;
+  const [known, ...onPaths] = await asked(
+    { path: `/v1/responses/${unknown}`, key },
+    { path, key },
+    { path: `${path}?stream=true`, key },
+    { method: 'POST', path: `${path}/cancel`, key },
+    { method: 'DELETE', path, key },
+    { path: `${path}/input_items`, key },
+  );
+  for (const answer of onPaths) expect(said(answer)).toEqual(said(known ?? fail()));
+  const inBodies = await asked(
+    create({ previous_response_id: long }),
+    create({ input: [{ type: 'item_reference', id: long }] }),
+  );
+  expect(inBodies.map(errorOf)).toEqual(
+    ['previous_response_id', 'input[0].id'].map((param) => ({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'string_above_max_length',
+      param,
+    })),
+  );
+});
+
+it.each(['%ff', '%zz', '%', '%c0%80'])('a path with %s is no path', async (part) => {
+  const path = `/v1/responses/${part}`;
+  const answers = await asked({ path, key }, { method: 'POST', path: `${path}/cancel`, key }, { method: 'DELETE', path, key });
+  for (const answer of answers) expect(errorOf(answer)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
 function fail(): never {
@@ -307,7 +338,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('with another body is refused, in every mode', async () => {
-    const headers = { 'idempotency-key': 'the same' };
+    const headers = { 'idempotency-key': 'the-same' };
     expect((await send(site.api(0), create({}, headers))).status).toBe(200);
     const answers = await asked(
       create({ input: 'Another.' }, headers),
@@ -327,7 +358,7 @@ describe('an Idempotency-Key', () => {
   });
 
   it('of a refused request stays free', async () => {
-    const headers = { 'idempotency-key': 'refused first' };
+    const headers = { 'idempotency-key': 'refused-first' };
     await asked(create({ temperature: 3 }, headers), create({ previous_response_id: unknown }, headers));
     const answer = await send(site.api(0), create({ input: 'Now it is right.' }, headers));
     expect(answer.status).toBe(200);

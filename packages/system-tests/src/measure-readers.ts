@@ -102,7 +102,7 @@ function joined(frames: readonly SseFrame[]): string {
 }
 
 /** So many bodies of a megabyte make a collector clean up at least once. */
-const broken = { bodies: 100, body: 'no JSON '.repeat(131_072) };
+const broken = { bodies: 200, body: 'no JSON '.repeat(131_072) };
 
 /**
  * What the first api holds in memory, without what it has dropped: the smallest look after bodies that it refuses,
