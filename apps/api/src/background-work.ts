@@ -26,17 +26,3 @@ export class BackgroundWork {
     await Promise.all(this.#running);
   }
 }
-
-/** Resolves after a while, or at once when the signal is aborted. */
-export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
-}

@@ -7,8 +7,8 @@ import {
   type ResponseEnd,
 } from '@sluice/contract';
 import { append, attach, cancel, erase, leave, readRecord, type ResponseRecord } from '@sluice/event-log';
-import { loggedError } from '@sluice/runtime';
-import { type BackgroundWork, pause } from './background-work.ts';
+import { loggedError, pause } from '@sluice/runtime';
+import type { BackgroundWork } from './background-work.ts';
 import { retentionOf, type ServiceDependencies } from './service-dependencies.ts';
 
 /** Between two tries to take back what may have been accepted while the store gave no answer, in milliseconds. */

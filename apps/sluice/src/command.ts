@@ -7,6 +7,7 @@ const usage = `Usage: sluice <command> [flags]
   api      an api process       (needs REDIS_URL)
   worker   a worker process     (needs REDIS_URL)
 
+  keys     makes an API key and the hash for the settings file
   responses get | list | cancel | tail    look at responses of a running service
 
 'sluice <command> --help' lists the flags of a command.`;
@@ -21,6 +22,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case 'worker':
         if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
         return runRole(command, rest);
+      case 'keys': {
+        const { runKeys } = await import('./keys-command.ts');
+        return runKeys();
+      }
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');
         return runResponses(rest, process.env);
@@ -31,7 +36,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case '-h':
         return print(usage);
       default:
-        throw new FatalError(`There is no command '${command}': use start, api, worker or responses.`, {
+        throw new FatalError(`There is no command '${command}': use start, api, worker, keys or responses.`, {
           exitCode: 2,
         });
     }

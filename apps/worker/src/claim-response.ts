@@ -1,6 +1,6 @@
 import type { Claim } from '@sluice/event-log';
+import { pause } from '@sluice/runtime';
 import type { ResponseLog } from './response-log.ts';
-import { pause } from './retry-delay.ts';
 
 /** Between two tries of a claim that got no answer, and how many there are: together less than a lock lasts. */
 const retryEveryMs = 250;

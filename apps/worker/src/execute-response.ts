@@ -1,4 +1,4 @@
-import { randomBytes } from '@sluice/runtime';
+import { pause, randomBytes } from '@sluice/runtime';
 import { randomUUID } from 'node:crypto';
 import {
   errorEvent,
@@ -21,7 +21,7 @@ import { estimatedUsage } from './estimated-usage.ts';
 import { endUnrun } from './end-unrun.ts';
 import { failureOf } from './failure.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
-import { pause, retryDelayMs } from './retry-delay.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import type { Route } from './routes.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 

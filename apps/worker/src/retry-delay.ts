@@ -13,17 +13,3 @@ export function retryDelayMs(
   if (retryAfterMs !== undefined) return Math.min(retryAfterMs, pauseMs.longest);
   return random() * Math.min(pauseMs.first * 2 ** attempt, pauseMs.longest);
 }
-
-/** Resolves after a delay, or as soon as the signal is aborted. */
-export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
-  });
-}

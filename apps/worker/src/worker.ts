@@ -192,12 +192,22 @@ export class ResponseWorkerProcess {
     for (const [name, concurrency] of limits) await this.#queue.limitConcurrency(name, concurrency);
   }
 
-  #readiness() {
-    const isStoreReady = this.#clients.commands.status === 'ready' && this.#clients.jobs.status === 'ready';
+  async #readiness() {
+    const isStoreReady = this.#clients.jobs.status === 'ready' && (await this.#storeAnswers());
     return {
       isReady: isStoreReady && this.#worker.isRunning && !this.#isStopping,
       checks: { store: isStoreReady, taking_jobs: this.#worker.isRunning, running: this.#running.size },
     };
+  }
+
+  /** Asks: a frozen store keeps its connections. The client gives up after a second. */
+  async #storeAnswers(): Promise<boolean> {
+    try {
+      await this.#clients.commands.ping();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   #retention(): Retention {

@@ -23,8 +23,9 @@ local function is_watched(watchers)
 end
 
 -- A lease also lapses while the store is away, and comes back a moment after it: a process whose lease is gone
--- gets this long, in ms, before it counts as dead.
-local lapse_ms = 3000
+-- gets this long, in ms, before it counts as dead. Workers look every second: with 3000 a fourth look was needed
+-- at times, and with it all of the ten seconds within which the death of a process is to be seen.
+local lapse_ms = 2500
 
 -- Whether a response that is not in the background has been without a caller for longer than its grace.
 -- Notes the moment it was first found alone, so that the grace runs from there.

@@ -26,6 +26,7 @@ export { RedisClock } from './redis-clock.ts';
 export type { RedisClockOptions } from './redis-clock.ts';
 export { inspectRedis, redisProblems } from './redis-readiness.ts';
 export type { RedisFacts, RedisProblem } from './redis-readiness.ts';
+export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
 export { isRedisUnavailable } from './redis-failure.ts';

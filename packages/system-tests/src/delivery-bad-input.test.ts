@@ -7,18 +7,26 @@ import { open, readFrames, send, type WireAnswer, type WireRequest } from './wir
 
 let site: DeliverySite;
 /** Ids of responses that a test must not get at, or only in one way. */
-let ids: Record<'own' | 'deleted' | 'foreign' | 'foreignRunning' | 'running' | 'failed' | 'cancelled' | 'unstored', string>;
+let ids: Record<
+  'own' | 'deleted' | 'foreign' | 'foreignRunning' | 'running' | 'failed' | 'cancelled' | 'unstored',
+  string
+>;
 let finishAll: () => Promise<void>;
 
 beforeAll(async () => {
   site = await startDeliverySite();
   const key = siteKeys.stranger;
-  const asStranger = (body: object) => send(site.api(1), { method: 'POST', path: '/v1/responses', key, body });
+  const asStranger = (body: object) =>
+    send(site.api(1), { method: 'POST', path: '/v1/responses', key, body });
   const [own, deleted, failed, cancelled, unstored, foreign] = await Promise.all([
     site.create(0, { model: 'simulator', input: 'Mine.' }).then(responseIn),
     site.create(0, { model: 'simulator', input: 'Deleted.' }).then(responseIn),
-    site.create(0, { model: 'simulator', input: 'Break. [[sluice: fail=model_error]]', background: true }).then(responseIn),
-    site.create(0, { model: 'simulator', input: 'Stop. [[sluice: hang]]', background: true }).then(responseIn),
+    site
+      .create(0, { model: 'simulator', input: 'Break. [[sluice: fail=model_error]]', background: true })
+      .then(responseIn),
+    site
+      .create(0, { model: 'simulator', input: 'Stop. [[sluice: hang]]', background: true })
+      .then(responseIn),
     site.create(0, { model: 'simulator', input: 'Unstored.', store: false }).then(responseIn),
     asStranger({ model: 'simulator', input: 'Theirs.', stream: false }).then(responseIn),
   ]);
@@ -26,7 +34,9 @@ beforeAll(async () => {
   await site.cancel(0, cancelled.id);
   await eventually(async () => responseIn(await site.get(0, failed.id)).status === 'failed');
   const theirs = site.upstream.expect('nothing');
-  const foreignRunning = responseIn(await asStranger({ model: 'scripted', input: theirs.input, background: true }));
+  const foreignRunning = responseIn(
+    await asStranger({ model: 'scripted', input: theirs.input, background: true }),
+  );
   await theirs.arrived.wait();
   const running = await startRunning(site, 'before the first token', 0);
   finishAll = async () => {
@@ -191,13 +201,25 @@ it('an id that is far too long is answered like any other on every path, and ref
 
 it.each(['%ff', '%zz', '%', '%c0%80'])('a path with %s is no path', async (part) => {
   const path = `/v1/responses/${part}`;
-  const answers = await asked({ path, key }, { method: 'POST', path: `${path}/cancel`, key }, { method: 'DELETE', path, key });
-  for (const answer of answers) expect(errorOf(answer)).toMatchObject({ status: 400, code: 'invalid_request' });
+  const answers = await asked(
+    { path, key },
+    { method: 'POST', path: `${path}/cancel`, key },
+    { method: 'DELETE', path, key },
+  );
+  for (const answer of answers)
+    expect(errorOf(answer)).toMatchObject({ status: 400, code: 'invalid_request' });
 });
 
 function fail(): never {
   throw new Error('no answer');
 }
+
+it('what a request writes would be seen here', async () => {
+  const before = await storeContents(site.service.redis);
+  const { id } = responseIn(await send(site.api(0), create({})));
+  const written = writtenBetween(before, await storeContents(site.service.redis));
+  expect(written.filter((key) => key.endsWith(id))).not.toEqual([]);
+});
 
 it('the items of a response of another tenant cannot be referred to', async () => {
   const theirs = await send(site.api(0), { path: `/v1/responses/${ids.foreign}`, key: siteKeys.stranger });
@@ -216,20 +238,24 @@ it('the items of a response of another tenant cannot be referred to', async () =
 });
 
 describe('starting_after', () => {
-  const stream = (query: string): WireRequest => ({ path: `/v1/responses/${ids.own}?stream=true${query}`, key });
+  const stream = (query: string): WireRequest => ({
+    path: `/v1/responses/${ids.own}?stream=true${query}`,
+    key,
+  });
 
-  it.each(['-1', 'x', '9007199254740992', '1.5', '', '1e3', '0x1', '%201', '1%00', '١', '99999999999999999999'].map(encodeOnce))(
-    'refuses %j',
-    async (value) => {
-      const [answer] = await asked(stream(`&starting_after=${value}`));
-      expect(errorOf(answer ?? fail())).toEqual({
-        status: 400,
-        type: 'invalid_request_error',
-        code: 'invalid_value',
-        param: 'starting_after',
-      });
-    },
-  );
+  it.each(
+    ['-1', 'x', '9007199254740992', '1.5', '', '1e3', '0x1', '%201', '1%00', '١', '99999999999999999999'].map(
+      encodeOnce,
+    ),
+  )('refuses %j', async (value) => {
+    const [answer] = await asked(stream(`&starting_after=${value}`));
+    expect(errorOf(answer ?? fail())).toEqual({
+      status: 400,
+      type: 'invalid_request_error',
+      code: 'invalid_value',
+      param: 'starting_after',
+    });
+  });
 
   it('refuses two of them', async () => {
     const [answer] = await asked(stream('&starting_after=1&starting_after=2'));
@@ -311,7 +337,11 @@ describe('a chain to', () => {
 
   it.each([7, {}, ['create-response_']])('%j is refused', async (value) => {
     const [answer] = await asked(create({ previous_response_id: value }));
-    expect(errorOf(answer ?? fail())).toMatchObject({ status: 400, code: 'invalid_type', param: 'previous_response_id' });
+    expect(errorOf(answer ?? fail())).toMatchObject({
+      status: 400,
+      code: 'invalid_type',
+      param: 'previous_response_id',
+    });
   });
 });
 
@@ -380,7 +410,9 @@ it('a stream whose events are no longer kept is refused, and the response is sti
   const refused = await eventually(async () => {
     const opened = await open(short.api(0), { path: `${path}?stream=true`, key });
     opened.cut();
-    return opened.status === 200 ? undefined : send(short.api(0), { path: `${path}?stream=true&starting_after=3`, key });
+    return opened.status === 200
+      ? undefined
+      : send(short.api(0), { path: `${path}?stream=true&starting_after=3`, key });
   });
   expect(errorOf(refused)).toEqual({
     status: 400,

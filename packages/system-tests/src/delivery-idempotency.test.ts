@@ -70,7 +70,11 @@ describe('fifty duplicates at a time', () => {
     await call.arrived.wait();
     call.finish();
     const answers = await Promise.all(
-      callers.map(async ({ mount, answer }) => ({ mount, opened: await answer, said: await told(await answer) })),
+      callers.map(async ({ mount, answer }) => ({
+        mount,
+        opened: await answer,
+        said: await told(await answer),
+      })),
     );
     const ids = new Set(answers.map(({ said }) => said.id));
     expect(ids.size).toBe(1);
@@ -149,7 +153,10 @@ it.each([
 it('an answer that was not stored is gone for its duplicates', async () => {
   const idempotencyKey = randomUUID();
   const body = { model: 'simulator', input: 'Leave no trace.', store: false };
-  expect(await told(await post(0, idempotencyKey, body))).toMatchObject({ status: 'completed', store: false });
+  expect(await told(await post(0, idempotencyKey, body))).toMatchObject({
+    status: 'completed',
+    store: false,
+  });
   for (const retry of [body, { ...body, stream: true }]) {
     const answer = await post(1, idempotencyKey, retry);
     expect(answer.headers['x-should-retry']).toBe('false');
@@ -176,42 +183,48 @@ it('an unstored answer goes to everybody who waits for it, and is kept for nobod
   const call = site.upstream.expect('one word');
   const idempotencyKey = randomUUID();
   const body = { model: 'scripted', input: call.input, store: false };
-  const streams = await Promise.all([0, 1, 2, 3].map((at) => post(at, idempotencyKey, { ...body, stream: true })));
+  const streams = await Promise.all(
+    [0, 1, 2, 3].map((at) => post(at, idempotencyKey, { ...body, stream: true })),
+  );
   await call.arrived.wait();
   call.finish();
   const answers = await Promise.all(streams.map(told));
   expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
-  for (const { status, output_text } of answers) expect({ status, output_text }).toEqual({ status: 'completed', output_text: 'Well.' });
+  for (const { status, output_text } of answers)
+    expect({ status, output_text }).toEqual({ status: 'completed', output_text: 'Well.' });
   expect((await site.get(0, answers[0]?.id ?? '')).status).toBe(404);
 });
 
-it.each([false, true])('a caller whose connection broke comes back to the same upstream call (stream: %s)', async (stream) => {
-  const before = upstreamCalls();
-  const call = site.upstream.expect('one word');
-  const idempotencyKey = randomUUID();
-  const body = { model: 'scripted', input: call.input, stream };
-  const leaving = new AbortController();
-  const lost = expect(
-    fetch(`${site.api(0)}/v1/responses`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${siteKeys.tester}`,
-        'content-type': 'application/json',
-        'idempotency-key': idempotencyKey,
-      },
-      body: JSON.stringify(body),
-      signal: leaving.signal,
-    }).then((answer) => answer.text()),
-  ).rejects.toThrow();
-  await call.arrived.wait();
-  leaving.abort();
-  await lost;
-  const back = post(1, idempotencyKey, body);
-  if (stream) await back;
-  call.finish();
-  expect(await told(await back)).toMatchObject({ status: 'completed', output_text: 'Well.' });
-  expect(upstreamCalls() - before).toBe(1);
-});
+it.each([false, true])(
+  'a caller whose connection broke comes back to the same upstream call (stream: %s)',
+  async (stream) => {
+    const before = upstreamCalls();
+    const call = site.upstream.expect('one word');
+    const idempotencyKey = randomUUID();
+    const body = { model: 'scripted', input: call.input, stream };
+    const leaving = new AbortController();
+    const lost = expect(
+      fetch(`${site.api(0)}/v1/responses`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${siteKeys.tester}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
+        body: JSON.stringify(body),
+        signal: leaving.signal,
+      }).then((answer) => answer.text()),
+    ).rejects.toThrow();
+    await call.arrived.wait();
+    leaving.abort();
+    await lost;
+    const back = post(1, idempotencyKey, body);
+    if (stream) await back;
+    call.finish();
+    expect(await told(await back)).toMatchObject({ status: 'completed', output_text: 'Well.' });
+    expect(upstreamCalls() - before).toBe(1);
+  },
+);
 
 it('a caller with a key who does not come back is given up after the grace, not before', async () => {
   const call = site.upstream.expect('one word');

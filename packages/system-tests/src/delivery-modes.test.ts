@@ -55,13 +55,17 @@ const requests: Record<string, object> = {
   },
   'reasoning and text': { model: 'simulator-reasoning', input: 'Think first.' },
   'a tool call': { model: 'simulator', input: 'Call get_weather for Bergen.', tools: [tool] },
-  'JSON': {
+  JSON: {
     model: 'simulator',
     input: 'Describe a place.',
     text: { format: { type: 'json_schema', name: 'place', strict: true, schema: tool.parameters } },
   },
   'a refusal': { model: 'simulator', input: 'Do it. [[sluice: refuse]]' },
-  'an answer that is cut short': { model: 'simulator', input: 'Go on. [[sluice: tokens=100]]', max_output_tokens: 16 },
+  'an answer that is cut short': {
+    model: 'simulator',
+    input: 'Go on. [[sluice: tokens=100]]',
+    max_output_tokens: 16,
+  },
   'a filtered answer': { model: 'simulator', input: 'Go on. [[sluice: stop=content_filter]]' },
 };
 

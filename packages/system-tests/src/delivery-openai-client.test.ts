@@ -35,6 +35,12 @@ async function readAll(
   return { events: seen, final: last.response };
 }
 
+/** What the upstream was sent last. */
+function lastMessages(): unknown {
+  const request = site.upstream.fake.requests.at(-1);
+  return (request?.body as { messages: unknown } | undefined)?.messages; // as our own provider writes it
+}
+
 const slow = '[[sluice: tokens=40 tokens_per_second=200]]';
 
 describe('background', () => {
@@ -257,7 +263,10 @@ describe('what is stored', () => {
 
   it('is gone once it is deleted, on every api', async () => {
     const canary = `canary ${randomUUID()}`;
-    const { id, output_text } = await clientAt(0).responses.create({ model: 'simulator', input: `Say ${canary}.` });
+    const { id, output_text } = await clientAt(0).responses.create({
+      model: 'simulator',
+      input: `Say ${canary}.`,
+    });
     expect(output_text).toContain(canary);
     await clientAt(1).responses.delete(id);
     for (const at of [0, 1]) {
@@ -304,8 +313,7 @@ describe('previous_response_id', () => {
     });
     const { final } = await readAll(third);
     expect(final.previous_response_id).toBe(second.id);
-    const { messages } = site.upstream.fake.requests.at(-1)?.body as { messages: unknown };
-    expect(messages).toEqual([
+    expect(lastMessages()).toEqual([
       { role: 'user', content: 'My name is Ada.' },
       { role: 'assistant', content: first.output_text },
       { role: 'user', content: 'And I live in Bergen.' },
@@ -351,8 +359,7 @@ describe('previous_response_id', () => {
         { role: 'user', content: 'What was it?' },
       ],
     });
-    const { messages } = site.upstream.fake.requests.at(-1)?.body as { messages: unknown };
-    expect(messages).toEqual([
+    expect(lastMessages()).toEqual([
       { role: 'user', content: 'Remember the sea.' },
       { role: 'assistant', content: first.output_text },
       { role: 'user', content: 'What was it?' },

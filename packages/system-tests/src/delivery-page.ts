@@ -16,7 +16,9 @@ export async function renderDeliveryPage(run: {
   tookMs: number;
   redis: Redis;
 }): Promise<string> {
-  const sections = run.tables.map(({ title, text, columns, rows }) => `## ${title}\n\n${text}\n\n${table(columns, rows)}`);
+  const sections = run.tables.map(
+    ({ title, text, columns, rows }) => `## ${title}\n\n${text}\n\n${table(columns, rows)}`,
+  );
   return `${[introduction, await conditions(run), ...sections].join('\n\n')}\n`;
 }
 
@@ -29,14 +31,25 @@ left. Two apis and two workers run as built, over one Redis, on one machine toge
 \`npm run build\` and then \`node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts\` writes this
 page; smaller versions of everything on it run with the tests.`;
 
-async function conditions({ seed, tookMs, redis }: { seed: number; tookMs: number; redis: Redis }): Promise<string> {
+async function conditions({
+  seed,
+  tookMs,
+  redis,
+}: {
+  seed: number;
+  tookMs: number;
+  redis: Redis;
+}): Promise<string> {
   const cpu = cpus()[0]?.model.trim() ?? 'unknown';
   const memoryGiB = Math.round(totalmem() / 2 ** 30);
   const server = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? 'unknown';
   return table(
     ['', ''],
     [
-      ['date', `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1000)} s`],
+      [
+        'date',
+        `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1000)} s`,
+      ],
       ['machine', `${cpu}, ${availableParallelism()} cores, ${memoryGiB} GiB, ${type()} ${release()}`],
       ['versions', `sluice ${ownVersion()}, Node ${process.version.slice(1)}, Redis ${server}`],
       ['seed', String(seed)],
@@ -51,5 +64,7 @@ function ownVersion(): string {
 
 function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(columns), line(columns.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
+  return [line(columns), line(columns.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join(
+    '\n',
+  );
 }

@@ -37,6 +37,9 @@ export interface DeliverySiteOptions {
 /** The keys of the site: two of one tenant would be no strangers. */
 export const siteKeys = { tester: 'sk-test-0123456789abcdef', stranger: 'sk-stranger-0123456789abcdef' };
 
+/** Prompts that need time say so themselves. */
+const atFullSpeed = { firstTokenMs: 0, tokensPerSecond: 0 };
+
 /**
  * The models of the site: `simulator` and `simulator-reasoning`; `scripted`, answered by the upstream; and `narrow`,
  * the same with one place, which a test can hold so that everything else is queued.
@@ -54,8 +57,8 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
         { name: 'stranger', key: siteKeys.stranger },
       ],
       providers: [
-        { id: 'simulator', type: 'simulator' },
-        { id: 'simulator-reasoning', type: 'simulator', reasoning: true },
+        { id: 'simulator', type: 'simulator', ...atFullSpeed },
+        { id: 'simulator-reasoning', type: 'simulator', reasoning: true, ...atFullSpeed },
         { id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl },
       ],
       models: [

@@ -4,7 +4,12 @@ import { startLocalRedis } from '@sluice/testing';
 import { renderDeliveryPage, type Table } from './delivery-page.ts';
 import { type DeliverySite, startDeliverySite } from './delivery-site.ts';
 import { measureCuts } from './measure-cuts.ts';
-import { measureCancels, measureDepartures, measureKilledApi, measureQueuedDepartures } from './measure-ends.ts';
+import {
+  measureCancels,
+  measureDepartures,
+  measureKilledApi,
+  measureQueuedDepartures,
+} from './measure-ends.ts';
 import { measureRaces } from './measure-races.ts';
 import { measureReaders } from './measure-readers.ts';
 import { windows } from './running-response.ts';
@@ -15,13 +20,15 @@ import { percentile } from './statistics.ts';
  * `node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts [--quick] [--seed n]`.
  * A quick run shows that everything works; it writes nothing.
  */
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } } });
+const { values } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
+});
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const page = new URL('../../../docs/delivery-measurements.md', import.meta.url);
 
 /** How much of everything. */
 const size = values.quick
-  ? { streams: 50, cancelsEach: 10, races: 30, leavesEach: 10, kills: 1, stalled: 10 }
+  ? { streams: 50, cancelsEach: 10, races: 30, leavesEach: 10, kills: 1, stalled: 40 }
   : { streams: 1_000, cancelsEach: 200, races: 1_000, leavesEach: 200, kills: 8, stalled: 40 };
 
 async function main(): Promise<void> {
@@ -87,12 +94,24 @@ async function readers(site: DeliverySite): Promise<Table> {
       ['readers of twenty whose bytes differ', count(many.differing), '0'],
       ['memory for each stalled reader', `${count(beside.bytesEach / 1024)} KiB`, '256 KiB'],
       ['readers beside them whose bytes differ', count(beside.differing), '0'],
-      ['time of these readers', milliseconds(beside.tookMs), `${milliseconds(alone.tookMs)} without stalled ones`],
+      [
+        'time of these readers',
+        milliseconds(beside.tookMs),
+        `${milliseconds(alone.tookMs)} without stalled ones`,
+      ],
       ...(beside.givenUpAfterMs === undefined
         ? []
         : [
-            ['last stalled reader closed after', milliseconds(beside.givenUpAfterMs), '30 s without draining'],
-            ['stalled readers whose bytes differ after they resumed', count(beside.differingAfterResume), '0'],
+            [
+              'last stalled reader closed after',
+              milliseconds(beside.givenUpAfterMs),
+              '30 s without draining',
+            ],
+            [
+              'stalled readers whose bytes differ after they resumed',
+              count(beside.differingAfterResume),
+              '0',
+            ],
           ]),
     ],
   };
