@@ -144,7 +144,7 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
 function gatherWrites(redis: Redis): void {
   redis.on('connect', () => {
     const socket: Socket = redis.stream;
-    const write = socket.write;
+    const write = socket.write.bind(socket);
     let isCorked = false;
     const uncork = () => {
       isCorked = false;
@@ -156,7 +156,7 @@ function gatherWrites(redis: Redis): void {
         socket.cork();
         setImmediate(uncork);
       }
-      return write.apply(socket, chunk);
+      return write(...chunk);
     };
     // `write` has overloads that differ in what may be left out; they are passed on as they come.
     socket.write = gather as typeof write;

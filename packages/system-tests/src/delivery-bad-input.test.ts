@@ -218,7 +218,7 @@ it('what a request writes would be seen here', async () => {
   const before = await storeContents(site.service.redis);
   const { id } = responseIn(await send(site.api(0), create({})));
   const written = writtenBetween(before, await storeContents(site.service.redis));
-  expect(written.filter((key) => key.endsWith(id))).not.toEqual([]);
+  expect(written.filter((name) => name.endsWith(id))).not.toEqual([]);
 });
 
 it('the items of a response of another tenant cannot be referred to', async () => {

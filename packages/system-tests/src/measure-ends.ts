@@ -1,4 +1,4 @@
-import { within } from '@sluice/testing';
+import { eventually, within } from '@sluice/testing';
 import { type DeliverySite, responseIn } from './delivery-site.ts';
 import { idIn } from './measure-cuts.ts';
 import { type RunningResponse, startRunning, untilStatus, type Window, windows } from './running-response.ts';
@@ -42,23 +42,46 @@ export async function measureDepartures(
   return times;
 }
 
-/** Has callers in every window on an api of their own, kills it, and times the closed connections of the upstream. */
-export async function measureKilledApi(site: DeliverySite, callersEach: number): Promise<number[]> {
+/** What became of the callers of an api that was killed. */
+export interface KilledApi {
+  /** From the death to the closed connection of the upstream, in milliseconds. */
+  times: number[];
+  /** The same of those in the queue, to the status `cancelled`, and the upstream calls that they led to. */
+  queued: QueuedDepartures;
+}
+
+/** Has callers in every window and in the queue, on an api of their own, and kills it. */
+export async function measureKilledApi(site: DeliverySite, callersEach: number): Promise<KilledApi> {
   const api = await site.service.addApi();
   const at = site.service.apis.indexOf(api);
+  const place = await holdPlace(site);
+  const waiting: Waiting[] = [];
   const running: RunningResponse[] = [];
-  for (const window of windows) {
-    for (let caller = 0; caller < callersEach; caller += 1)
-      running.push(await startRunning(site, window, at));
+  for (let caller = 0; caller < callersEach; caller += 1) {
+    waiting.push(await startWaiting(site, at));
+    for (const window of windows) running.push(await startRunning(site, window, at));
   }
+  const callsBefore = site.upstream.fake.requests.length;
   const ends = running.map(({ upstreamCall }) => endOf(upstreamCall));
   const killedAt = performance.now();
   await api.kill();
   site.service.apis.splice(at, 1);
   // Far above the promise: what takes longer is to be seen, not to break off the measurement.
-  const ended = await Promise.all(ends.map((end) => abortedAt(end, 60_000)));
-  return ended.map((endedAt) => endedAt - killedAt);
+  const ended = await Promise.all(ends.map((end) => abortedAt(end, patienceMs)));
+  const queuedTimes: number[] = [];
+  for (const { id } of waiting) {
+    await eventually(async () => responseIn(await site.get(0, id)).status === 'cancelled', {
+      timeoutMs: patienceMs,
+    });
+    queuedTimes.push(performance.now() - killedAt);
+  }
+  await place.release();
+  // The last call is that of whoever took the place after them.
+  const upstreamCalls = site.upstream.fake.requests.length - callsBefore - 1;
+  return { times: ended.map((endedAt) => endedAt - killedAt), queued: { times: queuedTimes, upstreamCalls } };
 }
+
+const patienceMs = 60_000;
 
 /** What became of callers that left while their response was queued. */
 export interface QueuedDepartures {
@@ -74,32 +97,53 @@ export async function measureQueuedDepartures(
   tries: number,
   how: 'leave' | 'cancel' = 'leave',
 ): Promise<QueuedDepartures> {
-  const holder = site.upstream.expect('nothing');
-  const held = site.create(0, { model: 'narrow', input: holder.input });
-  await holder.arrived.wait();
+  const place = await holdPlace(site);
   const before = site.upstream.fake.requests.length;
   const times: number[] = [];
   for (let at = 0; at < tries; at += 1) {
-    const answer = await site.stream(at, { model: 'narrow', input: `Queued ${at}.` });
-    const queued = Promise.withResolvers<string>();
-    const read = readFrames(answer, {
-      onFrame: (frame) => {
-        if (frame.event === 'response.queued') queued.resolve(idIn(frame));
-      },
-    });
-    read.catch(() => undefined);
-    const id = await within(queued.promise);
+    const { id, leave } = await startWaiting(site, at);
     const leftAt = performance.now();
-    if (how === 'leave') answer.cut();
+    if (how === 'leave') leave();
     else await site.cancel(at + 1, id);
     await untilStatus(site, at + 1, id, 'cancelled');
     times.push(performance.now() - leftAt);
   }
-  holder.finish();
-  responseIn(await held);
-  // Gets the place after all of them, had any stayed in the queue.
-  responseIn(await site.create(1, { model: 'narrow', input: 'The last one.' }));
+  await place.release();
+  // The last call is that of whoever took the place after them.
   return { times, upstreamCalls: site.upstream.fake.requests.length - before - 1 };
+}
+
+/** Holds the only place of the narrow model; `release` shows that the queue behind it is empty by then. */
+async function holdPlace(site: DeliverySite): Promise<{ release: () => Promise<void> }> {
+  const holder = site.upstream.expect('nothing');
+  const held = site.create(0, { model: 'narrow', input: holder.input });
+  await holder.arrived.wait();
+  return {
+    async release() {
+      holder.finish();
+      responseIn(await held);
+      // Gets the place after all of them, had any stayed in the queue.
+      responseIn(await site.create(1, { model: 'narrow', input: 'The last one.' }));
+    },
+  };
+}
+
+interface Waiting {
+  id: string;
+  leave: () => void;
+}
+
+/** Has a caller wait in the queue of the narrow model. */
+async function startWaiting(site: DeliverySite, at: number): Promise<Waiting> {
+  const answer = await site.stream(at, { model: 'narrow', input: `Queued ${at}.` });
+  const queued = Promise.withResolvers<string>();
+  const read = readFrames(answer, {
+    onFrame: (frame) => {
+      if (frame.event === 'response.queued') queued.resolve(idIn(frame));
+    },
+  });
+  read.catch(() => undefined);
+  return { id: await within(queued.promise), leave: answer.cut };
 }
 
 async function abortedAt(end: ReturnType<typeof endOf>, timeoutMs?: number): Promise<number> {

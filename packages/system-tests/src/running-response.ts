@@ -1,4 +1,4 @@
-import { latch, type UpstreamRequest } from '@sluice/testing';
+import { latch, type UpstreamRequest, WAIT_TIMEOUT_MS } from '@sluice/testing';
 import { type DeliverySite, responseIn, siteKeys } from './delivery-site.ts';
 import { idIn } from './measure-cuts.ts';
 import { type OpenAnswer, readFrames, send } from './wire.ts';
@@ -102,7 +102,7 @@ async function newestId(site: DeliverySite, at: number): Promise<string> {
 
 /** Waits for a status by reading it again and again without a pause: that time is what is measured. */
 export async function untilStatus(site: DeliverySite, at: number, id: string, status: string): Promise<void> {
-  const deadline = performance.now() + 15_000;
+  const deadline = performance.now() + WAIT_TIMEOUT_MS;
   while (responseIn(await site.get(at, id)).status !== status) {
     if (performance.now() > deadline) throw new Error(`${id} is not ${status} in time`);
   }
