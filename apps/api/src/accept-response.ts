@@ -71,7 +71,12 @@ export class AcceptResponse {
     const result = await this.#admit({ ...accepting, request }, serviceTier, queue);
     if (result.kind === 'duplicate') return result;
     if (result.kind !== 'accepted') throw refusal(result);
-    await this.enqueue(queue, responseId, { isBackground: request.background === true });
+    try {
+      await this.enqueue(queue, responseId, { isBackground: request.background === true });
+    } catch (error) {
+      this.#ending.abandon(responseId);
+      throw error;
+    }
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
     return { kind: 'accepted', response, rate: result.rate };
@@ -88,12 +93,7 @@ export class AcceptResponse {
     responseId: string,
     { isBackground }: { isBackground: boolean },
   ): Promise<void> {
-    try {
-      await this.#dependencies.queue.enqueue(queue, responseId);
-    } catch (error) {
-      this.#ending.abandon(responseId);
-      throw error;
-    }
+    await this.#dependencies.queue.enqueue(queue, responseId);
     const { redis, keys } = this.#dependencies;
     if (isBackground) this.#background.run(() => markEnqueued(redis, keys, responseId));
   }

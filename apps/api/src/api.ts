@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { developmentKey, KeyRing, type Settings } from '@sluice/config';
+import { defaultReadsPerMinute, developmentKey, KeyRing, type Settings } from '@sluice/config';
 import { redisKeys, Relay } from '@sluice/event-log';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import {
@@ -160,6 +160,9 @@ export class ApiProcess {
     const unused = {
       'keys[].limits.tokensPerMinute': keys.some(({ limits }) => limits.tokensPerMinute !== undefined),
       'keys[].limits.concurrent': keys.some(({ limits }) => limits.concurrent !== undefined),
+      'keys[].limits.readsPerMinute': keys.some(
+        ({ limits }) => limits.readsPerMinute !== defaultReadsPerMinute,
+      ),
       'keys[].weight': new Set(keys.map(({ weight }) => weight)).size > 1,
       'models[].contextTokens': models.some(({ contextTokens }) => contextTokens !== undefined),
     };

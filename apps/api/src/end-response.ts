@@ -1,31 +1,26 @@
+import { cancelled, isTerminal, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import {
-  cancelled,
-  failed,
-  failureBody,
-  isTerminal,
-  nothingProduced,
-  type ResponseEnd,
-} from '@sluice/contract';
-import { append, attach, cancel, erase, leave, readRecord, type ResponseRecord } from '@sluice/event-log';
+  abandon,
+  append,
+  attach,
+  cancel,
+  erase,
+  leave,
+  readRecord,
+  type ResponseRecord,
+} from '@sluice/event-log';
 import { loggedError, pause } from '@sluice/runtime';
 import type { BackgroundWork } from './background-work.ts';
 import { retentionOf, type ServiceDependencies } from './service-dependencies.ts';
 
-/** Between two tries to take back what may have been accepted while the store gave no answer, in milliseconds. */
-const abandonEveryMs = 500;
+/** Between two tries of what must reach the store, in milliseconds. */
+const retryEveryMs = 500;
 
 /** How long the answer to a cancellation waits for the worker to obey, in milliseconds. */
 const obeyWithinMs = 5_000;
 
 /** How many sequence numbers a response that waits in the queue has used: those of `created` and `queued`. */
 const queuedEvents = 2;
-
-/** What is known of a response that waits; its queue is unknown when the accept itself got no answer. */
-interface Waiting {
-  id: string;
-  request: { store?: boolean | undefined };
-  queue?: string;
-}
 
 /** Every way in which an api process ends a response before its time. */
 export class EndResponse {
@@ -39,14 +34,16 @@ export class EndResponse {
 
   /**
    * A caller of this process is gone. When it was the last one and the response is not in the background, it is
-   * cancelled, at once or after its grace. Nobody is told if that fails: the lease of this process covers it.
+   * cancelled, at once or after its grace. Tried until the store answers: the lease of this process would keep
+   * the response wanted otherwise.
    */
   callerLeft(responseId: string, options: { isInterrupted: boolean }): void {
     const { redis, keys, apiProcess, relay, settings } = this.#dependencies;
     // Somebody else of this process may follow the same response.
     if (relay.hasListener(responseId)) return;
-    this.#background.run(async () => {
-      const graceMs = options.isInterrupted ? settings.recovery.retryGraceMs : 0;
+    const graceMs = options.isInterrupted ? settings.recovery.retryGraceMs : 0;
+    this.#untilAnswered(responseId, async () => {
+      if (relay.hasListener(responseId)) return;
       const left = await leave(redis, keys, responseId, { apiProcess, graceMs });
       if (left.kind === 'asked' && left.isQueued) await this.#endQueuedAndForget(responseId);
     });
@@ -96,18 +93,27 @@ export class EndResponse {
     });
   }
 
-  /** Ends what may have been accepted although nobody could be told, until the store has answered. */
+  /** Takes back what may have been accepted although its caller is told that it was not, until the store has answered. */
   abandon(responseId: string): void {
+    const { redis, keys } = this.#dependencies;
+    this.#untilAnswered(responseId, async () => {
+      const asked = await abandon(redis, keys, responseId);
+      if (asked.kind === 'asked' && asked.isQueued) await this.#endQueuedAndForget(responseId);
+    });
+  }
+
+  /** Does something that must reach the store, as often as that needs; given up only when the process stops. */
+  #untilAnswered(responseId: string, work: () => Promise<void>): void {
     const { logger } = this.#dependencies;
     this.#background.run(async (stopping) => {
-      while (!stopping.aborted) {
+      for (;;) {
         try {
-          const end = failed(nothingProduced, failureBody('server_error'));
-          await this.#endQueued({ id: responseId, request: {} }, end);
+          await work();
           return;
         } catch (error) {
-          logger.debug({ responseId, err: loggedError(error) }, 'abandon got no answer');
-          await pause(abandonEveryMs, stopping);
+          if (stopping.aborted) throw error;
+          logger.debug({ responseId, err: loggedError(error) }, 'no answer from the store: trying again');
+          await pause(retryEveryMs, stopping);
         }
       }
     });
@@ -120,12 +126,12 @@ export class EndResponse {
   }
 
   /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
-  async #endQueued(record: Waiting, end: ResponseEnd): Promise<void> {
+  async #endQueued(record: ResponseRecord, end: ResponseEnd): Promise<void> {
     const { redis, keys, settings, queue } = this.#dependencies;
     const retention = retentionOf(settings, record.request);
     const ending = { token: '', sequenceNumber: queuedEvents, events: [], end, retention };
     await append(redis, keys, record.id, ending);
-    if (record.queue !== undefined) await queue.remove(record.queue, record.id);
+    await queue.remove(record.queue, record.id);
   }
 }
 

@@ -8,6 +8,8 @@ interface OpenRequest {
 export class OpenRequests {
   readonly #open = new Set<OpenRequest>();
   #emptied: (() => void) | undefined;
+  /** Whether the grace is over: what begins now is told so at once. */
+  #isInterrupted = false;
 
   get size(): number {
     return this.#open.size;
@@ -18,6 +20,7 @@ export class OpenRequests {
     const controller = new AbortController();
     const open = { interrupt: () => controller.abort(new Error('The server is stopping')) };
     this.#open.add(open);
+    if (this.#isInterrupted) open.interrupt();
     try {
       return await request(controller.signal);
     } finally {
@@ -33,6 +36,7 @@ export class OpenRequests {
       if (this.#open.size === 0) resolve();
     });
     const timer = setTimeout(() => {
+      this.#isInterrupted = true;
       for (const { interrupt } of this.#open) interrupt();
     }, graceMs);
     await emptied;

@@ -1,5 +1,7 @@
 import { createResponseSchema, firstProblem, ServiceError } from '@sluice/contract';
 
+const includeSchema = createResponseSchema.pick({ include: true });
+
 /** A query as Fastify parses it: a repeated name is a list. */
 export type Query = Record<string, string | string[] | undefined>;
 
@@ -57,7 +59,8 @@ export function readChoice<Choice extends string>(
 /** `include[]=a&include[]=b`, as both SDKs send it, or `include=a`. */
 export function readInclude(query: Query): string[] {
   const given = [query['include[]'] ?? [], query.include ?? []].flat();
-  const parsed = createResponseSchema.shape.include.safeParse(given);
-  if (parsed.success) return parsed.data ?? [];
-  throw new ServiceError('invalid_value', firstProblem(parsed.error, given).message, { param: 'include' });
+  const parsed = includeSchema.safeParse({ include: given });
+  if (parsed.success) return parsed.data.include ?? [];
+  const { message } = firstProblem(parsed.error, { include: given });
+  throw new ServiceError('invalid_value', message, { param: 'include' });
 }

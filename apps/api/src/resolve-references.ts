@@ -17,9 +17,9 @@ import type { ServiceDependencies } from './service-dependencies.ts';
  * Another tenant's response, an unknown one and a deleted one are the same: not found.
  */
 export class ResolveReferences {
-  readonly #dependencies: Pick<ServiceDependencies, 'redis' | 'keys'>;
+  readonly #dependencies: Pick<ServiceDependencies, 'redis' | 'keys' | 'settings'>;
 
-  constructor(dependencies: Pick<ServiceDependencies, 'redis' | 'keys'>) {
+  constructor(dependencies: Pick<ServiceDependencies, 'redis' | 'keys' | 'settings'>) {
     this.#dependencies = dependencies;
   }
 
@@ -49,7 +49,9 @@ export class ResolveReferences {
     if (!input.some(({ type }) => type === 'item_reference')) return input;
     // Several references usually lead to one response.
     const turns = new Map<string, Turn | undefined>();
+    const sizes = new Map<string, number>();
     const items: InputItem[] = [];
+    let size = 0;
     for (const item of input) {
       if (item.type !== 'item_reference') {
         items.push(item);
@@ -57,7 +59,13 @@ export class ResolveReferences {
       }
       const responseId = responseIdOfItem(item.id) ?? '';
       if (!turns.has(responseId)) turns.set(responseId, await this.#turn(responseId, tenant));
-      items.push(itemOf(turns.get(responseId), responseId, item.id));
+      const found = itemOf(turns.get(responseId), responseId, item.id);
+      // A short reference can stand for a long item, and be sent many times over.
+      const itemSize = sizes.get(item.id) ?? JSON.stringify(found).length;
+      sizes.set(item.id, itemSize);
+      size += itemSize;
+      if (size > this.#dependencies.settings.limits.bodyBytes) throw tooLarge();
+      items.push(found);
     }
     return items;
   }
@@ -95,6 +103,12 @@ function itemOf(turn: Turn | undefined, responseId: string, itemId: string): Inp
     `Item '${itemId.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 96)}' not found. Items are not persisted when 'store' is false.`,
     { param: 'input' },
   );
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError('request_too_large', 'The items that are referred to are too large together.', {
+    param: 'input',
+  });
 }
 
 function previousNotFound(id: string): ServiceError {

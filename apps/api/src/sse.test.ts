@@ -101,11 +101,19 @@ describe('an event stream', () => {
     stream.cut();
   });
 
-  it('ends with [DONE] and leaves no timer behind', () => {
+  it('ends with [DONE] and leaves no timer behind once that is taken', () => {
     const { socket, stream } = setUp();
     stream.end();
     expect(socket.ended).toBe('data: [DONE]\n\n');
+    socket.emit('close');
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is closed when nobody takes its last frame', () => {
+    const { socket, stream } = setUp();
+    stream.end();
+    vi.advanceTimersByTime(60_000);
+    expect(socket.destroyed).toBe(true);
   });
 
   it('that is cut does not pretend to have ended', () => {

@@ -77,7 +77,11 @@ export class SseStream {
   /** Sends the last frame and closes. */
   end(): void {
     clearInterval(this.#timer);
-    if (!this.#raw.destroyed) this.#raw.end('data: [DONE]\n\n');
+    if (this.#raw.destroyed) return;
+    // A client that stops reading right before the last frame must not keep its socket for ever.
+    const timer = setTimeout(() => this.#raw.destroy(), stalledMs);
+    this.#raw.once('close', () => clearTimeout(timer));
+    this.#raw.end('data: [DONE]\n\n');
   }
 
   /** Closes without a last frame: the stream was cut and does not pretend otherwise. */

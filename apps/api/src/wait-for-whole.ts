@@ -50,12 +50,12 @@ export async function waitForWhole(options: WaitForWholeOptions): Promise<Fastif
   } finally {
     wait.stop();
     pending.close();
-    if (!hasEnded) service.ending.callerLeft(responseId, { isInterrupted: wait.ending === 'interrupted' });
-    service.ending.delivered({
-      id: responseId,
-      tenant: request.caller.name,
-      isStored: options.accepted.store,
-    });
+    if (hasEnded) {
+      const { store: isStored } = options.accepted;
+      service.ending.delivered({ id: responseId, tenant: request.caller.name, isStored });
+    } else {
+      service.ending.callerLeft(responseId, { isInterrupted: wait.ending === 'interrupted' });
+    }
   }
 }
 

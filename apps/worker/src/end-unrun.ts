@@ -28,16 +28,35 @@ const partial =
  * obeys the grammar and nobody is shown two answers spliced together.
  */
 export async function endUnrun(
+  { log, observer, logger, running }: Pick<ExecuteDependencies, 'log' | 'observer' | 'logger' | 'running'>,
+  record: ClaimedRecord,
+  token: string,
+  because: ClaimEnd,
+  lockLost: AbortSignal,
+): Promise<Outcome> {
+  const controller = new AbortController();
+  const remove = running.add(record.id, token, controller);
+  try {
+    const signal = AbortSignal.any([controller.signal, lockLost]);
+    return await writeEnd({ log, observer, logger }, record, token, because, signal);
+  } finally {
+    remove();
+  }
+}
+
+/** Gives up when the signal is aborted while the store does not answer; whoever claims next does it again. */
+async function writeEnd(
   { log, observer, logger }: Pick<ExecuteDependencies, 'log' | 'observer' | 'logger'>,
   record: ClaimedRecord,
   token: string,
   because: ClaimEnd,
+  signal: AbortSignal,
 ): Promise<Outcome> {
   const logged = record.streams ? await log.contentEvents(record.id) : [];
   const output = followAll(logged);
   const writer = log.writer(record, token, {
     onRefused: () => undefined,
-    signal: new AbortController().signal,
+    signal,
   });
   for (const event of closeAll(output)) {
     follow(output, event);

@@ -73,7 +73,7 @@ export async function executeResponse(
       case 'unknown_version':
         return { kind: 'later', afterMs: unknownVersionDelayMs };
       case 'end':
-        return endUnrun(dependencies, claimed.record, token, claimed.because);
+        return endUnrun(dependencies, claimed.record, token, claimed.because, lockLost);
       case 'run': {
         const result = await new Attempt(dependencies, claimed.record, token).run(lockLost);
         if (result.kind !== 'retry') return result;

@@ -8,12 +8,15 @@ interface Left {
   /** Ids whose job BullMQ still means to run. */
   pending?: string[];
   isElected?: boolean;
+  /** Ids whose job nobody can be asked about. */
+  unknown?: string[];
 }
 
-function setUp({ findings, pending = [], isElected = true }: Left) {
+function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left) {
   const ended: { responseId: string; sequenceNumber: number; end: ResponseEnd }[] = [];
   const enqueued: string[] = [];
   const removed: string[] = [];
+  const endedRunning: string[] = [];
   const pages: number[] = [];
   const rescue = new Rescue({
     elect: () => Promise.resolve(isElected),
@@ -25,8 +28,15 @@ function setUp({ findings, pending = [], isElected = true }: Left) {
       ended.push({ responseId, sequenceNumber, end });
       return Promise.resolve();
     },
+    endRunning: (responseId) => {
+      endedRunning.push(responseId);
+      return Promise.resolve();
+    },
     queue: {
-      isPending: (_queue, responseId) => Promise.resolve(pending.includes(responseId)),
+      isPending: (_queue, responseId) =>
+        unknown.includes(responseId)
+          ? Promise.reject(new RangeError('There is no such queue'))
+          : Promise.resolve(pending.includes(responseId)),
       enqueueAgain: (queue, responseId) => {
         enqueued.push(`${queue}/${responseId}`);
         return Promise.resolve();
@@ -38,7 +48,7 @@ function setUp({ findings, pending = [], isElected = true }: Left) {
     },
     logger: { warn: () => undefined },
   });
-  return { rescue, ended, enqueued, removed, pages };
+  return { rescue, ended, enqueued, removed, pages, endedRunning };
 }
 
 function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
@@ -85,10 +95,33 @@ describe('a response whose job was lost', () => {
     expect(ended).toEqual([]);
   });
 
+  it('gets another one however many others lost theirs', async () => {
+    const findings = Array.from({ length: 1_200 }, (_, at) => finding('queued', { id: `r${at}` }));
+    const { rescue, enqueued } = setUp({ findings });
+    for (let round = 0; round < 6; round += 1) await rescue.round();
+    expect(new Set(enqueued).size).toBe(1_200);
+  });
+
+  it('gets another one although one before it cannot be rescued', async () => {
+    const findings = [finding('in_progress', { id: 'strange' }), finding('in_progress')];
+    const { rescue, enqueued } = setUp({ findings, unknown: ['strange'] });
+    expect(await rescue.round()).toBe(1);
+    expect(enqueued).toEqual(['m/r1']);
+  });
+
   it.each(['queued', 'in_progress'] as const)('only by appearance, while %s, keeps its job', async (kind) => {
     const { rescue, enqueued } = setUp({ findings: [finding(kind)], pending: ['r1'] });
     expect(await rescue.round()).toBe(0);
     expect(enqueued).toEqual([]);
+  });
+});
+
+describe('a response that should have ended while it ran', () => {
+  it('is ended once it was seen twice: a worker that is alive does it sooner', async () => {
+    const { rescue, endedRunning } = setUp({ findings: [finding('overdue')] });
+    expect(await rescue.round()).toBe(0);
+    expect(await rescue.round()).toBe(1);
+    expect(endedRunning).toEqual(['r1']);
   });
 });
 

@@ -14,6 +14,8 @@ export interface RescueDependencies {
   survey: (offset: number, count: number) => Promise<Finding[]>;
   /** Writes the end of a response that nobody runs; a no-op when somebody does by now. */
   endQueued: (responseId: string, sequenceNumber: number, end: ReturnType<typeof cancelled>) => Promise<void>;
+  /** Claims a response that is in progress and writes its end, unless it turns out that it may go on. */
+  endRunning: (responseId: string) => Promise<void>;
   queue: {
     isPending(queue: string, responseId: string): Promise<boolean>;
     enqueueAgain(queue: string, responseId: string): Promise<void>;
@@ -29,15 +31,17 @@ export interface RescueDependencies {
  * - in the background and its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run
  * - queued or in progress, and its job is gone or finished: the job is added again, and the claim decides
+ * - in progress, and cancelled or out of time, while nobody ends it: it is claimed and ended here
  *
- * A queued one must have been found without a job twice. After an outage its api may be about to take back what
- * it has refused already, and that must not run.
+ * A queued one without a job must have been found so in two passes. After an outage its api may be about to take
+ * back what it has refused already, and that must not run.
  */
 export class Rescue {
   readonly #dependencies: RescueDependencies;
   #offset = 0;
-  /** Queued responses that had no job when they were last looked at. */
-  readonly #withoutJob = new Set<string>();
+  /** What the last pass, and this one, found in need of a second look. */
+  #suspects = new Set<string>();
+  #seen = new Set<string>();
 
   constructor(dependencies: RescueDependencies) {
     this.#dependencies = dependencies;
@@ -47,13 +51,33 @@ export class Rescue {
   async round(): Promise<number> {
     if (!(await this.#dependencies.elect())) return 0;
     const findings = await this.#dependencies.survey(this.#offset, pageSize);
-    let moved = 0;
-    for (const finding of findings) {
-      if (await this.#move(finding)) moved += 1;
+    const moved = await Promise.all(findings.map((finding) => this.#tryToMove(finding)));
+    this.#offset += findings.length;
+    if (findings.length < pageSize) this.#endPass();
+    return moved.filter(Boolean).length;
+  }
+
+  /** One that cannot be moved must not keep the others from it. */
+  async #tryToMove(finding: Finding): Promise<boolean> {
+    try {
+      return await this.#move(finding);
+    } catch (error) {
+      this.#dependencies.logger.warn({ responseId: finding.responseId, err: error }, 'response not rescued');
+      return false;
     }
-    if (this.#withoutJob.size > pageSize) this.#withoutJob.clear();
-    this.#offset = findings.length < pageSize ? 0 : this.#offset + findings.length;
-    return moved;
+  }
+
+  /** All open responses were looked at: the next pass begins with what this one found. */
+  #endPass(): void {
+    this.#offset = 0;
+    this.#suspects = this.#seen;
+    this.#seen = new Set();
+  }
+
+  /** Whether the last pass found it so, too. Remembers that this one did. */
+  #wasSuspect({ responseId }: Finding): boolean {
+    this.#seen.add(responseId);
+    return this.#suspects.has(responseId);
   }
 
   async #move(finding: Finding): Promise<boolean> {
@@ -69,15 +93,17 @@ export class Rescue {
         if (await this.#isPending(finding)) return false;
         return this.#end(finding, failure('server_error'));
       case 'queued':
-        if (await this.#isPending(finding)) {
-          this.#withoutJob.delete(finding.responseId);
-          return false;
-        }
-        if (!this.#withoutJob.delete(finding.responseId)) {
-          this.#withoutJob.add(finding.responseId);
-          return false;
-        }
+        if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return false;
         return this.#addAgain(finding);
+      case 'overdue':
+        // A worker that still runs it ends it within seconds.
+        if (!this.#wasSuspect(finding)) return false;
+        this.#dependencies.logger.warn(
+          { responseId: finding.responseId },
+          'response should have ended long ago',
+        );
+        await this.#dependencies.endRunning(finding.responseId);
+        return true;
       case 'in_progress':
         return (await this.#isPending(finding)) ? false : this.#addAgain(finding);
     }

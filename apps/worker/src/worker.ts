@@ -21,7 +21,8 @@ import {
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { endQueued } from './end-queued.ts';
-import { executeResponse } from './execute-response.ts';
+import { endRunning } from './end-running.ts';
+import { type ExecuteDependencies, executeResponse } from './execute-response.ts';
 import { redisResponseLog } from './redis-response-log.ts';
 import { Rescue } from './rescue-responses.ts';
 import { type Route, routeTable } from './routes.ts';
@@ -125,7 +126,7 @@ export class ResponseWorkerProcess {
     });
     const keep = { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed };
     this.#queue = new ResponseQueue({ connection: this.#clients.commands, keyPrefix, names, keep, onError });
-    this.#rescue = this.#createRescue();
+    this.#rescue = this.#createRescue(dependencies);
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -215,13 +216,14 @@ export class ResponseWorkerProcess {
     return { recordMs: responseSeconds * 1000, logMs: eventLogSeconds * 1000 };
   }
 
-  #createRescue(): Rescue {
+  #createRescue(dependencies: ExecuteDependencies): Rescue {
     const { commands } = this.#clients;
     const ending = { redis: commands, keys: this.#keys, retention: this.#retention() };
     return new Rescue({
       elect: async () => (await commands.set(this.#keys.rescueLock, '1', 'PX', rescueLockMs, 'NX')) === 'OK',
       survey: (offset, count) => survey(commands, this.#keys, { offset, count }),
       endQueued: (responseId, last, end) => endQueued(ending, responseId, last, end),
+      endRunning: (responseId) => endRunning(dependencies, responseId),
       queue: this.#queue,
       logger: this.#logger,
     });

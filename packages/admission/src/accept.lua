@@ -3,6 +3,7 @@
 --
 -- KEYS[1] record   KEYS[2] log   KEYS[3] open   KEYS[4] load   KEYS[5] rate of requests
 -- KEYS[6] stored responses of the tenant   KEYS[7] idempotency key, or the record again when there is none
+-- KEYS[8] input, where it went ahead
 -- ARGV[1] latest time this may run, ms of this server's clock: a command that was held up by an outage and
 --         whose caller has been answered already does nothing
 -- ARGV[2] response id   ARGV[3] tenant
@@ -121,11 +122,13 @@ redis.call('HSET', load, 'queued', tonumber(f[1] or '0') + 1, 'bytes', tonumber(
 redis.call('HSET', KEYS[1], 'id', id, 'tenant', tenant, 'status', 'queued', 'accepted_at', now, 'bytes', bytes,
   'queue_by', now + tonumber(ARGV[9]), 'seq', 1, 'stream', ARGV[11], 'stored', ARGV[14] == '' and '0' or '1', unpack(ARGV, 15))
 redis.call('PEXPIRE', KEYS[1], ARGV[10])
+redis.call('PEXPIRE', KEYS[8], ARGV[10])
 redis.call('ZADD', KEYS[3], now, id)
 if ARGV[12] ~= '' then
   redis.call('DEL', KEYS[7])
   redis.call('HSET', KEYS[7], 'id', id, 'digest', ARGV[12], 'record', KEYS[1])
   redis.call('PEXPIRE', KEYS[7], ARGV[13])
+  redis.call('HSET', KEYS[1], 'idempotency', KEYS[7])
 end
 if ARGV[14] ~= '' then
   redis.call('ZADD', KEYS[6], now, id)

@@ -8,6 +8,9 @@ const acceptScript = loadScript(new URL('../src/accept.lua', import.meta.url));
 /** Inputs longer than this, in characters of JSON, go ahead of the script under a key of their own. */
 const largeInput = 64 * 1024;
 
+/** How long an input that went ahead stays without its accept, which lengthens that, in milliseconds. */
+const aheadMs = 60_000;
+
 export interface AcceptLimits {
   /** Of the tenant, over all api processes; undefined: no limit. */
   requestsPerMinute: number | undefined;
@@ -77,7 +80,7 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
   const inputJson = JSON.stringify(input);
   const requestJson = JSON.stringify(request);
   const isLarge = inputJson.length > largeInput;
-  if (isLarge) await redis.set(keys.input(responseId), inputJson, 'PX', accepting.expireMs);
+  if (isLarge) await redis.set(keys.input(responseId), inputJson, 'PX', aheadMs);
   const { idempotency } = accepting;
   const reply = await acceptScript(
     redis,
@@ -89,6 +92,7 @@ export async function accept(redis: Redis, keys: RedisKeys, accepting: AcceptReq
       keys.requestRate(tenant),
       keys.stored(tenant),
       idempotency ? keys.idempotency(tenant, digest(idempotency.key)) : keys.record(responseId),
+      keys.input(responseId),
     ],
     [
       accepting.deadline,

@@ -5,7 +5,7 @@ export { describeSettings } from './describe-settings.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
 export type { Environment, Role } from './environment-variables.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
-export type { ServiceTier, TenantLimits } from './key-schema.ts';
+export { defaultReadsPerMinute, type ServiceTier, type TenantLimits } from './key-schema.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export type { ProviderSettings } from './provider-schema.ts';
 export type { KeySettings, ModelSettings, RouteSettings, Settings } from './settings.ts';

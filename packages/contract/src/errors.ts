@@ -37,6 +37,7 @@ export const errorTypes = {
   method_not_allowed: 'invalid_request_error',
   request_timeout: 'invalid_request_error',
   request_too_large: 'invalid_request_error',
+  upgrade_required: 'invalid_request_error',
   headers_too_large: 'invalid_request_error',
   uri_too_long: 'invalid_request_error',
   unsupported_media_type: 'invalid_request_error',
@@ -120,5 +121,6 @@ export const failureMessages = {
 export type FailureCode = keyof typeof failureMessages;
 
 export function failureBody(code: FailureCode, message: string = failureMessages[code]): ErrorBody {
-  return { message, type: errorTypes[code], param: null, code };
+  const param = code === 'previous_response_not_found' ? 'previous_response_id' : null;
+  return { message, type: errorTypes[code], param, code };
 }

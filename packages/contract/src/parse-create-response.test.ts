@@ -102,7 +102,7 @@ const members: Row[] = [
   ['metadata', [], 'invalid_type'],
   ['metadata', { a: 1 }, 'invalid_type', 'metadata.a'],
   ['metadata', { a: 'x'.repeat(513) }, 'string_above_max_length', 'metadata.a'],
-  ['metadata', { ['k'.repeat(65)]: 'x' }, 'invalid_value', `metadata.${'k'.repeat(65)}`],
+  ['metadata', { ['k'.repeat(65)]: 'x' }, 'invalid_value', `metadata.${'k'.repeat(64)}`],
   ['metadata', Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`k${at}`, 'x'])), 'invalid_value'],
   ['include', 'all', 'invalid_type'],
   ['include', ['reasoning.encrypted_content', 'all'], 'invalid_value', 'include[1]'],

@@ -258,10 +258,15 @@ function expectedType(expected: string): string {
   return expected === 'int' ? 'an integer' : /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }
 
+/** Characters of a member's name that an error repeats. */
+const longestName = 64;
+
 function formatPath(path: Path): string {
   let formatted = '';
   for (const key of path) {
-    formatted += typeof key === 'number' ? `[${key}]` : `${formatted === '' ? '' : '.'}${String(key)}`;
+    // A client's own key can be as long as its body.
+    const name = String(key).slice(0, longestName);
+    formatted += typeof key === 'number' ? `[${key}]` : `${formatted === '' ? '' : '.'}${name}`;
   }
   return formatted;
 }

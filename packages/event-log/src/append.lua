@@ -50,6 +50,9 @@ else
   redis.call('ZREM', KEYS[3], f[9])
   if before == 'queued' then leave_queue(KEYS[4], f[7], f[8]) end
   redis.call('PEXPIRE', record, ARGV[6])
+  -- A failure or a cancellation leaves its idempotency key free for another try.
+  local key = (status == 'failed' or status == 'cancelled') and redis.call('HGET', record, 'idempotency')
+  if key and redis.call('HGET', key, 'id') == f[9] then redis.call('DEL', key) end
   redis.call('PEXPIRE', KEYS[5], ARGV[6])
   if streams then redis.call('PEXPIRE', KEYS[2], ARGV[7]) end
 end

@@ -129,7 +129,9 @@ export class EventWriter {
         });
         this.#sent += events.length;
         return result;
-      } catch {
+      } catch (error) {
+        // A defect of ours gets no better by trying again.
+        if (error instanceof TypeError) throw error;
         // Nobody answers and nobody waits any longer: to this writer that is the same as a lost lease.
         if (signal.aborted) return { kind: 'superseded' };
         await pause(retryDelayMs, signal);

@@ -3,7 +3,7 @@ export { attach, erase } from './attach.ts';
 export { claim, release, type Claim, type ClaimEnd, type ClaimOptions } from './claim.ts';
 export { maxChain, readContext, readTurn, type Context, type Turn } from './context.ts';
 export { EventWriter, type EventWriterOptions } from './event-writer.ts';
-export { cancel, checkLeases, leave, type LeaseState, type LeaveResult } from './leave.ts';
+export { abandon, cancel, checkLeases, leave, type LeaseState, type LeaveResult } from './leave.ts';
 export { markEnqueued } from './mark-enqueued.ts';
 export type { PendingEnd } from './pending-end.ts';
 export { hasLog, readDerivedEvents, readEvents, readRecord, typeOf, type LoggedEvent } from './read.ts';

@@ -5,6 +5,7 @@ import { loadScript, textReply } from './script.ts';
 const prelude = new URL('../src/record.lua', import.meta.url);
 const leaveScript = loadScript(prelude, new URL('../src/leave.lua', import.meta.url));
 const cancelScript = loadScript(prelude, new URL('../src/cancel.lua', import.meta.url));
+const abandonScript = loadScript(prelude, new URL('../src/abandon.lua', import.meta.url));
 const checkLeasesScript = loadScript(prelude, new URL('../src/check-leases.lua', import.meta.url));
 
 export type LeaveResult =
@@ -37,6 +38,14 @@ export async function cancel(
   const result = asked(await cancelScript(redis, [keys.record(responseId)], [reason]));
   if (result.kind === 'detached') throw new TypeError('The cancel script answered as if somebody had left');
   return result;
+}
+
+/**
+ * Takes back what may have been accepted although its caller was refused: nothing of it runs on, unless somebody
+ * else was told that it is accepted. Repeat it until it is answered; it changes nothing twice.
+ */
+export async function abandon(redis: Redis, keys: RedisKeys, responseId: string): Promise<LeaveResult> {
+  return asked(await abandonScript(redis, [keys.record(responseId), keys.input(responseId)], []));
 }
 
 export type LeaseState = 'ok' | 'superseded' | 'cancelled';

@@ -1,9 +1,12 @@
+import type { ResponseEnd } from '@sluice/contract';
 import type { Redis } from 'ioredis';
+import { derivedEvents } from './derived-events.ts';
 import { parseMessage, type RelayMessage } from './message.ts';
 import { readDerivedEvents, readEvents } from './read.ts';
 import { PendingEnd } from './pending-end.ts';
 import type { RedisKeys } from './redis-keys.ts';
-import { Subscription } from './subscription.ts';
+import { parseEnd } from './record.ts';
+import { type LogReader, Subscription } from './subscription.ts';
 
 /** How long an api process counts as alive after its last sign of life, and how often it gives one. */
 const lease = { ttlMs: 5_000, renewMs: 1_000 };
@@ -86,22 +89,31 @@ export class Relay {
     responseId: string,
     { cursor, readFirst, derived }: { cursor: number; readFirst: boolean; derived: boolean },
   ): Subscription {
-    const { commands, keys } = this.#options;
-    const subscription = new Subscription({
-      cursor,
-      readFirst,
-      reader: {
-        events: (after, count) =>
-          derived
-            ? readDerivedEvents(commands, keys, responseId, after)
-            : readEvents(commands, keys, responseId, after, count),
-        end: () => this.#readEnd(responseId),
-      },
-      onClose: () => this.#remove(responseId, listener),
-      onError: this.#options.onError,
-    });
+    const { commands, keys, onError } = this.#options;
+    // What the end brought: a response that is deleted right after it still ends for those who follow it.
+    let last: DerivedEnd | undefined;
+    const reader: LogReader = derived
+      ? {
+          events: async (after) =>
+            last
+              ? derivedEvents(last).slice(after + 1)
+              : readDerivedEvents(commands, keys, responseId, after),
+          end: async () => last?.result ?? this.#readEnd(responseId),
+        }
+      : {
+          events: (after, count) => readEvents(commands, keys, responseId, after, count),
+          end: () => this.#readEnd(responseId),
+        };
+    const onClose = () => this.#remove(responseId, listener);
+    const subscription = new Subscription({ cursor, readFirst, reader, onClose, onError });
     const listener: Listener = derived
-      ? { offer: () => subscription.resync(), resync: () => subscription.resync() }
+      ? {
+          offer: (message) => {
+            last ??= derivedEnd(message);
+            subscription.resync();
+          },
+          resync: () => subscription.resync(),
+        }
       : subscription;
     this.#add(responseId, listener);
     return subscription;
@@ -163,4 +175,18 @@ export class Relay {
     listeners?.delete(listener);
     if (listeners?.size === 0) this.#listeners.delete(responseId);
   }
+}
+
+/** The end of a response without a log, and what is needed to derive its events. */
+interface DerivedEnd {
+  startedAt: number | undefined;
+  end: ResponseEnd;
+  result: string;
+}
+
+function derivedEnd({ events, end }: RelayMessage): DerivedEnd | undefined {
+  if (!end) return undefined;
+  // An end right behind `response.queued` had no attempt before it.
+  const hasStarted = (events[0]?.sequenceNumber ?? 0) > 2;
+  return { startedAt: hasStarted ? 1 : undefined, end: parseEnd(end.result), result: end.result };
 }

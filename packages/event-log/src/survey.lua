@@ -1,6 +1,6 @@
 -- The rescuer's look at responses without an end.
 --
--- KEYS[1] open   KEYS[2…] records
+-- KEYS[1] open   KEYS[2] load   KEYS[3…] records
 -- ARGV[1…] the id of each record
 --
 -- Returns { server time in ms, then for each: kind, queue, tenant, seq }:
@@ -8,18 +8,19 @@
 --   cancelled  queued, and somebody asked for the end or nobody waits
 --   expired    queued for longer than it may be
 --   unqueued   in the background, and its job was never added as far as anybody knows
+--   overdue    in progress, and it should have ended: somebody asked for it, or its time ran out
 --   queued | in_progress   look whether its job is still there
 
 local now = now_ms()
 local reply = { tostring(now) }
-for at = 2, #KEYS do
+for at = 3, #KEYS do
   local record = KEYS[at]
   local f = redis.call('HMGET', record, 'status', 'cancel', 'background', 'watchers', 'left_at', 'grace_ms', 'queue_by',
-    'enqueued', 'queue', 'tenant', 'seq')
+    'enqueued', 'queue', 'tenant', 'seq', 'run_by')
   local kind = f[1]
   if kind ~= 'queued' and kind ~= 'in_progress' then
     kind = 'gone'
-    redis.call('ZREM', KEYS[1], ARGV[at - 1])
+    redis.call('ZREM', KEYS[1], ARGV[at - 2])
   elseif kind == 'queued' then
     if f[2] or is_abandoned(record, now, f[3], f[4], f[5], f[6]) then
       kind = 'cancelled'
@@ -28,7 +29,11 @@ for at = 2, #KEYS do
     elseif not f[8] and f[3] == '1' then
       kind = 'unqueued'
     end
+  elseif f[2] or (f[12] and now > tonumber(f[12])) then
+    kind = 'overdue'
   end
   for _, value in ipairs({ kind, f[9] or '', f[10] or '', f[11] or '0' }) do reply[#reply + 1] = value end
 end
+-- Records that expired while they waited were never taken out of the counts.
+if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
 return reply

@@ -10,7 +10,7 @@ const surveyScript = loadScript(
 /** What stands in a record that has no end yet; see survey.lua for the kinds. */
 export interface Finding {
   responseId: string;
-  kind: 'gone' | 'cancelled' | 'expired' | 'unqueued' | 'queued' | 'in_progress';
+  kind: 'gone' | 'cancelled' | 'expired' | 'unqueued' | 'overdue' | 'queued' | 'in_progress';
   queue: string;
   sequenceNumber: number;
   /** How long ago it was accepted, in milliseconds. */
@@ -37,10 +37,9 @@ export async function survey(
     responseId: rows[at * 2] ?? '',
     acceptedAt: Number(rows[at * 2 + 1]),
   }));
-  if (entries.length === 0) return [];
   const ids = entries.map(({ responseId }) => responseId);
   const [now, ...words] = textReply(
-    await surveyScript(redis, [keys.open, ...ids.map((id) => keys.record(id))], ids),
+    await surveyScript(redis, [keys.open, keys.load, ...ids.map((id) => keys.record(id))], ids),
   );
   return entries.map(({ responseId, acceptedAt }, at) => ({
     responseId,
@@ -57,6 +56,7 @@ function findingKind(word: string | undefined): Finding['kind'] {
     case 'cancelled':
     case 'expired':
     case 'unqueued':
+    case 'overdue':
     case 'queued':
     case 'in_progress':
       return word;

@@ -9,6 +9,7 @@ import {
 import { startLocalRedis, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  abandon,
   append,
   attach,
   cancel,
@@ -505,7 +506,55 @@ describe('erasing', () => {
   });
 });
 
+describe('abandon', () => {
+  it('asks for the end of what was accepted without an answer', async () => {
+    const id = await accepted();
+    expect(await abandon(redis.client, testKeys(redis), id)).toEqual({ kind: 'asked', isQueued: true });
+    expect((await take(id, 'a')).kind).toBe('end');
+  });
+
+  it('ends an attempt that has begun by the time it is heard', async () => {
+    const id = await running('a');
+    expect(await abandon(redis.client, testKeys(redis), id)).toEqual({ kind: 'asked', isQueued: false });
+    const held = [{ responseId: id, token: 'a' }];
+    expect(await checkLeases(redis.client, testKeys(redis), held)).toEqual(['cancelled']);
+  });
+
+  it('leaves a response alone that somebody else was told of', async () => {
+    const id = await accepted();
+    await attach(redis.client, testKeys(redis), id, testKeys(redis).apiProcess('other'));
+    expect(await abandon(redis.client, testKeys(redis), id)).toEqual({ kind: 'detached' });
+    expect(await field(id, 'cancel')).toBeNull();
+  });
+
+  it('takes an input away whose accept never came', async () => {
+    const keys = testKeys(redis);
+    await redis.client.set(keys.input('create-response_gone'), 'a prompt');
+    expect(await abandon(redis.client, keys, 'create-response_gone')).toEqual({ kind: 'missing' });
+    expect(await redis.client.exists(keys.input('create-response_gone'))).toBe(0);
+  });
+});
+
 describe('survey', () => {
+  it('forgets the counts of responses that expired while they waited', async () => {
+    const keys = testKeys(redis);
+    const id = await accepted();
+    expect((await load())['queued']).toBe('1');
+    await redis.client.del(keys.record(id));
+    await survey(redis.client, keys, { offset: 0, count: 10 });
+    expect(await load()).toEqual({});
+  });
+
+  it('finds what should have ended while it ran', async () => {
+    const keys = testKeys(redis);
+    const late = await running('a');
+    await change(late, { run_by: 1 });
+    const unwanted = await running('b');
+    await cancel(redis.client, keys, unwanted, 'requested');
+    const found = await survey(redis.client, keys, { offset: 0, count: 10 });
+    expect(found.map(({ kind }) => kind)).toEqual(['overdue', 'overdue']);
+  });
+
   const page = { offset: 0, count: 100 };
 
   it('tells what stands in each open record, oldest first', async () => {

@@ -65,12 +65,15 @@ export class ResponseQueue {
 
   /** Takes a waiting job out; one that a worker has taken stays, and the worker finds nothing to run. */
   async remove(name: string, responseId: string): Promise<void> {
-    await this.#queue(name).remove(responseId);
+    await this.#queues.get(name)?.remove(responseId);
   }
 
   /** Whether BullMQ still means to run the response: waiting, delayed or in a worker's hands. */
   async isPending(name: string, responseId: string): Promise<boolean> {
-    const state = await this.#queue(name).getJobState(responseId);
+    const queue = this.#queues.get(name);
+    // A queue of a model that this process does not serve is somebody else's to judge.
+    if (!queue) return true;
+    const state = await queue.getJobState(responseId);
     return state !== 'completed' && state !== 'failed' && state !== 'unknown';
   }
 

@@ -40,6 +40,7 @@ export const httpStatus: Record<ErrorCode, number> = {
   uri_too_long: 414,
   unsupported_media_type: 415,
   idempotency_mismatch: 422,
+  upgrade_required: 426,
   rate_limit_exceeded: 429,
   headers_too_large: 431,
   server_error: 500,
@@ -90,6 +91,9 @@ export function errorEnvelope(error: ServiceError): string {
 /** The error a client is told, or undefined for one that is a defect of ours. */
 export function asServiceError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error;
+  if (error instanceof Error && error.message === 'aborted') {
+    return new ServiceError('invalid_request', 'The request was cut off.', { cause: error });
+  }
   if (isRedisUnavailable(error)) {
     return new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.', {
       retryAfterMs: storeAwayMs,
@@ -104,6 +108,9 @@ export function asServiceError(error: unknown): ServiceError | undefined {
       return new ServiceError('unsupported_media_type', "The content type must be 'application/json'.");
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return new ServiceError('invalid_request', 'The body is not as long as its content-length says.');
+    // The method QUERY, which needs a body.
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
+      return new ServiceError('method_not_allowed', 'This path does not take this method.');
     case 'FST_ERR_BAD_URL':
       return new ServiceError('invalid_request', 'The path is not a valid URL path.');
     default:

@@ -28,7 +28,7 @@ export function registerJsonBody(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const encoding = request.headers['content-encoding'];
     const charset = /charset\s*=\s*"?([^;"\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
-    if (encoding !== undefined && encoding !== 'identity') {
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       done(new ServiceError('unsupported_media_type', 'The body must not be compressed.'));
     } else if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
       done(new ServiceError('unsupported_media_type', 'The body must be encoded in UTF-8.'));

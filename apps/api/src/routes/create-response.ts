@@ -81,10 +81,12 @@ async function answerStream(creation: Creation): Promise<FastifyReply> {
     return reply;
   } finally {
     subscription.close();
-    if (ending !== 'whole')
+    if (ending === 'whole') {
+      const isStored = body.store !== false;
+      service.ending.delivered({ id: responseId, tenant: request.caller.name, isStored });
+    } else {
       service.ending.callerLeft(responseId, { isInterrupted: ending === 'interrupted' });
-    const isStored = body.store !== false;
-    service.ending.delivered({ id: responseId, tenant: request.caller.name, isStored });
+    }
   }
 }
 

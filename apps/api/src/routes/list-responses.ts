@@ -18,6 +18,7 @@ export function registerListResponses(
 ): void {
   app.get<{ Querystring: Query }>('/responses', async (request) => {
     const { query, caller } = request;
+    refuseUpgrade(request.headers.upgrade);
     const limit = readInteger(query, 'limit', pageBounds);
     const { records, hasMore } = await service.list(caller.name, { after: readAfter(query.after), limit });
     const data = records.map((record) => presentResponse(dialect, responseOf(record)));
@@ -29,6 +30,12 @@ export function registerListResponses(
       has_more: hasMore,
     };
   });
+}
+
+/** This path is also where clients open a WebSocket. They fall back to requests when they are told so. */
+function refuseUpgrade(upgrade: string | undefined): void {
+  if (upgrade === undefined) return;
+  throw new ServiceError('upgrade_required', 'WebSockets are not available here; send requests over HTTP.');
 }
 
 function readAfter(after: unknown): string | undefined {
