@@ -175,6 +175,100 @@ describe('exampleFromSchema', () => {
     expect(exampleFromSchema(schema)).toBeUndefined();
   });
 
+  const many = (length: number, of: (at: number) => unknown) => Array.from({ length }, (_, at) => of(at));
+  const long = 'x'.repeat(300_000);
+  it.each<[string, () => unknown]>([
+    [
+      'long lists of numbers',
+      () => ({
+        type: 'array',
+        minItems: 10,
+        items: { type: 'array', minItems: 3900, items: { type: 'integer' } },
+      }),
+    ],
+    [
+      'long lists of steps that have to be tried',
+      () => ({
+        type: 'array',
+        minItems: 10,
+        items: { type: 'array', minItems: 3900, items: { type: 'number', multipleOf: 0.1 } },
+      }),
+    ],
+    [
+      'a long value beside many others',
+      () => ({ type: 'object', default: { a: long }, not: { enum: many(16_000, () => []) } }),
+    ],
+    [
+      'a value of many members beside many others',
+      () => ({
+        default: Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at])),
+        not: { anyOf: many(4000, () => ({ type: 'object', minProperties: 30_000 })) },
+      }),
+    ],
+    [
+      'a list compared again and again for distinct values',
+      () => ({ default: [long, long], not: { anyOf: many(8000, () => ({ uniqueItems: true })) } }),
+    ],
+    [
+      'long unions joined again and again',
+      () => ({
+        $defs: { a: { anyOf: [many(40_000, String)] }, b: { anyOf: [many(40_000, String)] } },
+        allOf: many(2000, (at) => ({ $ref: at % 2 === 0 ? '#/$defs/a' : '#/$defs/b' })),
+      }),
+    ],
+    [
+      'long choices joined again and again',
+      () => ({
+        $defs: { a: { enum: [many(40_000, String)] }, b: { enum: [many(40_000, String)] } },
+        allOf: many(2000, (at) => ({ $ref: at % 2 === 0 ? '#/$defs/a' : '#/$defs/b' })),
+      }),
+    ],
+    [
+      'many members joined again and again',
+      () => ({
+        properties: Object.fromEntries(many(10_000, (at) => [`p${at}`, {}])),
+        allOf: many(4000, () => ({ properties: { a: true } })),
+      }),
+    ],
+    [
+      'a long list of types each time',
+      () => ({ type: 'array', minItems: 9000, items: { type: [...many(20_000, () => 'x'), 'integer'] } }),
+    ],
+    [
+      'a long reference followed again and again',
+      () => ({
+        $defs: { far: { $ref: `#${'/a'.repeat(150_000)}` } },
+        anyOf: many(2000, () => ({ $ref: '#/$defs/far' })),
+      }),
+    ],
+    [
+      'as many members as are listed',
+      () => ({
+        type: 'object',
+        properties: Object.fromEntries(many(20_000, (at) => [`p${at}`, { type: 'boolean' }])),
+        minProperties: 20_000,
+      }),
+    ],
+  ])('ends soon on %s', (_, build) => {
+    const schema = build();
+    const start = performance.now();
+    exampleFromSchema(schema);
+    expect(performance.now() - start).toBeLessThan(1000);
+  });
+
+  it('counts numbers upwards and then downwards, within their limits', () => {
+    const list = (items: object, minItems: number) => exampleFromSchema({ type: 'array', items, minItems });
+    expect(list({ type: 'integer', minimum: -2, exclusiveMaximum: 3 }, 5)).toEqual([1, 2, 0, -1, -2]);
+    expect(list({ type: 'integer', exclusiveMinimum: 7, multipleOf: 7 }, 3)).toEqual([14, 21, 28]);
+    expect(list({ type: 'number', minimum: 0.5, maximum: 2.5 }, 2)).toEqual([1, 2]);
+    expect(list({ type: 'integer' }, 3900)).toEqual(many(3900, (at) => at + 1));
+  });
+
+  it('takes a value that it could not finish checking for no match, also below not', () => {
+    const branches = [...many(60_000, () => ({ minimum: 5 })), true];
+    expect(exampleFromSchema({ default: 1, not: { anyOf: branches } })).toBeUndefined();
+  });
+
   it('ends soon on schemas made to grow', () => {
     const doubling: Record<string, unknown> = { d0: { type: 'string', maxLength: 0, minLength: 1 } };
     for (let at = 1; at <= 30; at += 1) {

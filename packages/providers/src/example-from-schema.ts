@@ -121,7 +121,7 @@ function ofType(type: string, schema: JsonObject, place: Place): unknown {
     }
     case 'integer':
     case 'number':
-      return exampleNumber(schema, type === 'integer', variant);
+      return exampleNumber(schema, type === 'integer', place);
     case 'boolean':
       return variant % 2 === 0;
     case 'null':
@@ -154,8 +154,9 @@ function makeObject(schema: JsonObject, place: Place): JsonObject | undefined {
     if (value !== undefined) members.set(name, value);
   }
   const least = typeof minProperties === 'number' ? minProperties : 0;
+  const spare = optional.slice(wanted.length);
   for (let at = 1; members.size < least; at += 1) {
-    const name = optional.find((each) => !members.has(each) && !wanted.includes(each)) ?? `key${at}`;
+    const name = spare[at - 1] ?? `key${at}`;
     const value = make(Object.hasOwn(properties, name) ? properties[name] : others, {
       ...inside,
       variant: at,

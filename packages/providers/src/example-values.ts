@@ -1,5 +1,5 @@
 import type { JsonObject } from './json-fields.ts';
-import { lengthOf } from './schema-walk.ts';
+import { lengthOf, type SchemaWalk } from './schema-walk.ts';
 
 /** Single values for examples. `variant` counts the values of one list, so that they can differ. */
 
@@ -44,8 +44,16 @@ function day(variant: number): string {
   return String((variant % 28) + 1).padStart(2, '0');
 }
 
-/** A number within the limits, one where that is possible, or nothing when no number is. */
-export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: number): number | undefined {
+/**
+ * A number within the limits, one where that is possible, or nothing when no number is.
+ *
+ * Multiples of whole numbers are counted off; other steps have to be tried, which is paid for from the walk.
+ */
+export function exampleNumber(
+  schema: JsonObject,
+  isInteger: boolean,
+  { variant, walk }: { variant: number; walk: SchemaWalk },
+): number | undefined {
   const low = boundOf(schema['minimum'], schema['exclusiveMinimum'], Math.max);
   const high = boundOf(schema['maximum'], schema['exclusiveMaximum'], Math.min);
   const { multipleOf } = schema;
@@ -59,10 +67,16 @@ export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: n
   const first = low === undefined ? Number.NEGATIVE_INFINITY : Math.floor(low.value / step);
   const last = high === undefined ? Number.POSITIVE_INFINITY : Math.ceil(high.value / step);
   const start = Math.min(Math.max(1, first), last);
+  if (Number.isInteger(step)) {
+    const value =
+      step * nthOutwards(variant, start, { first, last, allowed: (times) => allowed(times * step) });
+    if (Math.abs(value) <= maxCounted) return value;
+  }
   // Values that also floating point divides without a rest come first: some validators know no others.
   for (const isExact of hasStep ? [true, false] : [false]) {
     let found = 0;
     for (const times of outwards(start, first, last)) {
+      if (!walk.spend(0.5)) return undefined;
       const value = Number((times * step).toPrecision(15));
       if (!allowed(value) || (isExact && !Number.isInteger(value / step))) continue;
       if (found === variant) return value;
@@ -74,6 +88,25 @@ export function exampleNumber(schema: JsonObject, isInteger: boolean, variant: n
   return allowed(between) ? between : undefined;
 }
 
+interface Steps {
+  first: number;
+  last: number;
+  allowed: (times: number) => boolean;
+}
+
+/** What `outwards` would come to after passing over so many allowed steps, without going there; NaN for none. */
+function nthOutwards(variant: number, start: number, { first, last, allowed }: Steps): number {
+  // Between allowed ends everything is allowed: only the ends themselves may be excluded.
+  const lowest = first === Number.NEGATIVE_INFINITY ? first : [first, first + 1].find(allowed);
+  const highest = last === Number.POSITIVE_INFINITY ? last : [last, last - 1].find(allowed);
+  if (lowest === undefined || highest === undefined) return Number.NaN;
+  const from = Math.min(Math.max(start, lowest), highest);
+  const upwards = from + variant;
+  if (upwards <= highest) return upwards;
+  const downwards = from - 1 - (variant - (highest - from + 1));
+  return downwards >= lowest ? downwards : Number.NaN;
+}
+
 /** From the preferred number of steps upwards, then downwards; the ends themselves may be excluded. */
 function* outwards(start: number, first: number, last: number): Generator<number, void, undefined> {
   for (let times = start; times <= last && times < start + maxTried; times += 1) yield times;
@@ -82,6 +115,9 @@ function* outwards(start: number, first: number, last: number): Generator<number
 
 /** Steps looked at in each direction; more would only be needed for limits that contradict each other. */
 const maxTried = 2000;
+
+/** Whole numbers beyond this have more digits than are kept. */
+const maxCounted = 1e15;
 
 interface Bound {
   value: number;

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, listOf } from './json-fields.ts';
+import { sameJson, type Spend, spendOn } from './same-json.ts';
 
 /**
  * A schema that asks for what both ask for, as far as one level can say it.
@@ -6,22 +7,23 @@ import { isObject, type JsonObject, listOf } from './json-fields.ts';
  * Limits take the stricter side, names of both are required, values and types are those both know, and members
  * that appear in both are asked for together. A keyword only one of them has is kept; where two cannot be
  * joined (`not`, `pattern`, a second `anyOf`), the later one goes into `allOf` unresolved, to be checked.
+ * Comparing values is paid for with `spend`; without work left they count as different.
  */
-export function mergeSchemas(first: JsonObject, second: JsonObject): JsonObject {
+export function mergeSchemas(first: JsonObject, second: JsonObject, spend: Spend): JsonObject {
   const merged: JsonObject = { ...first };
   const unresolved: unknown[] = [...listOf(first['allOf'])];
   for (const [keyword, value] of Object.entries(second)) {
     const before = Object.hasOwn(merged, keyword) ? merged[keyword] : undefined;
     if (keyword === 'allOf') unresolved.push(...listOf(value));
     else if (before === undefined) merged[keyword] = value;
-    else if (!join(merged, keyword, before, value)) unresolved.push({ [keyword]: value });
+    else if (!join(merged, keyword, before, value, spend)) unresolved.push({ [keyword]: value });
   }
   if (unresolved.length > 0) merged['allOf'] = unresolved;
   return merged;
 }
 
 /** Joins one keyword of both into `merged`; false when one level cannot say it. */
-function join(merged: JsonObject, keyword: string, before: unknown, value: unknown): boolean {
+function join(merged: JsonObject, keyword: string, before: unknown, value: unknown, spend: Spend): boolean {
   switch (keyword) {
     case 'properties':
       if (isObject(before) && isObject(value)) merged[keyword] = mergeMembers(before, value);
@@ -33,6 +35,8 @@ function join(merged: JsonObject, keyword: string, before: unknown, value: unkno
       merged[keyword] = commonTypes(before, value);
       return true;
     case 'enum': {
+      if (before === value) return true;
+      if (!spendOn(before, spend) || !spendOn(value, spend)) return false;
       const known = new Set(listOf(value).map((each) => JSON.stringify(each)));
       merged[keyword] = listOf(before).filter((each) => known.has(JSON.stringify(each)));
       return true;
@@ -68,7 +72,7 @@ function join(merged: JsonObject, keyword: string, before: unknown, value: unkno
     case '$comment':
       return true;
     default:
-      return JSON.stringify(before) === JSON.stringify(value);
+      return sameJson(before, value, spend);
   }
 }
 
@@ -84,11 +88,11 @@ function mergeMembers(first: JsonObject, second: JsonObject): JsonObject {
 /** Types that both allow; `number` allows every integer. An empty list is satisfied by nothing. */
 function commonTypes(first: unknown, second: unknown): unknown[] {
   const one = Array.isArray(first) ? first : [first];
-  const other = Array.isArray(second) ? second : [second];
+  const other = new Set<unknown>(Array.isArray(second) ? second : [second]);
   return one.flatMap((type) => {
-    if (other.includes(type)) return [type];
-    if (type === 'number' && other.includes('integer')) return ['integer'];
-    return type === 'integer' && other.includes('number') ? ['integer'] : [];
+    if (other.has(type)) return [type];
+    if (type === 'number' && other.has('integer')) return ['integer'];
+    return type === 'integer' && other.has('number') ? ['integer'] : [];
   });
 }
 

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, listOf } from './json-fields.ts';
+import { sameJson, type Spend, spendOn } from './same-json.ts';
 import { lengthOf, type SchemaWalk } from './schema-walk.ts';
 
 /**
@@ -35,13 +36,16 @@ function matchesType(value: unknown, { type, nullable }: JsonObject): boolean {
 
 function matchesChoices(value: unknown, schema: JsonObject, walk: SchemaWalk): boolean {
   const { const: constant, enum: choices, anyOf, oneOf, not, unresolved } = schema;
-  if (constant !== undefined && !same(value, constant)) return false;
-  if (Array.isArray(choices) && !choices.some((choice) => walk.spend() && same(value, choice))) return false;
+  const spend: Spend = (cost) => walk.spend(cost);
+  if (constant !== undefined && !sameJson(value, constant, spend)) return false;
+  if (Array.isArray(choices) && !choices.some((choice) => sameJson(value, choice, spend))) return false;
   if (Array.isArray(anyOf) && !anyOf.some((branch) => matchesSchema(value, branch, walk))) return false;
   if (Array.isArray(oneOf) && oneOf.filter((branch) => matchesSchema(value, branch, walk)).length !== 1)
     return false;
   if (not !== undefined && matchesSchema(value, not, walk)) return false;
-  return listOf(unresolved).every((part) => matchesSchema(value, part, walk));
+  if (!listOf(unresolved).every((part) => matchesSchema(value, part, walk))) return false;
+  // What did not match for want of work says nothing to `not` and `oneOf`.
+  return walk.spend(0);
 }
 
 function matchesNumber(value: number, schema: JsonObject): boolean {
@@ -70,8 +74,10 @@ function matchesList(value: unknown[], schema: JsonObject, walk: SchemaWalk): bo
   const { minItems, maxItems, items, prefixItems, additionalItems, uniqueItems } = schema;
   if (typeof minItems === 'number' && value.length < minItems) return false;
   if (typeof maxItems === 'number' && value.length > maxItems) return false;
-  if (uniqueItems === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
-    return false;
+  if (uniqueItems === true) {
+    if (!spendOn(value, (cost) => walk.spend(cost))) return false;
+    if (new Set(value.map((each) => JSON.stringify(each))).size < value.length) return false;
+  }
   const prefix = Array.isArray(items) ? items : listOf(prefixItems);
   const rest = Array.isArray(items) ? additionalItems : items;
   return value.every((each, at) =>
@@ -83,6 +89,7 @@ function matchesObject(value: JsonObject, schema: JsonObject, walk: SchemaWalk):
   const { required, additionalProperties, minProperties, maxProperties } = schema;
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
   const names = Object.keys(value);
+  if (!walk.spend(names.length / 8)) return false;
   if (typeof minProperties === 'number' && names.length < minProperties) return false;
   if (typeof maxProperties === 'number' && names.length > maxProperties) return false;
   if (!listOf(required).every((name) => typeof name === 'string' && Object.hasOwn(value, name))) return false;
@@ -90,9 +97,4 @@ function matchesObject(value: JsonObject, schema: JsonObject, walk: SchemaWalk):
     if (Object.hasOwn(properties, name)) return matchesSchema(value[name], properties[name], walk);
     return additionalProperties === undefined || matchesSchema(value[name], additionalProperties, walk);
   });
-}
-
-function same(one: unknown, other: unknown): boolean {
-  if (typeof one !== 'object' || one === null) return one === other;
-  return JSON.stringify(one) === JSON.stringify(other);
 }

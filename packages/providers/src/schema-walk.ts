@@ -4,7 +4,8 @@ import { mergeSchemas } from './merge-schemas.ts';
 /**
  * A walk over somebody else's schema with a fixed amount of work to spend.
  *
- * Every schema looked at and every sixteen characters made cost one. When nothing is left everything fails, so
+ * Every schema looked at and every sixteen characters made cost one, and so does what is listed, copied or
+ * compared on the way, by its size. When nothing is left everything fails, so
  * a schema that refers to itself or grows on the way costs tens of milliseconds at most.
  */
 export class SchemaWalk {
@@ -27,6 +28,9 @@ export class SchemaWalk {
     if (!this.spend() || depth > 64) return undefined;
     if (schema === true) return {};
     if (!isObject(schema)) return undefined;
+    // Names and types are gone through each time, and may be repeated without asking for anything more.
+    const listed = listOf(schema['type']).length + listOf(schema['required']).length;
+    if (!this.spend(listed / 8)) return undefined;
     if (schema['$ref'] === undefined && schema['allOf'] === undefined) return schema;
     const { $ref: ref, allOf: parts, ...own } = schema;
     let merged: JsonObject = own;
@@ -34,8 +38,8 @@ export class SchemaWalk {
     const unresolved: unknown[] = [];
     for (const other of others) {
       const resolved = this.resolve(other, depth + 1);
-      if (!resolved || !this.spend(sizeOf(resolved))) return undefined;
-      const { allOf: rest, ...joined } = mergeSchemas(merged, resolved);
+      if (!resolved || !this.spend(sizeOf(resolved) + sizeOf(merged) / 2)) return undefined;
+      const { allOf: rest, ...joined } = mergeSchemas(merged, resolved, (cost) => this.spend(cost));
       merged = joined;
       unresolved.push(...listOf(rest));
     }
@@ -46,6 +50,7 @@ export class SchemaWalk {
   /** `#` and JSON pointers below it. Nothing else is followed: a schema fetches nothing. */
   #lookUp(ref: unknown): unknown {
     if (typeof ref !== 'string' || !/^#(?:\/|$)/.test(ref)) return undefined;
+    if (!this.spend(ref.length / 16)) return undefined;
     let found = this.#root;
     for (const segment of ref.split('/').slice(1)) {
       const key = decode(segment).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -57,7 +62,7 @@ export class SchemaWalk {
   }
 }
 
-/** What merging a schema costs: its keywords, and the members and values they list. */
+/** What copying a schema costs: its keywords, and the members and values they list. Comparing costs extra. */
 function sizeOf(schema: JsonObject): number {
   let size = 0;
   for (const value of Object.values(schema)) {

@@ -35,7 +35,8 @@ export interface SimulatorDirectives {
 
 const maxTokens = 1_000_000;
 const maxDelayMs = 3_600_000;
-const bracket = /\[\[sluice:([^\]]{0,1000})\]\]/g;
+// No bracket inside: a directive that is never closed ends at the next one, so that no text is gone over twice.
+const bracket = /\[\[sluice:([^[\]]{0,1000})\]\]/g;
 
 /** The directives of a text, and the text without them. */
 export function readDirectives(text: string): { directives: SimulatorDirectives; text: string } {
