@@ -175,7 +175,8 @@ describe('exampleFromSchema', () => {
     expect(exampleFromSchema(schema)).toBeUndefined();
   });
 
-  const many = (length: number, of: (at: number) => unknown) => Array.from({ length }, (_, at) => of(at));
+  const many = <Value>(length: number, of: (at: number) => Value) =>
+    Array.from({ length }, (_, at) => of(at));
   const long = 'x'.repeat(300_000);
   it.each<[string, () => unknown]>([
     [
