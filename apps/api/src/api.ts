@@ -132,9 +132,12 @@ export class ApiProcess {
   /** Says that it stops, finishes what is under way, and ends what takes too long. */
   async stop(reason: StopReason): Promise<void> {
     this.#isStopping = true;
-    const graceMs = this.#settings.drainTimeoutMs * interruptShare;
+    let graceMs = this.#settings.drainTimeoutMs * interruptShare;
     if (reason === 'terminated' && this.#app) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(announceMs, graceMs / 2)));
+      // Part of the time to drain, not on top of it: past that the process is ended as it is.
+      const announcing = Math.min(announceMs, graceMs / 2);
+      await new Promise((resolve) => setTimeout(resolve, announcing));
+      graceMs -= announcing;
     }
     const closing = this.#app?.close();
     await this.#open.drain(graceMs);
