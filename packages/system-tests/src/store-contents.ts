@@ -16,7 +16,7 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
  * own time with.
  */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescue-lock|stalled-check)$/.test(key);
+  return /:(api:[0-9a-f-]{36}|rescue-lock|stalled(-check)?)$/.test(key);
 }
 
 /** What differs between two looks, housekeeping aside. */
