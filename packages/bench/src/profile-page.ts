@@ -21,7 +21,7 @@ const mostRows = 14;
 export function profilePage(directory: string): string {
   const parts = ['api', 'worker'].map((role) => {
     const own = join(directory, role);
-    const [file] = readdirSync(own).filter((name) => name.endsWith('.cpuprofile'));
+    const file = readdirSync(own).find((name) => name.endsWith('.cpuprofile'));
     if (file === undefined)
       throw new Error(`There is no profile in ${own}: run the benchmark with --profile first.`);
     const shares = sharesByPackage(JSON.parse(readFileSync(join(own, file), 'utf8')) as CpuProfile); // written by V8
