@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
@@ -12,6 +14,11 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api.ts';
 import { apiKeys, model, startTestApi, testSettings } from './test-api.ts';
+
+/** The embedded store can be neither frozen nor killed as a server can. */
+const hasServer = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => ['valkey-server', 'redis-server'].some((name) => existsSync(join(folder, name))));
 
 /** How long a client may wait for its refusal, and how soon the service must be back, in milliseconds. */
 const refusedWithinMs = 1_500;
@@ -96,7 +103,7 @@ async function waiting(): Promise<number> {
   }
 }
 
-describe('a store that is frozen', () => {
+describe.skipIf(!hasServer)('a store that is frozen (needs a server on the PATH)', () => {
   it('makes every request be refused in time, and runs none of them when it thaws', async () => {
     expect(await statusOf(create())).toBe(200);
     process.kill(store.pid, 'SIGSTOP');
@@ -108,7 +115,7 @@ describe('a store that is frozen', () => {
   });
 });
 
-describe('a store that is dead', () => {
+describe.skipIf(!hasServer)('a store that is dead (needs a server on the PATH)', () => {
   it('makes every request be refused in time, and is found again', async () => {
     expect(await statusOf(create())).toBe(200);
     const { port, directory } = store;
@@ -119,7 +126,7 @@ describe('a store that is dead', () => {
   });
 });
 
-describe('an open stream', () => {
+describe.skipIf(!hasServer)('an open stream (needs a server on the PATH)', () => {
   it('stays open over an outage and goes on without a gap', async () => {
     const goOn = latch();
     const begun = latch();
