@@ -44,7 +44,7 @@ async function startWorker({ drainTimeoutMs = 10_000 } = {}): Promise<ResponseWo
 keyPrefix: '${redis.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
-recovery: { lockMs: 3000, stalledMs: 300 }
+recovery: { lockMs: 6000, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
   const settings = loadSettings({
