@@ -162,8 +162,6 @@ function setUp(options: SetUpOptions = {}) {
   const routes = providers.map((provider, at) => ({ provider, model: `upstream-${at}` }));
   const running = new RunningAttempts({
     log,
-    selfFenceMs: 8_000,
-    now: () => 0,
     onError: () => undefined,
   });
   const observed: string[] = [];

@@ -14,9 +14,6 @@ interface Running {
 
 export interface RunningAttemptsOptions {
   log: Pick<ResponseLog, 'checkLeases'>;
-  /** Without a successful look for this long, a lease must be taken for lost, in milliseconds. */
-  selfFenceMs: number;
-  now: () => number;
   onError: (error: unknown) => void;
 }
 
@@ -24,26 +21,22 @@ export interface RunningAttemptsOptions {
  * The attempts this process runs, and everything that can end one from outside.
  *
  * A cancellation arrives by the doorbell at once, or by the look at the record within a second when the doorbell
- * was lost. When the store has not answered for nearly the length of a lock, somebody else may have taken over,
- * and every attempt ends itself.
+ * was lost. The look finds as well that another attempt has taken over. The job's lock, which may be lost while the
+ * store does not answer, is watched by the queue.
  */
 export class RunningAttempts {
   readonly #running = new Map<string, Running>();
   readonly #options: RunningAttemptsOptions;
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
-  #checkedAt: number;
   #isInterrupted = false;
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
-    this.#checkedAt = options.now();
   }
 
   start(): void {
-    this.#checkedAt = this.#options.now();
     this.#timer = setInterval(() => {
-      this.#fenceOff();
       this.#checking ??= this.#check().finally(() => {
         this.#checking = undefined;
       });
@@ -84,8 +77,7 @@ export class RunningAttempts {
   }
 
   async #check(): Promise<void> {
-    const { log, now, onError } = this.#options;
-    const askedAt = now();
+    const { log, onError } = this.#options;
     const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
     try {
       for (let at = 0; at < held.length; at += checkBatch) {
@@ -97,15 +89,8 @@ export class RunningAttempts {
           if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
         });
       }
-      this.#checkedAt = askedAt;
     } catch (error) {
       onError(error);
     }
-  }
-
-  /** Apart from the look itself, which can hang for seconds before it fails. */
-  #fenceOff(): void {
-    const { now, selfFenceMs } = this.#options;
-    if (now() - this.#checkedAt > selfFenceMs) this.abortAll('superseded');
   }
 }

@@ -33,9 +33,6 @@ import { workerMetrics } from './worker-metrics.ts';
 const rescueEveryMs = 5_000;
 const rescueLockMs = 4_500;
 
-/** A lease must be given up before the lock behind it lapses. */
-const selfFenceMarginMs = 2_000;
-
 /** Of the time to drain, what is left for ending what did not finish. */
 const abortShare = 0.8;
 
@@ -96,8 +93,6 @@ export class ResponseWorkerProcess {
     });
     this.#running = new RunningAttempts({
       log,
-      selfFenceMs: Math.max(settings.recovery.lockMs - selfFenceMarginMs, 1_000),
-      now: () => performance.now(),
       onError: (error) => this.#warn(error, 'leases not checked'),
     });
     const observer = workerMetrics(this.#metrics.registry, () => this.#running.size);

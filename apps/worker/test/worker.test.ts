@@ -44,7 +44,7 @@ async function startWorker({ drainTimeoutMs = 10_000 } = {}): Promise<ResponseWo
 keyPrefix: '${redis.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
-recovery: { lockMs: 6000, stalledMs: 300 }
+recovery: { lockMs: 3000, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
   const settings = loadSettings({
@@ -92,11 +92,25 @@ function visible(responseId: string) {
   return eventually(async () => JSON.stringify(await responses.events(responseId)).includes('Hello'));
 }
 
+function lockKey(responseId: string): string {
+  return `${queuePrefix(responses.keys.prefix)}:${queueName(model)}:${responseId}:lock`;
+}
+
 /** Takes the lock of a job away, as its expiry does. */
 async function loseLock(responseId: string): Promise<void> {
-  const { prefix } = responses.keys;
-  const lock = `${queuePrefix(prefix)}:${queueName(model)}:${responseId}:lock`;
-  expect(await redis.client.del(lock)).toBe(1);
+  expect(await redis.client.del(lockKey(responseId))).toBe(1);
+}
+
+/** Waits until the worker has made the lock of a job last longer, so many times. */
+async function lockRenewed(responseId: string, times: number): Promise<void> {
+  let last = Number.POSITIVE_INFINITY;
+  let renewals = 0;
+  await eventually(async () => {
+    const remainingMs = await redis.client.pttl(lockKey(responseId));
+    if (remainingMs > last) renewals += 1;
+    last = remainingMs;
+    return renewals >= times;
+  });
 }
 
 describe('two workers over one Redis', () => {
@@ -165,6 +179,19 @@ describe('a worker that stops before its response is done', () => {
     const worker = await startWorker();
     await worker.stop('terminated');
     await worker.stop('terminated');
+  });
+});
+
+describe('a run that lasts longer than the lock it began with', () => {
+  it('is left alone while the lock is renewed', async () => {
+    const goOn = upstreamThatPauses();
+    await startWorker();
+    const id = await responses.accept({ streams: false });
+    await upstream.request(0);
+    await lockRenewed(id, 6);
+    goOn.open();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    expect(await responses.attempts(id)).toBe(1);
   });
 });
 

@@ -7,7 +7,7 @@ import { credential, milliseconds, port, seconds, text, wholeNumber } from './va
 /** The longest text V8 can hold, and a body is parsed as one. */
 const longestString = 2 ** 29 - 24;
 
-/** A worker gives up by itself some two seconds before its lease ends, so a lease must be longer than that. */
+/** Renewed every third of it at the latest, a shorter lease would be lost to pauses that busy machines do make. */
 const shortestLockMs = 3000;
 
 /** Where the service listens unless told otherwise; also what the checks between settings start from. */

@@ -1,5 +1,6 @@
 import { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { HeldLocks } from './held-locks.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { queuePrefix } from './queue-names.ts';
 
@@ -18,7 +19,10 @@ export interface ResponseWorkerOptions {
   concurrency: number;
   lockMs: number;
   stalledMs: number;
-  /** Runs one attempt; the signal says that the job's lock is lost. Never rejects for a failed response. */
+  /**
+   * Runs one attempt; the signal says that the job's lock is lost, or will be before it can be renewed. Never
+   * rejects for a failed response.
+   */
   run: (responseId: string, lost: AbortSignal) => Promise<Outcome>;
   onError: (error: Error) => void;
 }
@@ -32,15 +36,17 @@ export interface ResponseWorkerOptions {
 export class ResponseWorker {
   readonly #options: ResponseWorkerOptions;
   readonly #workers: Worker[] = [];
-  readonly #lost = new Map<string, AbortController>();
+  readonly #locks: HeldLocks;
   #isQuiet = false;
 
   constructor(options: ResponseWorkerOptions) {
     this.#options = options;
+    this.#locks = new HeldLocks({ lockMs: options.lockMs, now: () => performance.now() });
   }
 
   /** Starts taking jobs. Waits for the store as long as it takes. */
   start(): void {
+    this.#locks.start();
     for (const name of this.#options.names) {
       for (const slots of shares(this.#options.concurrency))
         this.#workers.push(this.#startWorker(name, slots));
@@ -49,7 +55,7 @@ export class ResponseWorker {
 
   /** Attempts that are running now. */
   get running(): number {
-    return this.#lost.size;
+    return this.#locks.size;
   }
 
   /** Whether every BullMQ worker is fetching. */
@@ -69,6 +75,7 @@ export class ResponseWorker {
   async stop(): Promise<void> {
     this.#isQuiet = true;
     await Promise.all(this.#workers.map((worker) => closeWorker(worker)));
+    this.#locks.stop();
   }
 
   #startWorker(name: string, slots: number): Worker {
@@ -78,25 +85,23 @@ export class ResponseWorker {
       async (job, token) => {
         // A paused BullMQ worker that waits for a job when it is told still takes one.
         if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
-        const lost = new AbortController();
         const responseId = job.id ?? job.data.id;
-        const older = this.#lost.get(responseId);
-        if (older) {
+        if (this.#locks.has(responseId)) {
           // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
           // of locks by job id alone, so the older run must be over before another one begins here.
-          older.abort();
+          this.#locks.lost([responseId]);
           return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
         }
-        this.#lost.set(responseId, lost);
+        const lost = this.#locks.add(responseId);
         let outcome: Outcome;
         try {
-          outcome = await this.#options.run(responseId, lost.signal);
+          outcome = await this.#options.run(responseId, lost);
         } catch (error) {
           // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
           onError(error instanceof Error ? error : new Error('An attempt rejected', { cause: error }));
           outcome = { kind: 'failed', code: 'server_error' };
         } finally {
-          this.#lost.delete(responseId);
+          this.#locks.remove(responseId);
         }
         await settle(outcome, job, token);
       },
@@ -115,9 +120,8 @@ export class ResponseWorker {
       },
     );
     worker.on('error', onError);
-    worker.on('lockRenewalFailed', (ids: string[]) => {
-      for (const id of ids) this.#lost.get(id)?.abort();
-    });
+    worker.on('locksRenewed', ({ jobIds }) => this.#locks.renewed(jobIds));
+    worker.on('lockRenewalFailed', (jobIds) => this.#locks.lost(jobIds));
     return worker;
   }
 }
