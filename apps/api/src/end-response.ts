@@ -1,9 +1,9 @@
-import { cancelled, isTerminal, nothingProduced, type ResponseEnd } from '@sluice/contract';
+import { cancelled, isTerminal, nothingProduced } from '@sluice/contract';
 import {
   abandon,
-  append,
   attach,
   cancel,
+  endQueued,
   erase,
   leave,
   readRecord,
@@ -11,16 +11,13 @@ import {
 } from '@sluice/event-log';
 import { loggedError, pause } from '@sluice/runtime';
 import type { BackgroundWork } from './background-work.ts';
-import { retentionOf, type ServiceDependencies } from './service-dependencies.ts';
+import type { ServiceDependencies } from './service-dependencies.ts';
 
 /** Between two tries of what must reach the store, in milliseconds. */
 const retryEveryMs = 500;
 
 /** How long the answer to a cancellation waits for the worker to obey, in milliseconds. */
 const obeyWithinMs = 5_000;
-
-/** How many sequence numbers a response that waits in the queue has used: those of `created` and `queued`. */
-const queuedEvents = 2;
 
 /** Every way in which an api process ends a response before its time. */
 export class EndResponse {
@@ -45,7 +42,7 @@ export class EndResponse {
     this.#untilAnswered(responseId, async () => {
       if (relay.hasListener(responseId)) return;
       const left = await leave(redis, keys, responseId, { apiProcess, graceMs });
-      if (left.kind === 'asked' && left.isQueued) await this.#endQueuedAndForget(responseId);
+      if (left.kind === 'asked' && left.isQueued) await this.#cancelQueued(responseId);
     });
   }
 
@@ -53,7 +50,7 @@ export class EndResponse {
   async timedOut(responseId: string): Promise<void> {
     const { redis, keys } = this.#dependencies;
     const asked = await cancel(redis, keys, responseId, 'timed_out');
-    if (asked.kind === 'asked' && asked.isQueued) await this.#endQueuedAndForget(responseId);
+    if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
   }
 
   /**
@@ -68,7 +65,7 @@ export class EndResponse {
     try {
       await attach(redis, keys, record.id, apiProcess);
       const asked = await cancel(redis, keys, record.id, reason);
-      if (asked.kind === 'asked' && asked.isQueued) await this.#endQueued(record, cancelled(nothingProduced));
+      if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(record.id);
       if (asked.kind === 'asked') await ended(pending.ended(AbortSignal.timeout(obeyWithinMs)));
     } finally {
       pending.close();
@@ -98,7 +95,7 @@ export class EndResponse {
     const { redis, keys } = this.#dependencies;
     this.#untilAnswered(responseId, async () => {
       const asked = await abandon(redis, keys, responseId);
-      if (asked.kind === 'asked' && asked.isQueued) await this.#endQueuedAndForget(responseId);
+      if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
     });
   }
 
@@ -119,19 +116,11 @@ export class EndResponse {
     });
   }
 
-  async #endQueuedAndForget(responseId: string): Promise<void> {
-    const { redis, keys } = this.#dependencies;
-    const record = await readRecord(redis, keys, responseId);
-    if (record) await this.#endQueued(record, cancelled(nothingProduced));
-  }
-
   /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
-  async #endQueued(record: ResponseRecord, end: ResponseEnd): Promise<void> {
+  async #cancelQueued(responseId: string): Promise<void> {
     const { redis, keys, settings, queue } = this.#dependencies;
-    const retention = retentionOf(settings, record.request);
-    const ending = { token: '', sequenceNumber: queuedEvents, events: [], end, retention };
-    await append(redis, keys, record.id, ending);
-    await queue.remove(record.queue, record.id);
+    const record = await endQueued(redis, keys, responseId, cancelled(nothingProduced), settings.retention);
+    if (record) await queue.remove(record.queue, responseId);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Settings } from '@sluice/config';
-import type { RedisKeys, Relay, Retention } from '@sluice/event-log';
+import type { RedisKeys, Relay } from '@sluice/event-log';
 import type { ResponseQueue } from '@sluice/queue';
 import type { Logger } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
@@ -16,15 +16,4 @@ export interface ServiceDependencies {
   /** The store's clock, in milliseconds. */
   now: () => number;
   logger: Logger;
-}
-
-/** A response that is not stored goes soon after its end, when its own caller must have read it, in milliseconds. */
-const unstoredMs = 60_000;
-
-export function retentionOf(
-  { retention }: ServiceDependencies['settings'],
-  request: { store?: boolean | undefined },
-): Retention {
-  if (request.store === false) return { recordMs: unstoredMs, logMs: unstoredMs };
-  return { recordMs: retention.responseSeconds * 1000, logMs: retention.eventLogSeconds * 1000 };
 }

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
@@ -7,6 +5,7 @@ import {
   latch,
   type LocalRedis,
   readSse,
+  hasServer,
   startLocalRedis,
   testRedis,
   within,
@@ -14,11 +13,6 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api.ts';
 import { apiKeys, model, startTestApi, testSettings } from './test-api.ts';
-
-/** The embedded store can be neither frozen nor killed as a server can. */
-const hasServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => ['valkey-server', 'redis-server'].some((name) => existsSync(join(folder, name))));
 
 /** How long a client may wait for its refusal, and how soon the service must be back, in milliseconds. */
 const refusedWithinMs = 1_500;

@@ -9,7 +9,7 @@ import {
   type ResponseEnd,
   type UnnumberedEvent,
 } from '@sluice/contract';
-import type { Claim, ClaimEnd, ClaimedRecord, Context } from '@sluice/event-log';
+import type { Claim, ClaimEnd, ClaimedRecord, Context, EndResult } from '@sluice/event-log';
 import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
 import {
   checkEventGrammar,
@@ -21,7 +21,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
-import type { EndResult, ResponseLog, WriterOptions } from './response-log.ts';
+import type { ResponseLog, WriterOptions } from './response-log.ts';
 import { routeTable } from './routes.ts';
 import { RunningAttempts } from './running-attempts.ts';
 

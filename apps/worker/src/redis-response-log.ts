@@ -8,8 +8,8 @@ import {
   readEvents,
   type RedisKeys,
   release,
-  type ResponseRecord,
-  type Retention,
+  retentionOf,
+  type RetentionSettings,
   typeOf,
 } from '@sluice/event-log';
 import type { Redis } from 'ioredis';
@@ -18,16 +18,13 @@ import type { ResponseLog, WriterOptions } from './response-log.ts';
 /** Events read from the log at once. */
 const pageSize = 500;
 
-/** A response that is not stored goes soon after its end, when its own caller must have read it, in milliseconds. */
-const unstoredMs = 60_000;
-
 export interface RedisResponseLogOptions {
   redis: Redis;
   keys: RedisKeys;
   workerChannel: string;
   totalMs: number;
   maxAttempts: number;
-  retention: Retention;
+  retention: RetentionSettings;
 }
 
 /** The event log of package `event-log`, as attempts use it. */
@@ -44,7 +41,7 @@ export function redisResponseLog(options: RedisResponseLogOptions): ResponseLog 
         token,
         sequenceNumber: record.sequenceNumber,
         streams: record.streams,
-        retention: retentionOf(record, options.retention),
+        retention: retentionOf(record.request, options.retention),
         onRefused,
         signal,
       }),
@@ -53,11 +50,6 @@ export function redisResponseLog(options: RedisResponseLogOptions): ResponseLog 
     release: (responseId, token) => release(redis, keys, responseId, token),
     checkLeases: (held) => checkLeases(redis, keys, held),
   };
-}
-
-/** How long a response stays after its end; one that is not to be stored goes soon. */
-export function retentionOf(record: Pick<ResponseRecord, 'request'>, retention: Retention): Retention {
-  return record.request.store === false ? { recordMs: unstoredMs, logMs: unstoredMs } : retention;
 }
 
 async function readContentEvents(redis: Redis, keys: RedisKeys, responseId: string): Promise<ContentEvent[]> {

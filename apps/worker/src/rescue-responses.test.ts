@@ -13,7 +13,7 @@ interface Left {
 }
 
 function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left) {
-  const ended: { responseId: string; sequenceNumber: number; end: ResponseEnd }[] = [];
+  const ended: { responseId: string; end: ResponseEnd }[] = [];
   const enqueued: string[] = [];
   const removed: string[] = [];
   const endedRunning: string[] = [];
@@ -24,8 +24,8 @@ function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left)
       pages.push(offset);
       return Promise.resolve(findings.slice(offset, offset + count));
     },
-    endQueued: (responseId, sequenceNumber, end) => {
-      ended.push({ responseId, sequenceNumber, end });
+    endQueued: (responseId, end) => {
+      ended.push({ responseId, end });
       return Promise.resolve();
     },
     endRunning: (responseId) => {
@@ -52,7 +52,7 @@ function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left)
 }
 
 function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
-  return { responseId: id, kind, queue: 'm', sequenceNumber: 1, ageMs };
+  return { responseId: id, kind, queue: 'm', ageMs };
 }
 
 describe('a response whose api died between accept and enqueue', () => {
@@ -60,7 +60,7 @@ describe('a response whose api died between accept and enqueue', () => {
     const { rescue, ended, enqueued } = setUp({ findings: [finding('unqueued')] });
     expect(await rescue.round()).toBe(1);
     expect(ended).toMatchObject([
-      { responseId: 'r1', sequenceNumber: 1, end: { status: 'failed', error: { code: 'server_error' } } },
+      { responseId: 'r1', end: { status: 'failed', error: { code: 'server_error' } } },
     ]);
     expect(enqueued).toEqual([]);
   });

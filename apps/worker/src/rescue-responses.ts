@@ -13,7 +13,7 @@ export interface RescueDependencies {
   elect: () => Promise<boolean>;
   survey: (offset: number, count: number) => Promise<Finding[]>;
   /** Writes the end of a response that nobody runs; a no-op when somebody does by now. */
-  endQueued: (responseId: string, sequenceNumber: number, end: ReturnType<typeof cancelled>) => Promise<void>;
+  endQueued: (responseId: string, end: ReturnType<typeof cancelled>) => Promise<void>;
   /** Claims a response that is in progress and writes its end, unless it turns out that it may go on. */
   endRunning: (responseId: string) => Promise<void>;
   queue: {
@@ -123,7 +123,7 @@ export class Rescue {
   async #end(finding: Finding, end: ReturnType<typeof cancelled>): Promise<boolean> {
     const { endQueued, queue, logger } = this.#dependencies;
     logger.warn({ responseId: finding.responseId, because: finding.kind }, 'response ended while it waited');
-    await endQueued(finding.responseId, finding.sequenceNumber, end);
+    await endQueued(finding.responseId, end);
     await queue.remove(finding.queue, finding.responseId);
     return true;
   }

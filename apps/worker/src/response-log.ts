@@ -1,8 +1,5 @@
 import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
-import type { Claim, ClaimedRecord, Context, LeaseState } from '@sluice/event-log';
-
-/** What the end of an attempt came to: `ok` when its end is the one that counts. */
-export type EndResult = 'ok' | 'cancelled' | 'superseded' | 'terminal' | 'missing' | 'gap';
+import type { Claim, ClaimedRecord, Context, EndResult, LeaseState } from '@sluice/event-log';
 
 /** The writing side of one response, for as long as its lease is held. */
 export interface AttemptWriter {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
-import { type RedisKeys, redisKeys, type Retention, survey } from '@sluice/event-log';
+import { endQueued, type RedisKeys, redisKeys, survey } from '@sluice/event-log';
 import { createProvider, type Provider } from '@sluice/providers';
 import { queueName, ResponseQueue, ResponseWorker } from '@sluice/queue';
 import {
@@ -20,7 +20,6 @@ import {
   writerClient,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { endQueued } from './end-queued.ts';
 import { endRunning } from './end-running.ts';
 import { type ExecuteDependencies, executeResponse } from './execute-response.ts';
 import { redisResponseLog } from './redis-response-log.ts';
@@ -89,7 +88,7 @@ export class ResponseWorkerProcess {
       workerChannel: this.#channel,
       totalMs: settings.timeouts.totalMs,
       maxAttempts: settings.recovery.maxAttempts,
-      retention: this.#retention(),
+      retention: settings.retention,
     });
     this.#running = new RunningAttempts({
       log,
@@ -206,18 +205,14 @@ export class ResponseWorkerProcess {
     }
   }
 
-  #retention(): Retention {
-    const { responseSeconds, eventLogSeconds } = this.#settings.retention;
-    return { recordMs: responseSeconds * 1000, logMs: eventLogSeconds * 1000 };
-  }
-
   #createRescue(dependencies: ExecuteDependencies): Rescue {
     const { commands } = this.#clients;
-    const ending = { redis: commands, keys: this.#keys, retention: this.#retention() };
     return new Rescue({
       elect: async () => (await commands.set(this.#keys.rescueLock, '1', 'PX', rescueLockMs, 'NX')) === 'OK',
       survey: (offset, count) => survey(commands, this.#keys, { offset, count }),
-      endQueued: (responseId, last, end) => endQueued(ending, responseId, last, end),
+      endQueued: async (responseId, end) => {
+        await endQueued(commands, this.#keys, responseId, end, this.#settings.retention);
+      },
       endRunning: (responseId) => endRunning(dependencies, responseId),
       queue: this.#queue,
       logger: this.#logger,

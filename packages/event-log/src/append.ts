@@ -1,6 +1,7 @@
 import { eventTypeOf, type ResponseEnd, statusesBefore } from '@sluice/contract';
 import type { Redis } from 'ioredis';
 import type { RedisKeys } from './redis-keys.ts';
+import type { Retention } from './retention.ts';
 import { loadScript, textReply } from './script.ts';
 
 const appendScript = loadScript(
@@ -19,15 +20,9 @@ export interface Append {
   retention: Retention;
 }
 
-/** How long what is left of an ended response stays readable, in milliseconds. */
-export interface Retention {
-  recordMs: number;
-  logMs: number;
-}
-
 export type AppendResult =
   | { kind: 'ok' | 'superseded' | 'terminal' | 'missing' | 'gap' }
-  /** Written, and somebody has asked for the end meanwhile. */
+  /** Events were written, and somebody has asked for the end meanwhile. */
   | { kind: 'cancelled' };
 
 /**

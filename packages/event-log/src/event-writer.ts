@@ -1,7 +1,8 @@
 import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
 import type { Redis } from 'ioredis';
-import { append, type AppendResult, type Retention } from './append.ts';
+import { append, type AppendResult } from './append.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import type { Retention } from './retention.ts';
 
 /** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
 const maxBatch = 100;
@@ -28,6 +29,9 @@ export interface EventWriterOptions {
   signal: AbortSignal;
 }
 
+/** What the end of an attempt came to: `ok` when its end is the one that counts. */
+export type EndResult = Exclude<AppendResult['kind'], 'cancelled'>;
+
 /**
  * Writes the events of one attempt, in order, each numbered once.
  *
@@ -42,17 +46,12 @@ export class EventWriter {
   #isEnding = false;
   #waiting: string[] = [];
   #running: Promise<void> | undefined;
-  #refusal: AppendResult['kind'] | undefined;
+  #refusal: Exclude<EndResult, 'ok'> | undefined;
   #hasTold = false;
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
     this.#next = options.sequenceNumber + 1;
-  }
-
-  /** Number of the next event. */
-  get next(): number {
-    return this.#next;
   }
 
   /** Takes an event; it leaves with the current turn of the event loop. */
@@ -80,14 +79,15 @@ export class EventWriter {
    *
    * @returns `ok` when this end is the one that counts; otherwise why it does not.
    */
-  async end(end: ResponseEnd): Promise<AppendResult['kind']> {
+  async end(end: ResponseEnd): Promise<EndResult> {
     // What still waits goes out together with the end, in one append.
     this.#isEnding = true;
     await this.#running;
     while (this.#waiting.length > maxBatch) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
     const { kind } = await this.#send(this.#waiting.splice(0), end);
-    return kind;
+    // Only events are answered so; the type does not know.
+    return kind === 'cancelled' ? 'ok' : kind;
   }
 
   async #run(): Promise<void> {

@@ -9,19 +9,18 @@ export interface LoggedEvent {
   json: string;
 }
 
+/** What a reader needs of a record. The input stays where it is: it can be large, and a reader has no use for it. */
+const readFields =
+  'id tenant status tier request queue accepted_at started_at ended_at stream seq enqueued result'.split(' ');
+
 /** The record of a response, or undefined when there is none: unknown, deleted or expired. */
 export async function readRecord(
   redis: Redis,
   keys: RedisKeys,
   responseId: string,
 ): Promise<ResponseRecord | undefined> {
-  // The input stays where it is: it can be large, and a reader has no use for it.
-  const names = [
-    'id', 'tenant', 'status', 'tier', 'request', 'queue', 'accepted_at', 'started_at', 'ended_at', 'stream', 'seq', 'enqueued',
-    'result',
-  ]; // biome-ignore format: one list
-  const values = await redis.hmget(keys.record(responseId), ...names);
-  const fields = fieldMap(names.flatMap((name, at) => [name, values[at] ?? undefined]));
+  const values = await redis.hmget(keys.record(responseId), ...readFields);
+  const fields = fieldMap(readFields.flatMap((name, at) => [name, values[at] ?? undefined]));
   return fields.has('status') ? parseRecord(fields) : undefined;
 }
 

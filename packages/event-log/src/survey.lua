@@ -3,7 +3,7 @@
 -- KEYS[1] open   KEYS[2] load   KEYS[3…] records
 -- ARGV[1…] the id of each record
 --
--- Returns { server time in ms, then for each: kind, queue, tenant, seq }:
+-- Returns { server time in ms, then for each: kind, queue }:
 --   gone       no record, or it has ended: taken out of the open set here
 --   cancelled  queued, and somebody asked for the end or nobody waits
 --   expired    queued for longer than it may be
@@ -16,7 +16,7 @@ local reply = { tostring(now) }
 for at = 3, #KEYS do
   local record = KEYS[at]
   local f = redis.call('HMGET', record, 'status', 'cancel', 'background', 'watchers', 'left_at', 'grace_ms', 'queue_by',
-    'enqueued', 'queue', 'tenant', 'seq', 'run_by')
+    'enqueued', 'queue', 'run_by')
   local kind = f[1]
   if kind ~= 'queued' and kind ~= 'in_progress' then
     kind = 'gone'
@@ -29,10 +29,11 @@ for at = 3, #KEYS do
     elseif not f[8] and f[3] == '1' then
       kind = 'unqueued'
     end
-  elseif f[2] or (f[12] and now > tonumber(f[12])) then
+  elseif f[2] or (f[10] and now > tonumber(f[10])) then
     kind = 'overdue'
   end
-  for _, value in ipairs({ kind, f[9] or '', f[10] or '', f[11] or '0' }) do reply[#reply + 1] = value end
+  reply[#reply + 1] = kind
+  reply[#reply + 1] = f[9] or ''
 end
 -- Records that expired while they waited were never taken out of the counts.
 if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end

@@ -12,7 +12,6 @@ export interface Finding {
   responseId: string;
   kind: 'gone' | 'cancelled' | 'expired' | 'unqueued' | 'overdue' | 'queued' | 'in_progress';
   queue: string;
-  sequenceNumber: number;
   /** How long ago it was accepted, in milliseconds. */
   ageMs: number;
 }
@@ -43,9 +42,8 @@ export async function survey(
   );
   return entries.map(({ responseId, acceptedAt }, at) => ({
     responseId,
-    kind: findingKind(words[at * 4]),
-    queue: words[at * 4 + 1] ?? '',
-    sequenceNumber: Number(words[at * 4 + 3]),
+    kind: findingKind(words[at * 2]),
+    queue: words[at * 2 + 1] ?? '',
     ageMs: Number(now) - acceptedAt,
   }));
 }

@@ -225,13 +225,13 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       for (let at = 0; at < 8; at += 1) {
         await out.send(wire.text('a'));
         // Real time is the subject here: each gap is shorter than the limit, all together are longer.
-        await new Promise((resolve) => setTimeout(resolve, 40));
+        await new Promise((resolve) => setTimeout(resolve, 150));
       }
       await hang();
     });
     const chunks: ProviderChunk[] = [];
     const failing = (async () => {
-      for await (const chunk of run(made({ idleMs: 200 }), request())) chunks.push(chunk);
+      for await (const chunk of run(made({ idleMs: 1_000 }), request())) chunks.push(chunk);
     })();
     await expect(failing).rejects.toMatchObject(broken);
     expect(chunks).toHaveLength(8);

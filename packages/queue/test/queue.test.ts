@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import {
   eventually,
   latch,
   type Latch,
+  hasServer,
   startLocalRedis,
   testRedis,
   type TestRedis,
@@ -22,11 +21,6 @@ import {
   type ResponseWorkerOptions,
 } from '../src/index.ts';
 import { neutralPriority } from '../src/queue-names.ts';
-
-/** The embedded store cannot be killed and leave its clients in mid-air as a server does. */
-const hasServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => ['valkey-server', 'redis-server'].some((name) => existsSync(join(folder, name))));
 
 const name = queueName('simulator');
 const settled: Outcome = { kind: 'settled' };

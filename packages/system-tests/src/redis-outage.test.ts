@@ -1,22 +1,18 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import {
   eventually,
   type FakeUpstream,
   type LocalRedis,
   startFakeUpstream,
+  hasServer,
   startLocalRedis,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
 import { textOf } from './read-stream.ts';
 import { type Service, startService } from './service.ts';
-
-const hasServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => ['valkey-server', 'redis-server'].some((binary) => existsSync(join(folder, binary))));
 
 /** What the service promises for an outage of its store. */
 const refusedWithinMs = 1_500;

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, testRedis, within } from '@sluice/testing';
+import { eventually, hasServer, testRedis, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
@@ -53,11 +52,6 @@ async function bannerOf(process: SluiceProcess): Promise<Banner> {
 function found(pattern: RegExp, text: string): string {
   return pattern.exec(text)?.[1] ?? expect.unreachable(`${pattern} is not in:\n${text}`);
 }
-
-const binaries = ['valkey-server', 'redis-server'];
-const hasServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => binaries.some((binary) => existsSync(join(folder, binary))));
 
 /** A PATH with a shell's tools on it would have a server on it, too. */
 const pathWithoutServers = '/nonexistent';

@@ -1,9 +1,17 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { within } from './wait-until.ts';
+
+const SERVERS = ['valkey-server', 'redis-server'];
+
+/** Whether the PATH has a server that can be frozen and killed; the embedded store can be neither as a server can. */
+export const hasServer = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => SERVERS.some((name) => existsSync(join(folder, name))));
 
 export interface LocalRedisOptions {
   /** A server of the PATH, or the embedded store; by default what `SLUICE_TEST_STORE` says, or the first that is there. */

@@ -1,0 +1,23 @@
+/** How long what is left of an ended response stays readable, in milliseconds. */
+export interface Retention {
+  recordMs: number;
+  logMs: number;
+}
+
+/** What the operator says of responses that are stored, in seconds. */
+export interface RetentionSettings {
+  responseSeconds: number;
+  eventLogSeconds: number;
+}
+
+/** A response that is not stored goes soon after its end, when its own caller must have read it. */
+const unstored: Retention = { recordMs: 60_000, logMs: 60_000 };
+
+/** How long the response to a request stays after its end. All are stored but those with `store: false`. */
+export function retentionOf(
+  request: { store?: boolean | undefined },
+  { responseSeconds, eventLogSeconds }: RetentionSettings,
+): Retention {
+  if (request.store === false) return unstored;
+  return { recordMs: responseSeconds * 1000, logMs: eventLogSeconds * 1000 };
+}
