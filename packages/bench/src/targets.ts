@@ -27,8 +27,8 @@ export function directTarget(upstreamUrl: string, model: NoOpModel): Target {
   };
 }
 
-/** The api of the usual pattern. */
-export function usualTarget(url: string): Target {
+/** The api of a pattern that Sluice is compared with. */
+export function generateTarget(url: string): Target {
   return {
     origin: url,
     path: '/generate',

@@ -3,14 +3,14 @@ import { type CommandCalls, callsBetween } from '../bench-redis.ts';
 import { type Child, ownProcess, startChild } from '../child-process.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
+import { placeVariables } from '../place.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { startService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
-import { directTarget, usualTarget, wholeTarget } from '../targets.ts';
+import { directTarget, generateTarget, wholeTarget } from '../targets.ts';
 import { modelName } from '../upstream/no-op-answer.ts';
-import { placeVariables } from '../usual-pattern/place.ts';
 
 const concurrencies = [1, 16, 64];
 const slots = 64;
@@ -22,7 +22,7 @@ const plans = {
   quick: { rounds: 1, roundMs: 400, warmUpMs: 400 },
 };
 
-type Alternative = 'direct' | 'usual BullMQ pattern' | 'sluice';
+type Alternative = 'direct' | 'usual BullMQ pattern' | 'bare job' | 'sluice';
 
 interface Contestant {
   target: Target;
@@ -34,19 +34,19 @@ interface Contestant {
 export const synchronousRequests: Scenario = {
   name: 'synchronous-requests',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
-    const prefix = `bench-usual-${randomBytes(8).toString('hex')}`;
     const service = await startService({
       ...context,
       redisUrl: context.redis.url,
       models: [modelName(model)],
       concurrency: slots,
     });
-    const usual: Child[] = [];
+    const patterns: Pattern[] = [];
     try {
       const worker = await service.startWorker();
-      for (const role of ['api', 'worker'] as const) usual.push(await startUsual(role, context, prefix));
-      const [usualApi, usualWorker] = usual;
-      if (!usualApi || !usualWorker) throw new Error('the usual pattern has two processes');
+      const usual = await startPattern('usual-pattern', context);
+      patterns.push(usual);
+      const bare = await startPattern('bare-job', context);
+      patterns.push(bare);
       const upstream = ['upstream', context.upstream] as const;
       const contestants = new Map<Alternative, Contestant>([
         [
@@ -57,14 +57,8 @@ export const synchronousRequests: Scenario = {
             processes: new Map([upstream]),
           },
         ],
-        [
-          'usual BullMQ pattern',
-          {
-            target: usualTarget(String(usualApi.ready['url'])),
-            usesRedis: true,
-            processes: new Map([['api', usualApi], ['worker', usualWorker], upstream]),
-          },
-        ],
+        ['usual BullMQ pattern', contestant(usual, upstream)],
+        ['bare job', contestant(bare, upstream)],
         [
           'sluice',
           {
@@ -76,21 +70,57 @@ export const synchronousRequests: Scenario = {
       ]);
       return report(await compete(context, contestants), await countCommands(context, contestants));
     } finally {
-      await Promise.all([...usual.map((child) => child.stop()), service.stop()]);
-      await context.redis.clear(prefix);
+      await Promise.all([...patterns.map((pattern) => pattern.stop()), service.stop()]);
+      for (const { prefix } of patterns) await context.redis.clear(prefix);
       await context.redis.clear(service.keyPrefix);
     }
   },
 };
 
-function startUsual(role: 'api' | 'worker', context: ScenarioContext, prefix: string): Promise<Child> {
+/** An api and a worker that Sluice is compared with. */
+interface Pattern {
+  prefix: string;
+  api: Child;
+  worker: Child;
+  stop(): Promise<void>;
+}
+
+async function startPattern(
+  folder: 'usual-pattern' | 'bare-job',
+  context: ScenarioContext,
+): Promise<Pattern> {
+  const prefix = `bench-${folder}-${randomBytes(8).toString('hex')}`;
   const env = placeVariables({
     redisUrl: context.redis.url,
     prefix,
     upstreamUrl: context.upstreamUrl,
     concurrency: slots,
   });
-  return startChild({ name: `usual ${role}`, ...ownProcess(`./usual-pattern/${role}`), env });
+  const start = (role: 'api' | 'worker') =>
+    startChild({ name: `${folder} ${role}`, ...ownProcess(`./${folder}/${role}`), env });
+  const api = await start('api');
+  try {
+    const worker = await start('worker');
+    return {
+      prefix,
+      api,
+      worker,
+      async stop() {
+        await Promise.all([api.stop(), worker.stop()]);
+      },
+    };
+  } catch (error) {
+    await api.stop();
+    throw error;
+  }
+}
+
+function contestant({ api, worker }: Pattern, upstream: readonly ['upstream', Child]): Contestant {
+  return {
+    target: generateTarget(String(api.ready['url'])),
+    usesRedis: true,
+    processes: new Map([['api', api], ['worker', worker], upstream]),
+  };
 }
 
 type Results = Map<number, Map<Alternative, Measurement[]>>;
@@ -149,7 +179,8 @@ function report(results: Results, commands: Map<Alternative, CommandCalls>): Sce
       'One answer of one token, from an upstream that does no work, so that everything measured is overhead. ' +
       'The usual pattern is one api process (`queue.add`, `job.waitUntilFinished`) and one worker process with one ' +
       'BullMQ `Worker`, which carry prompt and answer in the job, remove no job, and apply no limits. Sluice is one ' +
-      `api and one worker. Both workers have ${slots} slots.`,
+      `api and one worker. The bare job is one BullMQ job and one publish for each request, with no record, no key, no ` +
+      `limit and no promise: what is above it is the queue's own cost. Every worker has ${slots} slots.`,
     tables: [
       ...[...results].map(([concurrency, byName]) => rateTable(concurrency, byName)),
       ratioTable(results),
@@ -172,15 +203,22 @@ function rateTable(concurrency: number, byName: Map<Alternative, Measurement[]>)
   };
 }
 
+const compared: readonly (readonly [Alternative, Alternative])[] = [
+  ['sluice', 'usual BullMQ pattern'],
+  ['bare job', 'usual BullMQ pattern'],
+  ['sluice', 'direct'],
+];
+
 function ratioTable(results: Results): Table {
   return {
-    title: 'Throughput of sluice against the others, compared within each round',
-    columns: ['at a time', 'to the usual BullMQ pattern', 'to direct'],
-    rows: [...results].map(([concurrency, byName]) => {
-      const ratioTo = (name: Alternative) =>
-        spreadFigure(spread(ratios(byName.get('sluice') ?? [], byName.get(name) ?? [], rate)));
-      return [String(concurrency), ratioTo('usual BullMQ pattern'), ratioTo('direct')];
-    }),
+    title: 'Throughput, compared within each round',
+    columns: ['at a time', ...compared.map(([over, under]) => `${over} to ${under}`)],
+    rows: [...results].map(([concurrency, byName]) => [
+      String(concurrency),
+      ...compared.map(([over, under]) =>
+        spreadFigure(spread(ratios(byName.get(over) ?? [], byName.get(under) ?? [], rate))),
+      ),
+    ]),
   };
 }
 

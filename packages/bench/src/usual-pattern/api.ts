@@ -5,7 +5,7 @@
 import { Queue, QueueEvents } from 'bullmq';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
-import { readPlace } from './place.ts';
+import { readPlace } from '../place.ts';
 
 const { redisUrl, prefix, queueName } = readPlace(process.env);
 const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });

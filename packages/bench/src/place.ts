@@ -1,4 +1,4 @@
-/** Where the two processes of the usual pattern meet. */
+/** Where the two processes of a pattern that Sluice is compared with meet. */
 export interface Place {
   redisUrl: string;
   prefix: string;
@@ -24,4 +24,9 @@ export function readPlace(variables: NodeJS.ProcessEnv): Place {
     upstreamUrl: variables['BENCH_UPSTREAM_URL'] ?? '',
     concurrency: Number(variables['BENCH_CONCURRENCY']),
   };
+}
+
+/** The channel on which the api of the bare job hears of its jobs. */
+export function wakeChannel({ prefix }: Pick<Place, 'prefix'>): string {
+  return `${prefix}:wake`;
 }

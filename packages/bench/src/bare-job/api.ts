@@ -1,0 +1,50 @@
+/**
+ * What is left when everything is taken away but one BullMQ job for each request and one message that wakes its
+ * caller. It promises nothing, and is here to show how much of a request's cost is the queue's own.
+ */
+import { randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
+import fastify from 'fastify';
+import { Redis } from 'ioredis';
+import { readPlace, wakeChannel } from '../place.ts';
+
+const place = readPlace(process.env);
+const { redisUrl, prefix, queueName } = place;
+const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
+const queue = new Queue<{ prompt: string }>(queueName, {
+  connection,
+  prefix,
+  // As Sluice keeps them unless told otherwise.
+  defaultJobOptions: { removeOnComplete: { count: 100 }, removeOnFail: { count: 1_000 } },
+});
+const waiting = new Map<string, (text: string) => void>();
+const subscriber = connection.duplicate();
+subscriber.on('message', (_channel, message) => {
+  const end = message.indexOf(' ');
+  waiting.get(message.slice(0, end))?.(message.slice(end + 1));
+});
+await subscriber.subscribe(wakeChannel(place));
+
+const app = fastify();
+app.post<{ Body: { prompt: string } }>('/generate', (request) => generate(request.body.prompt));
+const url = await app.listen({ host: '127.0.0.1', port: 0 });
+process.send?.({ url });
+
+async function generate(prompt: string): Promise<{ output_text: string }> {
+  const jobId = randomUUID();
+  const answered = new Promise<string>((resolve) => waiting.set(jobId, resolve));
+  await queue.add('generate', { prompt }, { jobId });
+  const text = await answered;
+  waiting.delete(jobId);
+  return { output_text: text };
+}
+
+process.once('SIGTERM', () => void stop());
+
+async function stop(): Promise<void> {
+  await app.close();
+  await queue.close();
+  subscriber.disconnect();
+  connection.disconnect();
+  process.disconnect();
+}
