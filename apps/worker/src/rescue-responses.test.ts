@@ -98,7 +98,8 @@ describe('a response whose job was lost', () => {
   it('gets another one however many others lost theirs', async () => {
     const findings = Array.from({ length: 1_200 }, (_, at) => finding('queued', { id: `r${at}` }));
     const { rescue, enqueued } = setUp({ findings });
-    for (let round = 0; round < 6; round += 1) await rescue.round();
+    expect(await rescue.round()).toBe(0);
+    expect(await rescue.round()).toBe(1_200);
     expect(new Set(enqueued).size).toBe(1_200);
   });
 
@@ -154,10 +155,21 @@ describe('a round', () => {
     expect([...ended, ...enqueued]).toEqual([]);
   });
 
-  it('takes a page after the other, and begins anew behind the last', async () => {
+  it('takes a page after the other, and the next one begins anew', async () => {
     const findings = Array.from({ length: 1_100 }, (_, at) => finding('gone', { id: `r${at}` }));
     const { rescue, pages } = setUp({ findings });
-    for (let round = 0; round < 4; round += 1) await rescue.round();
-    expect(pages).toEqual([0, 500, 1_000, 0]);
+    await rescue.round();
+    expect(pages).toEqual([0, 500, 1_000]);
+    await rescue.round();
+    expect(pages).toEqual([0, 500, 1_000, 0, 500, 1_000]);
+  });
+
+  it('is bounded: what is behind its last page is for the next', async () => {
+    const findings = Array.from({ length: 5_600 }, (_, at) => finding('gone', { id: `r${at}` }));
+    const { rescue, pages } = setUp({ findings });
+    await rescue.round();
+    expect(pages).toHaveLength(10);
+    await rescue.round();
+    expect(pages.slice(10)).toEqual([5_000, 5_500]);
   });
 });

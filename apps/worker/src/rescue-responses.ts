@@ -2,8 +2,11 @@ import { type FailureCode, cancelled, failed, nothingProduced } from '@sluice/co
 import type { Finding } from '@sluice/event-log';
 import { failureOf } from './failure.ts';
 
-/** Responses looked at in one round. A round every few seconds keeps the cost bounded whatever waits. */
+/** Responses looked at by one script: about a millisecond of everybody's time. */
 const pageSize = 500;
+
+/** Pages of one round. A round every few seconds keeps the cost bounded whatever waits. */
+const pagesPerRound = 10;
 
 /** An accept and its job are normally milliseconds apart; past this the api between them is gone. */
 const unqueuedGraceMs = 15_000;
@@ -47,14 +50,21 @@ export class Rescue {
     this.#dependencies = dependencies;
   }
 
-  /** One round over a page of the open responses. Returns how many it moved. */
+  /** Goes on over the open responses, to the last of them at most. Returns how many it moved. */
   async round(): Promise<number> {
     if (!(await this.#dependencies.elect())) return 0;
-    const findings = await this.#dependencies.survey(this.#offset, pageSize);
-    const moved = await Promise.all(findings.map((finding) => this.#tryToMove(finding)));
-    this.#offset += findings.length;
-    if (findings.length < pageSize) this.#endPass();
-    return moved.filter(Boolean).length;
+    let moved = 0;
+    for (let page = 0; page < pagesPerRound; page += 1) {
+      const findings = await this.#dependencies.survey(this.#offset, pageSize);
+      const results = await Promise.all(findings.map((finding) => this.#tryToMove(finding)));
+      moved += results.filter(Boolean).length;
+      this.#offset += findings.length;
+      if (findings.length < pageSize) {
+        this.#endPass();
+        break;
+      }
+    }
+    return moved;
   }
 
   /** One that cannot be moved must not keep the others from it. */
