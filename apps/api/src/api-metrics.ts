@@ -8,7 +8,11 @@ export interface ApiMetrics {
   firstToken(model: string, afterMs: number): void;
 }
 
-export function apiMetrics(registry: Registry, queue: ResponseQueue, openRequests: () => number): ApiMetrics {
+export function apiMetrics(
+  registry: Registry,
+  queue: Pick<ResponseQueue, 'names' | 'counts'>,
+  openRequests: () => number,
+): ApiMetrics {
   const registers = [registry];
   const requests = new Counter({
     name: 'sluice_http_requests_total',
@@ -44,10 +48,13 @@ export function apiMetrics(registry: Registry, queue: ResponseQueue, openRequest
     labelNames: ['queue', 'state'],
     registers,
     async collect() {
-      for (const name of queue.names) {
-        const counts = await queue.counts(name);
-        for (const [state, count] of Object.entries(counts)) {
-          this.set({ queue: decodeURIComponent(name), state }, count);
+      const counted = await Promise.allSettled(queue.names.map((name) => queue.counts(name)));
+      // While the store is away there is no figure, which is better than an old one, and the others still come.
+      this.reset();
+      for (const [at, counts] of counted.entries()) {
+        if (counts.status === 'rejected') continue;
+        for (const [state, count] of Object.entries(counts.value)) {
+          this.set({ queue: decodeURIComponent(queue.names[at] ?? ''), state }, count);
         }
       }
     },

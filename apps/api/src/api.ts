@@ -116,6 +116,7 @@ export class ApiProcess {
       queue: this.#queue,
       registry: this.#metrics.registry,
       token: server.adminToken,
+      logger: this.#logger,
     });
     const adminUrl = await listen(
       this.#admin,

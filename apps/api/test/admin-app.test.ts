@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { createLogger } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
@@ -23,6 +24,7 @@ async function build(options: { withToken: boolean }): Promise<void> {
     queue: api.queue,
     registry: api.registry,
     token: options.withToken ? token : undefined,
+    logger: createLogger({ name: 'api', level: 'silent' }),
   });
 }
 
@@ -130,6 +132,14 @@ describe('the admin listener', () => {
   it('leads to the dashboard', async () => {
     await build({ withToken: false });
     expect((await admin.inject({ url: '/' })).headers.location).toBe('/queues');
+  });
+});
+
+describe('a path that does not exist', () => {
+  it('is answered with what there is', async () => {
+    await build({ withToken: false });
+    const { statusCode, body } = await admin.inject({ url: '/nope' });
+    expect([statusCode, body]).toEqual([404, 'Not here. There are /queues and /metrics.\n']);
   });
 });
 

@@ -3,6 +3,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { ResponseQueue } from '@sluice/queue';
+import { loggedError, type Logger } from '@sluice/runtime';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 
@@ -11,6 +12,7 @@ export interface AdminAppOptions {
   registry: Registry;
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
+  logger: Logger;
 }
 
 const dashboardPath = '/queues';
@@ -19,7 +21,12 @@ const dashboardPath = '/queues';
  * The operator's listener, apart from the API and with a credential of its own: the dashboard of the queues,
  * read-only, and the metrics. Jobs carry ids alone, so neither shows a prompt or an answer.
  */
-export async function buildAdminApp({ queue, registry, token }: AdminAppOptions): Promise<FastifyInstance> {
+export async function buildAdminApp({
+  queue,
+  registry,
+  token,
+  logger,
+}: AdminAppOptions): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
     requestTimeout: 30_000,
@@ -31,11 +38,16 @@ export async function buildAdminApp({ queue, registry, token }: AdminAppOptions)
     const refused = refusal(request, token);
     if (!refused) return;
     if (refused === 401) reply.header('www-authenticate', 'Basic realm="Sluice", charset="UTF-8"');
-    await reply.code(refused).type('text/plain; charset=utf-8').send(refusalTexts[refused]);
+    await reply.code(refused).type(plainText).send(refusalTexts[refused]);
   });
   app.get('/metrics', async (_request, reply) =>
     reply.type(registry.contentType).send(await registry.metrics()),
   );
+  app.setNotFoundHandler((_request, reply) => reply.code(404).type(plainText).send(refusalTexts[404]));
+  app.setErrorHandler((error, _request, reply) => {
+    logger.error({ err: loggedError(error) }, 'admin request failed');
+    return reply.code(500).type(plainText).send(refusalTexts[500]);
+  });
   app.get('/', (_request, reply) => reply.redirect(dashboardPath));
   const adapter = new FastifyAdapter();
   adapter.setBasePath(dashboardPath);
@@ -65,10 +77,14 @@ const securityHeaders = {
     "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'; base-uri 'self'; form-action 'none'",
 };
 
+const plainText = 'text/plain; charset=utf-8';
+
 const refusalTexts = {
   401: 'Send ADMIN_TOKEN as a bearer token, or as the password of basic authentication.\n',
   403: 'Refused: this request did not come from a page of this listener.\n',
+  404: 'Not here. There are /queues and /metrics.\n',
   405: 'The dashboard is read-only.\n',
+  500: 'Failed for a reason of our own; the log has it.\n',
 };
 
 function refusal(request: FastifyRequest, token: string | undefined): 401 | 403 | 405 | undefined {
