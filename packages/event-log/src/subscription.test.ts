@@ -121,6 +121,18 @@ describe('subscription', () => {
     expect(await subscription.next(never)).toEqual({ events: [], end });
   });
 
+  it('tells a reader that asked for what is behind the end that it is over, as soon as it is', async () => {
+    const { subscription, log, store } = subscribed({ cursor: 9, readFirst: true });
+    const next = subscription.next(never);
+    await vi.advanceTimersByTimeAsync(0);
+    log.push(lastEvent(3));
+    store.hasEnd = true;
+    subscription.offer(message([lastEvent(3)], true));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(await next).toEqual({ events: [], end });
+  });
+
   it('reads large events of a log in pages of few, so that a slow reader holds little', async () => {
     const { subscription, log, store } = subscribed({ readFirst: true });
     const large = range(0, 99).map((sequenceNumber) => ({

@@ -65,7 +65,11 @@ export class Subscription {
 
   /** Takes a live message. Never blocks, never grows past its bound. */
   offer(message: RelayMessage): void {
-    if (message.end) this.#end = message.end.result;
+    if (message.end) {
+      this.#end = message.end.result;
+      // A reader whose cursor lies behind the last event gets the end alone, and that by way of the log.
+      if ((message.events.at(-1)?.sequenceNumber ?? 0) <= this.#cursor) this.#mustRead = true;
+    }
     for (const event of message.events) {
       this.#pending.push(event);
       this.#buffered += event.json.length;
