@@ -36,7 +36,7 @@ export function apiMetrics(
   });
   new Gauge({
     name: 'sluice_open_requests',
-    help: 'Synchronous waits and streams under way in this process.',
+    help: 'Requests under way in this process: bodies that arrive, synchronous waits and streams.',
     registers,
     collect() {
       this.set(openRequests());

@@ -97,7 +97,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerErrorHandler(app);
   registerRequestContext(app);
   registerJsonBody(app);
-  registerDraining(app, dependencies.isStopping);
+  registerDraining(app, dependencies);
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime);

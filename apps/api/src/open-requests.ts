@@ -1,4 +1,4 @@
-/** A request that outlives a handler's first turn: a synchronous wait or a stream. */
+/** A request whose body is on its way, a synchronous wait or a stream. */
 interface OpenRequest {
   /** Ends it early, because this process stops. */
   interrupt: () => void;
@@ -18,15 +18,22 @@ export class OpenRequests {
   /** Runs a request with a signal that is aborted when the process cannot wait for it any longer. */
   async run<Result>(request: (interrupted: AbortSignal) => Promise<Result>): Promise<Result> {
     const controller = new AbortController();
-    const open = { interrupt: () => controller.abort(new Error('The server is stopping')) };
-    this.#open.add(open);
-    if (this.#isInterrupted) open.interrupt();
+    const end = this.begin(() => controller.abort(new Error('The server is stopping')));
     try {
       return await request(controller.signal);
     } finally {
-      this.#open.delete(open);
-      if (this.#open.size === 0) this.#emptied?.();
+      end();
     }
+  }
+
+  /** Registers what a stopping process waits for. Returns the function that ends it; twice is fine. */
+  begin(interrupt: () => void): () => void {
+    const open = { interrupt };
+    this.#open.add(open);
+    if (this.#isInterrupted) interrupt();
+    return () => {
+      if (this.#open.delete(open) && this.#open.size === 0) this.#emptied?.();
+    };
   }
 
   /** Resolves when nothing is under way; what is left after `graceMs` is interrupted first. */

@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { Agent, type ClientRequest, request } from 'node:http';
 import { redisKeys } from '@sluice/event-log';
 import { queueName } from '@sluice/queue';
 import { createLogger } from '@sluice/runtime';
@@ -53,6 +53,23 @@ function create(more: object = {}): Promise<Response> {
     headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, input: 'Hi', ...more }),
   });
+}
+
+/** A create request whose headers have arrived at the server, and whose body has not. */
+async function begun(contentLength: number): Promise<ClientRequest> {
+  const slow = request(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKeys.first}`,
+      'content-type': 'application/json',
+      'content-length': contentLength,
+      expect: '100-continue',
+    },
+  });
+  const arrived = new Promise((resolve) => slow.once('continue', resolve));
+  slow.flushHeaders();
+  await within(arrived);
+  return slow;
 }
 
 /** A request over the one connection that the agent keeps. */
@@ -115,6 +132,36 @@ describe('a process that is told to stop', () => {
     expect(checkEventGrammar(events)).toEqual([]);
     expect(done).toBe(true);
     await within(stopping);
+  });
+
+  it('waits for the rest of a request that has begun to arrive', async () => {
+    await startApi();
+    worker.onRun((run) => run.complete());
+    const body = JSON.stringify({ model, input: 'Hi' });
+    const slow = await begun(body.length);
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      slow.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject);
+    });
+    const stopping = api.stop('terminated');
+    await eventually(() =>
+      overKeptConnection('/healthz').then(
+        () => false,
+        () => true,
+      ),
+    );
+    // Real time: longer than connections are left that have nothing to do any more.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    slow.end(body);
+    expect(await within(answered)).toBe(200);
+    await within(stopping);
+  });
+
+  it('does not wait for the rest of a request for longer than its grace', async () => {
+    await startApi(1_000);
+    const slow = await begun(100);
+    const broken = new Promise((resolve) => slow.once('error', resolve));
+    await within(api.stop('terminated'));
+    expect(await within(broken)).toBeInstanceOf(Error);
   });
 
   it('stops at once when nothing is under way', async () => {
