@@ -7,13 +7,13 @@ import {
   commandClient,
   createMetrics,
   listenFailure,
-  loggedError,
   type Logger,
   type Metrics,
   RedisClock,
   requireRedis,
   type StopReason,
   subscriberClient,
+  throttledWarning,
 } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
 import type { Redis } from 'ioredis';
@@ -54,6 +54,7 @@ export class ApiProcess {
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
+  #hasStarted = false;
   #isStopping = false;
 
   constructor({ settings, logger, onReady }: ApiProcessOptions) {
@@ -66,7 +67,11 @@ export class ApiProcess {
     this.#subscriber = subscriberClient(settings.redisUrl, { logger });
     this.#clock = new RedisClock({ client: this.#commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
-    const onError = (error: unknown) => logger.warn({ err: loggedError(error) }, 'store error');
+    const warn = throttledWarning(logger, 'store error');
+    // Until it has started, the start itself says what is wrong, once.
+    const onError = (error: unknown) => {
+      if (this.#hasStarted) warn(error);
+    };
     this.#queue = new ResponseQueue({
       connection: this.#commands,
       keyPrefix: keys.prefix,
@@ -126,6 +131,7 @@ export class ApiProcess {
       'ADMIN_PORT',
     );
     const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    this.#hasStarted = true;
     this.#warnOfUnusedSettings();
     this.#onReady({ url: apiUrl, adminUrl });
   }

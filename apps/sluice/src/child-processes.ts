@@ -172,13 +172,12 @@ export class ChildProcesses {
   }
 }
 
+/** A process that ends itself with one of its own exit codes has said why. */
 function couldNotStart(child: Child, code: number | null, signal: NodeJS.Signals | null): FatalError {
-  return new FatalError(
-    `The ${child.name} could not start (${ending(code, signal)}); its line above says why.`,
-    {
-      exitCode: code === 2 ? 2 : 1,
-    },
-  );
+  return new FatalError(`The ${child.name} could not start: it ended with ${ending(code, signal)}.`, {
+    exitCode: code === 2 ? 2 : 1,
+    isReported: code === 1 || code === 2,
+  });
 }
 
 function ending(code: number | null, signal: NodeJS.Signals | null): string {

@@ -8,7 +8,6 @@ import {
   commandClient,
   createMetrics,
   type HealthServer,
-  loggedError,
   type Logger,
   type Metrics,
   queueClient,
@@ -17,6 +16,7 @@ import {
   type StopReason,
   startHealthServer,
   subscriberClient,
+  throttledWarning,
   writerClient,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
@@ -60,15 +60,18 @@ export class ResponseWorkerProcess {
   readonly #worker: ResponseWorker;
   readonly #queue: ResponseQueue;
   readonly #rescue: Rescue;
+  readonly #warnOfRescue: (error: unknown) => void;
   #health: HealthServer | undefined;
   #rescueTimer: NodeJS.Timeout | undefined;
   #rescuing: Promise<void> | undefined;
+  #hasStarted = false;
   #isStopping = false;
 
   constructor({ settings, logger, onReady }: WorkerOptions) {
     this.#settings = settings;
     this.#logger = logger;
     this.#onReady = onReady;
+    this.#warnOfRescue = throttledWarning(logger, 'rescue failed');
     this.#keys = redisKeys(settings.keyPrefix);
     this.#channel = this.#keys.workerProcess(randomUUID());
     this.#clients = {
@@ -92,11 +95,15 @@ export class ResponseWorkerProcess {
     });
     this.#running = new RunningAttempts({
       log,
-      onError: (error) => this.#warn(error, 'leases not checked'),
+      onError: throttledWarning(logger, 'leases not checked'),
     });
     const observer = workerMetrics(this.#metrics.registry, () => this.#running.size);
     const names = [...new Set(settings.models.map(({ queue }) => queueName(queue)))];
-    const onError = (error: Error) => this.#warn(error, 'queue error');
+    const warn = throttledWarning(logger, 'queue error');
+    // Until it has started, the start itself says what is wrong, once.
+    const onError = (error: Error) => {
+      if (this.#hasStarted) warn(error);
+    };
     const keyPrefix = this.#keys.prefix;
     const route = routeTable(this.#routes());
     const dependencies = {
@@ -142,6 +149,7 @@ export class ResponseWorkerProcess {
         readiness: () => this.#readiness(),
       });
     }
+    this.#hasStarted = true;
     this.#running.start();
     this.#worker.start();
     this.#rescueTimer = setInterval(() => this.#rescueRound(), rescueEveryMs);
@@ -223,13 +231,9 @@ export class ResponseWorkerProcess {
     this.#rescuing ??= this.#rescue
       .round()
       .then(() => undefined)
-      .catch((error: unknown) => this.#warn(error, 'rescue failed'))
+      .catch(this.#warnOfRescue)
       .finally(() => {
         this.#rescuing = undefined;
       });
-  }
-
-  #warn(error: unknown, message: string): void {
-    this.#logger.warn({ err: loggedError(error) }, message);
   }
 }

@@ -5,12 +5,23 @@
  */
 export class FatalError extends Error {
   readonly exitCode: 1 | 2;
+  /** Whether the operator has been told already, by a process below this one: then nothing is printed. */
+  readonly isReported: boolean;
 
-  constructor(message: string, options: { exitCode?: 1 | 2; cause?: unknown } = {}) {
+  constructor(message: string, options: { exitCode?: 1 | 2; isReported?: boolean; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'FatalError';
     this.exitCode = options.exitCode ?? 1;
+    this.isReported = options.isReported ?? false;
   }
+}
+
+/** An error that the operator can mend: a `FatalError`, or any other that says its `exitCode`. Undefined: a defect. */
+export function asFatalError(error: unknown): FatalError | undefined {
+  if (error instanceof FatalError) return error;
+  if (!(error instanceof Error) || !('exitCode' in error)) return undefined;
+  const { exitCode, message } = error;
+  return exitCode === 1 || exitCode === 2 ? new FatalError(message, { exitCode, cause: error }) : undefined;
 }
 
 /** Where a server was told to listen, and the setting that told it. */

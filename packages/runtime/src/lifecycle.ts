@@ -1,5 +1,6 @@
-import { FatalError } from './fatal-error.ts';
-import { loggedError, maskSecrets, type Logger } from './logger.ts';
+import { asFatalError } from './fatal-error.ts';
+import { loggedError, type Logger } from './logger.ts';
+import { printFatal } from './print-fatal.ts';
 
 /** Why a process stops. */
 export type StopReason =
@@ -37,7 +38,7 @@ export type RequestStop = (error?: unknown) => void;
  *   Ctrl-C that the process has already received.
  * - A closed IPC channel drains, so that nothing outlives its supervisor.
  * - An uncaught error is logged and drains with exit code 1, because nobody knows what state it left behind.
- * - A `FatalError` out of `start` prints one line and exits with its code.
+ * - An error out of `start` that the operator can mend is printed, without a stack, and exits with its code.
  *
  * After a clean drain the process ends by itself. What still holds it open after five seconds is logged and
  * ends in exit code 1.
@@ -122,18 +123,14 @@ const SAME_SIGNAL_MS = 500;
 const OPEN_HANDLES_AFTER_MS = 5000;
 
 function reportFailedStart(error: unknown, logger: Logger): void {
-  if (error instanceof FatalError) {
-    process.exitCode = error.exitCode;
-    printFatal(error);
+  const fatal = asFatalError(error);
+  if (fatal) {
+    process.exitCode = fatal.exitCode;
+    printFatal(fatal);
     return;
   }
   process.exitCode = 1;
   logger.fatal({ err: loggedError(error) }, 'start failed');
-}
-
-/** Writes a `FatalError` as one line on standard error. */
-export function printFatal(error: FatalError): void {
-  console.error(`sluice: ${maskSecrets(error.message).replaceAll(/\s+/g, ' ')}`);
 }
 
 /** Finds what keeps a stopped process alive. The timer is no work of the process, so it must not hold it open itself. */

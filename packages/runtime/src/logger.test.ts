@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createLogger, loggedError, maskSecrets, type Logger } from './logger.ts';
+import { createLogger, loggedError, type Logger } from './logger.ts';
+import { maskSecrets } from './mask-secrets.ts';
 
 function capture(): { logger: Logger; lines: string[] } {
   const lines: string[] = [];

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { errorCode } from './fatal-error.ts';
+import { maskSecrets } from './mask-secrets.ts';
 
 export type { Logger };
 
@@ -68,14 +69,6 @@ function reduce(error: unknown): LoggedError {
     message: maskSecrets(withoutQuotedInput(error)).slice(0, MESSAGE_LIMIT),
     stack: framesOf(error),
   };
-}
-
-/** Replaces what looks like a credential: passwords in URLs, bearer tokens, keys of the usual shapes. */
-export function maskSecrets(text: string): string {
-  return text
-    .replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/?#@]*@/gi, '$1***@')
-    .replace(/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, '$1 ***')
-    .replace(/\b(sk|pk|rk|whsec|xox[a-z]|gh[a-z])[-_][\w-]{8,}/g, '$1-***');
 }
 
 /** Long enough for any message of ours; a vendor's that quotes a whole body is cut. */

@@ -165,11 +165,19 @@ function gatherWrites(redis: Redis): void {
 
 const LOG_PERIOD_MS = 10_000;
 
-/** An outage makes an error per attempt: the first is logged, then one line in ten seconds, then the recovery. */
+/**
+ * An outage makes an error per attempt: the first is logged, then one line in ten seconds, then the recovery. Before
+ * the first connection it is for the start of the process to say what is wrong, in one line.
+ */
 function logConnection(redis: Redis, logger: Logger): void {
+  let wasReady = false;
   let loggedAt: number | undefined;
   let suppressed = 0;
   redis.on('error', (error: unknown) => {
+    if (!wasReady) {
+      logger.debug({ err: loggedError(error) }, 'redis not connected yet');
+      return;
+    }
     const now = performance.now();
     if (loggedAt !== undefined && now - loggedAt < LOG_PERIOD_MS) {
       suppressed += 1;
@@ -180,6 +188,7 @@ function logConnection(redis: Redis, logger: Logger): void {
     suppressed = 0;
   });
   redis.on('ready', () => {
+    wasReady = true;
     if (loggedAt === undefined) return;
     logger.info({ suppressed }, 'redis connection restored');
     // The period is kept, so that a flapping connection cannot fill the log.

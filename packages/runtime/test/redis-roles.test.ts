@@ -184,9 +184,12 @@ describe('subscriber client', () => {
 
 describe('any client', () => {
   it('logs an outage once, not once per attempt, without the password', async () => {
-    const { client, lines } = open(queueClient, `redis://:hunter2hunter2@127.0.0.1:${await silentPort()}`);
+    const redis = await ownRedis();
+    const url = redis.url.replace('redis://', 'redis://:hunter2hunter2@');
+    const { client, lines } = await ready(queueClient, url);
     let attempts = 0;
     client.on('error', () => (attempts += 1));
+    await redis.kill();
     await eventually(() => attempts >= 4);
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
@@ -195,6 +198,14 @@ describe('any client', () => {
       redisRole: 'sluice-queue',
     });
     expect(lines.join('')).not.toContain('hunter2');
+  });
+
+  it('leaves it to the start of a process to say that the first connection fails', async () => {
+    const { client, lines } = open(queueClient, `redis://127.0.0.1:${await silentPort()}`);
+    let attempts = 0;
+    client.on('error', () => (attempts += 1));
+    await eventually(() => attempts >= 3);
+    expect(lines).toEqual([]);
   });
 
   it('closes within its time in every state, and twice', async () => {
