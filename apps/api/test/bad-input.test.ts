@@ -191,6 +191,12 @@ describe('a body in another form', () => {
     expect(answer.statusCode).toBe(415);
   });
 
+  it.each(['utf-8', 'UTF8', '"utf-8"'])('whose charset is written %s is taken', async (charset) => {
+    const headers = { 'content-type': `application/json; charset=${charset}` };
+    const answer = await api.create(JSON.stringify({ model }), { headers });
+    expect(answer.json()).toMatchObject({ error: { code: 'missing_required_parameter', param: 'input' } });
+  });
+
   it('that is too large is refused', async () => {
     const answer = await api.create({ model, input: 'x'.repeat(bodyBytes) });
     expect(answer.status).toBe(413);
@@ -223,6 +229,15 @@ describe('a path or method that is not there', () => {
     expect(answer.json()).toMatchObject({ error: { code: 'not_found', type: 'not_found' } });
     expect(answer.body).not.toContain('nope');
   });
+
+  it.each(['/v1/responses/', '/v1/responses/compact', '/api/v1/responses/input_tokens'])(
+    'a POST to %s, which is not built, is not found',
+    async (url) => {
+      const answer = await ask('POST', url);
+      expect(answer.statusCode).toBe(404);
+      expect(answer.json()).toMatchObject({ error: { code: 'not_found' } });
+    },
+  );
 
   it.each([
     ['PUT', '/v1/responses', /POST/],

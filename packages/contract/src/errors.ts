@@ -121,6 +121,12 @@ export const failureMessages = {
 export type FailureCode = keyof typeof failureMessages;
 
 export function failureBody(code: FailureCode, message: string = failureMessages[code]): ErrorBody {
-  const param = code === 'previous_response_not_found' ? 'previous_response_id' : null;
-  return { message, type: errorTypes[code], param, code };
+  return { message, type: errorTypes[code], param: failureParams[code] ?? null, code };
 }
+
+/** What of the request a failure is about, where that is certain. */
+const failureParams: Partial<Record<FailureCode, string>> = {
+  previous_response_not_found: 'previous_response_id',
+  invalid_prompt: 'input',
+  context_length_exceeded: 'input',
+};

@@ -232,7 +232,16 @@ function checkFile(
     else report(context, 'unsupported_parameter', ['file_id']);
   } else if (part.file_url != null && !isFetchableUrl(part.file_url)) {
     report(context, 'invalid_value', ['file_url']);
+  } else if (part.file_data != null && !isFileData(part.file_data)) {
+    report(context, 'invalid_value', ['file_data']);
   }
+}
+
+/** Base64, alone or as a data URL of any type. */
+function isFileData(value: string): boolean {
+  if (!value.startsWith('data:')) return isBase64(value, 0);
+  const comma = value.indexOf(',');
+  return value.slice(0, Math.max(comma, 0)).endsWith(';base64') && isBase64(value, comma + 1);
 }
 
 function dataUrlProblem(url: string): 'invalid_image_format' | 'invalid_base64_image' | undefined {

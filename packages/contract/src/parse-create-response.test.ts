@@ -68,6 +68,7 @@ const members: Row[] = [
   ['tools', [{ ...tool, strict: 'yes' }], 'invalid_type', 'tools[0].strict'],
   ['tool_choice', 5, 'invalid_type'],
   ['tool_choice', 'maybe', 'invalid_value'],
+  ['tool_choice', 'required', 'invalid_value'],
   ['tool_choice', {}, 'invalid_value'],
   ['tool_choice', { type: 'function' }, 'missing_required_parameter', 'tool_choice.name'],
   ['tool_choice', tool, 'invalid_value'],
@@ -120,7 +121,7 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
   ['no object', 'hi', 'invalid_type', 'input[0]'],
   ['no type and no role', {}, 'invalid_value', 'input[0]'],
   ['an unknown type', { type: 'thought' }, 'invalid_value', 'input[0]'],
-  ['an unknown role', message('x', 'robot'), 'invalid_value', 'input[0]'],
+  ['an unknown role', message('x', 'robot'), 'invalid_value', 'input[0].role'],
   ['no content', { role: 'user' }, 'missing_required_parameter', 'input[0].content'],
   ['content that is a number', message(5), 'invalid_type', 'input[0].content'],
   [
@@ -239,6 +240,14 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'invalid_value',
     'input[0].content[0].file_url',
   ],
+  ...['', '!!!', 'data:application/pdf;base64,', 'data:application/pdf,JVBERi0='].map(
+    (data): (typeof items)[number] => [
+      `a file whose data is ${JSON.stringify(data)}`,
+      message([{ type: 'input_file', file_data: data }]),
+      'invalid_value',
+      'input[0].content[0].file_data',
+    ],
+  ),
   ['a call without an id', { ...call, call_id: undefined }, 'missing_required_parameter', 'input[0].call_id'],
   ['a call with an empty id', { ...call, call_id: '' }, 'invalid_value', 'input[0].call_id'],
   [
@@ -310,6 +319,13 @@ describe('a create request is refused', () => {
 
   it.each(items)('for an item with %s', (_what, item, code, param) => {
     expect(refusal({ ...least, input: [item] })).toEqual({ code, param });
+  });
+
+  it('with the words that would do, where they are few', () => {
+    const wrong = () => parseCreateResponse({ ...least, input: [message('x', 'robot')] });
+    expect(wrong).toThrow(
+      "Invalid value for 'input[0].role': 'role' must be one of 'user', 'system', 'developer', 'assistant'.",
+    );
   });
 
   it('with the place of the item that is wrong', () => {

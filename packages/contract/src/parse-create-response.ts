@@ -98,6 +98,11 @@ function checkItems(input: InputItem[]): void {
 }
 
 function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): void {
+  if (choice === 'required' && tools.length === 0) {
+    throw new ServiceError('invalid_value', "Tool choice 'required' needs a function among 'tools'.", {
+      param: 'tool_choice',
+    });
+  }
   if (choice === undefined || typeof choice === 'string') return;
   const known = new Set(tools.map((tool) => tool.name));
   const named = choice.type === 'function' ? [choice] : choice.tools;
@@ -237,13 +242,19 @@ function unionProblem(
       ? refuse('missing_required_parameter', `Missing required parameter: '${param}'.`)
       : refuse('invalid_type', `Invalid type for '${param}'.`);
   }
-  // The path of a failed discriminator ends in its name; the problem is the item that carries it.
-  const at = path.at(-1) === discriminator ? path.slice(0, -1) : path;
-  return refuse(
-    'invalid_value',
-    `Invalid value for '${formatPath(at)}': unknown or missing '${discriminator}'.`,
-    formatPath(at),
-  );
+  // The path of a failed discriminator ends in its name. Without a `type` nobody knows what an object was meant to be,
+  // so the object itself is named.
+  const at = formatPath(discriminator === 'type' && path.at(-1) === 'type' ? path.slice(0, -1) : path);
+  return refuse('invalid_value', `Invalid value for '${at}': ${expectation(issue, discriminator)}.`, at);
+}
+
+/** More words than these are no help; the items of `input` have many. */
+const mostOptions = 8;
+
+function expectation(issue: z.core.$ZodIssueInvalidUnion, discriminator: string): string {
+  const options = 'options' in issue && Array.isArray(issue.options) ? issue.options : [];
+  if (options.length === 0 || options.length > mostOptions) return `unknown or missing '${discriminator}'`;
+  return `'${discriminator}' must be one of ${options.map((each) => `'${String(each)}'`).join(', ')}`;
 }
 
 function customMessage(code: ErrorCode, param: string, message: unknown): string {

@@ -118,11 +118,14 @@ export function asServiceError(error: unknown): ServiceError | undefined {
   }
 }
 
+/** What stands in a path for an id; two words of the standard's paths, which lead nowhere here, are none. */
+const parameter = '(?!(?:compact|input_tokens)$)[^/]+';
+
 /** 404, or 405 with `Allow` for a path that exists under other methods. */
 function notFoundHandler(app: FastifyInstance) {
   const routes: { pattern: RegExp; method: string }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replaceAll(/:[a-z]+/gi, '[^/]+').replace(/\*$/, '.+')}/?$`);
+    const pattern = new RegExp(`^${url.replaceAll(/:[a-z]+/gi, parameter).replace(/\*$/, '.+')}$`);
     for (const each of [method].flat()) routes.push({ pattern, method: each });
   });
   return (request: FastifyRequest, reply: FastifyReply) => {

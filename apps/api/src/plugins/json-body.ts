@@ -30,7 +30,7 @@ export function registerJsonBody(app: FastifyInstance): void {
     const charset = /charset\s*=\s*"?([^;"\s]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
       done(new ServiceError('unsupported_media_type', 'The body must not be compressed.'));
-    } else if (charset !== undefined && charset.toLowerCase() !== 'utf-8') {
+    } else if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
       done(new ServiceError('unsupported_media_type', 'The body must be encoded in UTF-8.'));
     } else {
       done();

@@ -2,7 +2,7 @@ import { responseIdSchema, ServiceError } from '@sluice/contract';
 import { responseOf } from '@sluice/event-log';
 import type { FastifyInstance } from 'fastify';
 import { type Dialect, presentResponse } from '../dialect.ts';
-import { type Query, readInteger } from '../query.ts';
+import { type Query, readChoice, readInteger } from '../query.ts';
 import type { ResponseService } from '../response-service.ts';
 import { pageBounds } from './list-input-items.ts';
 
@@ -20,6 +20,7 @@ export function registerListResponses(
     const { query, caller } = request;
     refuseUpgrade(request.headers.upgrade);
     const limit = readInteger(query, 'limit', pageBounds);
+    readChoice(query, 'order', ['desc']);
     const { records, hasMore } = await service.list(caller.name, { after: readAfter(query.after), limit });
     const data = records.map((record) => presentResponse(dialect, responseOf(record)));
     return {
