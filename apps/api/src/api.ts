@@ -174,7 +174,9 @@ export class ApiProcess {
         ({ limits }) => limits.readsPerMinute !== defaultReadsPerMinute,
       ),
       'keys[].weight': new Set(keys.map(({ weight }) => weight)).size > 1,
+      'keys[].tiers': keys.some(({ tiers }) => tiers.includes('priority')),
       'models[].contextTokens': models.some(({ contextTokens }) => contextTokens !== undefined),
+      'models[].maxOutputTokens': models.some(({ maxOutputTokens }) => maxOutputTokens !== undefined),
     };
     for (const [setting, isSet] of Object.entries(unused)) {
       if (isSet) this.#logger.warn({ setting }, 'this setting has no effect in this version');

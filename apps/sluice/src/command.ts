@@ -24,7 +24,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return runRole(command, rest);
       case 'keys': {
         const { runKeys } = await import('./keys-command.ts');
-        return runKeys();
+        return runKeys(rest);
       }
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');

@@ -16,7 +16,7 @@ const mostRows = 14;
  * Turns the profiles that `npm run bench -- --profile DIR` wrote into a page: where an api and a worker spend their
  * time, by package, without idling. Start-up is part of it.
  *
- * `node --conditions=sluice-source packages/bench/src/profile-page.ts DIR > docs/profile.md`
+ * `npx node --conditions=sluice-source packages/bench/src/profile-page.ts DIR > docs/profile.md`
  */
 export function profilePage(directory: string): string {
   const parts = ['api', 'worker'].map((role) => {

@@ -19,16 +19,17 @@ const limitsSchema = z.strictObject({
     .meta({ description: 'Responses created in any minute; absent, no limit.' }),
   tokensPerMinute: wholeNumber(1, most)
     .exactOptional()
-    .meta({ description: 'Tokens in and out in any minute; absent, no limit.' }),
+    .meta({ description: 'Tokens in and out in any minute; absent, no limit.', withoutEffect: true }),
   concurrent: wholeNumber(1, most)
     .exactOptional()
-    .meta({ description: 'Responses that run at a time; more wait. Absent, no limit.' }),
+    .meta({ description: 'Responses that run at a time; more wait. Absent, no limit.', withoutEffect: true }),
   queued: wholeNumber(1, most)
     .exactOptional()
     .meta({ description: 'Responses that wait at a time; absent, the bound of the whole service holds.' }),
   readsPerMinute: wholeNumber(1, most).exactOptional().meta({
     description: 'Reads of stored responses and streams in any minute.',
     default: defaultReadsPerMinute,
+    withoutEffect: true,
   }),
 });
 
@@ -52,10 +53,14 @@ export const keySchema = z.strictObject({
     .array(z.enum(serviceTiers))
     .min(1)
     .default([...defaultTiers])
-    .meta({ description: 'Service tiers this key may ask for; another one is served as default.' }),
+    .meta({
+      description:
+        'Service tiers this key may ask for; another one is served as default. The tier is stored and told, and does not change the order of the queue yet.',
+    }),
   weight: z.number().gt(0).max(1000).exactOptional().meta({
     description: "The tenant's share of a busy model, relative to other tenants.",
     default: defaultWeight,
+    withoutEffect: true,
   }),
   limits: limitsSchema.default({}).meta({
     description: "The tenant's limits: keys of one `name` share them and must not contradict each other.",

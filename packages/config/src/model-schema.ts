@@ -20,12 +20,15 @@ export const modelSchema = z.strictObject({
   concurrency: wholeNumber(1, 1_000_000).exactOptional().meta({
     description: 'Requests that run at a time, over all workers; absent, as many as the workers have slots.',
   }),
-  contextTokens: wholeNumber(1, mostTokens)
-    .exactOptional()
-    .meta({ description: 'Size of the context; absent, the upstream decides.', unit: 'tokens' }),
+  contextTokens: wholeNumber(1, mostTokens).exactOptional().meta({
+    description: 'Size of the context; absent, the upstream decides.',
+    unit: 'tokens',
+    withoutEffect: true,
+  }),
   maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({
     description: 'Reserved against token limits when a request names no `max_output_tokens`.',
     unit: 'tokens',
+    withoutEffect: true,
   }),
   queue: modelName().exactOptional().meta({
     description: 'Name of the queue; absent, the `id`. Models of one queue share its concurrency.',

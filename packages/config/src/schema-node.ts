@@ -7,6 +7,8 @@ export interface SchemaNode {
   description?: string;
   unit?: string;
   secret?: boolean;
+  /** Known and checked, and acted on by a later release. */
+  withoutEffect?: boolean;
   default?: unknown;
   const?: string;
   enum?: string[];
@@ -26,7 +28,7 @@ export interface SchemaNode {
 
 /** The tree of all settings. Takes some milliseconds, so it is made where an error or a printed page needs it. */
 export function settingsTree(): SchemaNode {
-  // The JSON Schema that zod writes holds these fields; `unit` and `secret` are our metadata, passed through.
+  // The JSON Schema that zod writes holds these fields; `unit`, `secret` and `withoutEffect` are our metadata, passed through.
   return z.toJSONSchema(settingsSchema, { io: 'input' }) as SchemaNode;
 }
 

@@ -32,11 +32,21 @@ describe('the example file', () => {
   it('loads with its variables set', () => {
     const settings = load(env);
     expect(settings.models.map(({ id }) => id)).toEqual(['simulator', 'qwen3-8b']);
-    expect(settings.keys.map(({ name, weight }) => [name, weight])).toEqual([
-      ['team-a', 2],
-      ['team-a', 2],
-      ['team-b', 1],
+    expect(settings.keys.map(({ name, limits }) => [name, limits.queued])).toEqual([
+      ['team-a', 1000],
+      ['team-a', 1000],
+      ['team-b', undefined],
     ]);
+  });
+
+  it('shows nothing that has no effect', () => {
+    const settings = load(env);
+    expect(settings.models.flatMap(({ contextTokens }) => contextTokens ?? [])).toEqual([]);
+    expect(new Set(settings.keys.map(({ weight }) => weight))).toEqual(new Set([1]));
+    for (const { limits } of settings.keys) {
+      expect(limits.tokensPerMinute).toBeUndefined();
+      expect(limits.concurrent).toBeUndefined();
+    }
   });
 
   it('names each of its variables that is missing', () => {

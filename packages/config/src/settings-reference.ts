@@ -3,7 +3,7 @@ import { defaultOf, expectationOf, nodeAt, type SchemaNode, settingsTree } from 
 
 /** The command that renews the page; a test compares the page with what this file renders. */
 export const renewReference =
-  'node --conditions=sluice-source packages/config/src/settings-reference.ts > docs/settings.md';
+  'npx node --conditions=sluice-source packages/config/src/settings-reference.ts > docs/settings.md';
 
 /** The page of reference: variables and flags, then every setting of the file, all read from the schema. */
 export function renderSettingsReference(): string {
@@ -123,7 +123,9 @@ function defaultCell(node: SchemaNode): string {
 }
 
 function descriptionOf(node: SchemaNode): string {
-  return `${node.description ?? ''}${node.secret === true ? ' A secret: never printed.' : ''}`;
+  const secret = node.secret === true ? ' A secret: never printed.' : '';
+  const withoutEffect = node.withoutEffect === true ? ' **Without effect in this version.**' : '';
+  return `${node.description ?? ''}${secret}${withoutEffect}`;
 }
 
 function table(head: Row, rows: readonly Row[]): string[] {

@@ -28,7 +28,7 @@ const introduction = `# Delivery, measured
 
 What callers, readers and upstreams see of streams that break, readers that stop, and responses that are cancelled or
 left. Two apis and two workers run as built, over one Redis, on one machine together with the clients and the upstream.
-\`npm run build\` and then \`node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts\` writes this
+\`npm run build\` and then \`npx node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts\` writes this
 page; smaller versions of everything on it run with the tests.`;
 
 async function conditions({

@@ -17,7 +17,7 @@ import { percentile } from './statistics.ts';
 
 /**
  * Measures the delivery of responses over two apis and two workers, as built, and writes the page of results:
- * `node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts [--quick] [--seed n]`.
+ * `npx node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts [--quick] [--seed n]`.
  * A quick run shows that everything works; it writes nothing.
  */
 const { values } = parseArgs({

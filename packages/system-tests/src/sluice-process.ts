@@ -6,7 +6,7 @@ import { eventually, type WaitOptions, within } from '@sluice/testing';
 const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
 
 export interface SluiceProcessOptions {
-  command: 'start' | 'api' | 'worker';
+  command: 'start' | 'api' | 'worker' | 'responses' | 'keys';
   args?: readonly string[];
   /** Beside PATH and HOME; nothing else of the test's environment gets in. */
   env?: Record<string, string>;

@@ -38,7 +38,7 @@ export class ApiClient {
     const arrived: string[] = [];
     const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });
     const decoder = new TextDecoder();
-    for await (const bytes of answer.body ?? []) {
+    for await (const bytes of untilCut(answer.body)) {
       parser.feed(decoder.decode(bytes, { stream: true }));
       for (const data of arrived.splice(0)) {
         if (data === '[DONE]') return;
@@ -62,6 +62,16 @@ export class ApiClient {
     }
     if (answer.ok) return answer;
     throw new FatalError(`The service answered ${answer.status}: ${await messageOf(answer)}`);
+  }
+}
+
+/** The bytes of a body. A connection that breaks ends them like one that is closed. */
+async function* untilCut(body: Response['body']): AsyncGenerator<Uint8Array> {
+  const reader = body?.getReader();
+  for (;;) {
+    const read = await reader?.read().catch(() => undefined);
+    if (read?.value === undefined) return;
+    yield read.value;
   }
 }
 

@@ -37,7 +37,7 @@ export function printList(page: { data: ShownResponse[]; has_more: boolean }, js
 
 /** Prints the text of a stream as it comes, or every event as a line of JSON. */
 export async function tail(events: AsyncIterable<string>, json: boolean): Promise<void> {
-  let status = '';
+  let status: string | undefined;
   for await (const data of events) {
     if (json) {
       console.log(data);
@@ -50,7 +50,8 @@ export async function tail(events: AsyncIterable<string>, json: boolean): Promis
   if (json) return;
   process.stdout.write('\n');
   if (status === 'failed') throw new FatalError('The response failed; `sluice responses get` says why.');
-  if (status !== 'completed') console.error(`The response is ${status}.`);
+  if (status === undefined) console.error('Nothing came after that event.');
+  else if (status !== 'completed') console.error(`The response is ${status}.`);
 }
 
 interface TailedEvent {

@@ -10,7 +10,7 @@ export const responsesUsage = `Usage: sluice responses <command> [flags]
   get ID       one response
   list         your responses, newest first
   cancel ID    end a response that is queued or running
-  tail ID      follow a response as it is generated
+  tail ID      follow a response; one created as a stream, as it is generated
 
   --json       JSON: one object, or one line for each response or event
   --limit N    list: how many (1 to 100, 20)
@@ -30,8 +30,8 @@ export async function runResponses(argv: readonly string[], env: Environment): P
   }
   if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
   const client = new ApiClient({
-    url: values.url ?? env.SLUICE_URL ?? 'http://127.0.0.1:3000',
-    key: values.key ?? env.SLUICE_API_KEY ?? developmentKeyOf(env),
+    url: values.url ?? setting(env, 'SLUICE_URL') ?? 'http://127.0.0.1:3000',
+    key: values.key ?? setting(env, 'SLUICE_API_KEY') ?? developmentKeyOf(env),
   });
   const json = values.json ?? false;
   switch (command) {
@@ -86,8 +86,14 @@ function encoded(id: string | undefined): string {
   return encodeURIComponent(id);
 }
 
+/** A variable that is set to nothing counts as not set, as for every other command. */
+function setting(env: Environment, name: string): string | undefined {
+  const value = env[name];
+  return value === '' ? undefined : value;
+}
+
 function developmentKeyOf(env: Environment): string {
-  const path = join(env.DATA_DIR ?? './.data', 'development-key');
+  const path = join(setting(env, 'DATA_DIR') ?? './.data', 'development-key');
   if (existsSync(path)) return readFileSync(path, 'utf8').trim();
   throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
 }
