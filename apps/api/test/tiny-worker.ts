@@ -95,6 +95,7 @@ export async function startTinyWorker(
       return { kind: 'settled' };
     },
     onError: () => undefined,
+    onDefect: () => undefined,
   });
   worker.start();
   return {

@@ -124,6 +124,7 @@ export class ResponseWorkerProcess {
       stalledMs: settings.recovery.stalledMs,
       run: (responseId, lost) => executeResponse(dependencies, responseId, lost),
       onError,
+      onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
     const keep = { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed };
     this.#queue = new ResponseQueue({ connection: this.#clients.commands, keyPrefix, names, keep, onError });

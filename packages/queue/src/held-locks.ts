@@ -13,7 +13,7 @@ export interface HeldLocksOptions {
 
 interface HeldLock {
   lost: AbortController;
-  /** When the lock was last known to be ours for its whole length. */
+  /** When the last renewal was answered, or the lock was added. */
   renewedAt: number;
 }
 

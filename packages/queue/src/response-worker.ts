@@ -1,4 +1,4 @@
-import { Worker } from 'bullmq';
+import { type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { HeldLocks } from './held-locks.ts';
 import { type Outcome, settle } from './outcome.ts';
@@ -6,6 +6,9 @@ import { queuePrefix } from './queue-names.ts';
 
 /** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
 const slotsPerWorker = 8;
+
+/** A lock that was taken longer ago than this share of its length is looked at before its job runs. */
+const oldLockShare = 1 / 3;
 
 /** How long a run whose lock has lapsed may take to end, in milliseconds. */
 const redeliverAfterMs = 1_000;
@@ -25,6 +28,8 @@ export interface ResponseWorkerOptions {
    */
   run: (responseId: string, lost: AbortSignal) => Promise<Outcome>;
   onError: (error: Error) => void;
+  /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
+  onDefect: (error: unknown, responseId: string) => void;
 }
 
 /**
@@ -74,51 +79,68 @@ export class ResponseWorker {
   /** Resolves when nothing runs any more; jobs that were given back have left their locks. */
   async stop(): Promise<void> {
     this.#isQuiet = true;
-    await Promise.all(this.#workers.map((worker) => closeWorker(worker)));
-    this.#locks.stop();
+    try {
+      await Promise.all(this.#workers.map((worker) => closeWorker(worker)));
+    } finally {
+      this.#locks.stop();
+    }
+  }
+
+  /** One delivery of a job, as BullMQ calls for it. */
+  async #process(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
+    // A paused BullMQ worker that waits for a job when it is told still takes one.
+    if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
+    const later: Outcome = { kind: 'later', afterMs: redeliverAfterMs };
+    const responseId = job.id ?? job.data.id;
+    if (this.#locks.has(responseId)) {
+      // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
+      // of locks by job id alone, so the older run must be over before another one begins here.
+      this.#locks.lost([responseId]);
+      return settle(later, job, token);
+    }
+    const lost = this.#locks.add(responseId);
+    try {
+      if (!(await this.#stillHolds(job, token))) return await settle(later, job, token);
+      const outcome = await this.#run(responseId, lost);
+      // What was given up may be ours after all. The job must not be taken for done: the claim finds out.
+      await settle(lost.aborted && outcome.kind === 'settled' ? later : outcome, job, token);
+    } finally {
+      this.#locks.remove(responseId);
+    }
+  }
+
+  /** Whether a job that was fetched a while ago, before an outage for example, still has its lock. */
+  async #stillHolds(job: Job, token: string | undefined): Promise<boolean> {
+    const { lockMs } = this.#options;
+    if (Date.now() - (job.processedOn ?? 0) < lockMs * oldLockShare) return true;
+    return (await job.extendLock(token ?? '', lockMs)) === 1;
+  }
+
+  async #run(responseId: string, lost: AbortSignal): Promise<Outcome> {
+    try {
+      return await this.#options.run(responseId, lost);
+    } catch (error) {
+      // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
+      this.#options.onDefect(error, responseId);
+      return { kind: 'failed', code: 'server_error' };
+    }
   }
 
   #startWorker(name: string, slots: number): Worker {
     const { connection, keyPrefix, lockMs, stalledMs, onError } = this.#options;
-    const worker = new Worker<{ id: string }>(
-      name,
-      async (job, token) => {
-        // A paused BullMQ worker that waits for a job when it is told still takes one.
-        if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
-        const responseId = job.id ?? job.data.id;
-        if (this.#locks.has(responseId)) {
-          // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
-          // of locks by job id alone, so the older run must be over before another one begins here.
-          this.#locks.lost([responseId]);
-          return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
-        }
-        const lost = this.#locks.add(responseId);
-        let outcome: Outcome;
-        try {
-          outcome = await this.#options.run(responseId, lost);
-        } catch (error) {
-          // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
-          onError(error instanceof Error ? error : new Error('An attempt rejected', { cause: error }));
-          outcome = { kind: 'failed', code: 'server_error' };
-        } finally {
-          this.#locks.remove(responseId);
-        }
-        await settle(outcome, job, token);
-      },
-      {
-        connection,
-        prefix: queuePrefix(keyPrefix),
-        concurrency: slots,
-        lockDuration: lockMs,
-        lockRenewTime: Math.floor(lockMs / 3),
-        stalledInterval: stalledMs,
-        // Attempts are counted in the record; a high limit keeps bystanders of two crashes alive.
-        maxStalledCount: 1_000,
-        // A closing worker can hold a slot of the global concurrency for this long, in seconds.
-        drainDelay: 1,
-        skipVersionCheck: true,
-      },
-    );
+    const worker = new Worker<{ id: string }>(name, (job, token) => this.#process(job, token), {
+      connection,
+      prefix: queuePrefix(keyPrefix),
+      concurrency: slots,
+      lockDuration: lockMs,
+      lockRenewTime: Math.floor(lockMs / 3),
+      stalledInterval: stalledMs,
+      // Attempts are counted in the record; a high limit keeps bystanders of two crashes alive.
+      maxStalledCount: 1_000,
+      // A closing worker can hold a slot of the global concurrency for this long, in seconds.
+      drainDelay: 1,
+      skipVersionCheck: true,
+    });
     worker.on('error', onError);
     worker.on('locksRenewed', ({ jobIds }) => this.#locks.renewed(jobIds));
     worker.on('lockRenewalFailed', (jobIds) => this.#locks.lost(jobIds));

@@ -4,6 +4,7 @@ import {
   type Latch,
   hasServer,
   startLocalRedis,
+  startRedisProxy,
   testRedis,
   type TestRedis,
   within,
@@ -53,6 +54,7 @@ type Run = ResponseWorkerOptions['run'];
 
 function aWorker(run: Run, options: Partial<ResponseWorkerOptions> = {}) {
   const errors: Error[] = [];
+  const defects: unknown[] = [];
   const worker = new ResponseWorker({
     connection: redis.connect(),
     keyPrefix: redis.prefix,
@@ -62,11 +64,12 @@ function aWorker(run: Run, options: Partial<ResponseWorkerOptions> = {}) {
     stalledMs: 3_000,
     run,
     onError: (error) => errors.push(error),
+    onDefect: (error) => defects.push(error),
     ...options,
   });
   cleanups.push(() => worker.stop());
   worker.start();
-  return { worker, errors };
+  return { worker, errors, defects };
 }
 
 /** An attempt that waits for the test, which learns of each start and decides each outcome. */
@@ -306,6 +309,7 @@ describe('response worker', () => {
       stalledMs: 3_000,
       run: async () => settled,
       onError: () => undefined,
+      onDefect: () => undefined,
     });
     await worker.stop();
     expect(worker.isRunning).toBe(false);
@@ -394,11 +398,71 @@ describe('response worker', () => {
   });
 });
 
+describe('a store that goes silent', () => {
+  const lockOf = (id: string) => `${queuePrefix(redis.prefix)}:${name}:${id}:lock`;
+
+  /** A worker that hears of Redis only what the test lets through. BullMQ owns the clocks of its locks. */
+  async function behindProxy(run: Run, concurrency: number) {
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const connection = new Redis(proxy.url, { maxRetriesPerRequest: null });
+    cleanups.push(async () => connection.disconnect());
+    const queue = aQueue();
+    const { errors, defects } = aWorker(run, { connection, concurrency, lockMs: 3_000, stalledMs: 500 });
+    return { proxy, queue, errors, defects };
+  }
+
+  it('ends an attempt before its lock lapses, and has it run again', async () => {
+    const given = latch<number>();
+    const begun = latch();
+    let runs = 0;
+    const { proxy, queue, defects } = await behindProxy(async (id, lost) => {
+      runs += 1;
+      if (runs > 1) return settled;
+      begun.open();
+      await new Promise<void>((resolve) => lost.addEventListener('abort', () => resolve()));
+      given.open(await redis.client.pttl(lockOf(id)));
+      return settled;
+    }, 1);
+    await queue.enqueue(name, 'r1');
+    await begun.wait();
+    proxy.silence();
+    expect(await given.wait()).toBeGreaterThan(0);
+    proxy.speak();
+    await eventually(async () => (await stateOf('r1')) === 'completed', { timeoutMs: 20_000 });
+    expect(runs).toBe(2);
+    expect(defects).toEqual([]);
+  });
+
+  it('does not start a job whose lock lapsed while it was fetched', async () => {
+    const locks: [string, number][] = [];
+    const first = latch();
+    const { proxy, queue } = await behindProxy(async (id) => {
+      locks.push([id, await redis.client.exists(lockOf(id))]);
+      // Its end fetches the next job, and nobody hears of that.
+      if (id === 'r1') {
+        proxy.silence();
+        first.open();
+      }
+      return settled;
+    }, 1);
+    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r2');
+    await first.wait();
+    await eventually(async () => (await redis.client.exists(lockOf('r2'))) === 1);
+    await eventually(async () => (await redis.client.exists(lockOf('r2'))) === 0);
+    proxy.speak();
+    await eventually(async () => (await stateOf('r2')) === 'completed', { timeoutMs: 20_000 });
+    expect(locks.length).toBeGreaterThanOrEqual(2);
+    for (const [, isLocked] of locks) expect(isLocked).toBe(1);
+  });
+});
+
 describe('what BullMQ keeps', () => {
   it('is the id and the code of a failure, whatever happened', async () => {
     const queue = aQueue();
     const secret = 'the prompt of a client';
-    const { errors } = aWorker(async (id) => {
+    const { defects } = aWorker(async (id) => {
       if (id === 'rejects') throw new Error(secret);
       // oxlint-disable-next-line typescript/only-throw-error -- a library may throw anything
       if (id === 'rejects-oddly') throw { message: secret };
@@ -425,6 +489,8 @@ describe('what BullMQ keeps', () => {
     }
     expect(await dump()).not.toContain(secret);
     expect(await dump()).not.toContain('.ts:');
-    expect(errors.map(({ message }) => message)).toContain(secret);
+    expect(defects).toEqual(
+      expect.arrayContaining([expect.objectContaining({ message: secret }), { message: secret }]),
+    );
   });
 });

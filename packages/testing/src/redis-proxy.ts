@@ -5,6 +5,10 @@ export interface RedisProxy {
   url: string;
   /** Cuts the connection in place of every n-th reply from now on: the command ran, and nobody hears of it. 0: none. */
   loseEvery(replies: number): void;
+  /** Holds back every reply from now on, as a store that is stalled does. The commands run. */
+  silence(): void;
+  /** Lets go of what was held back, in order. */
+  speak(): void;
   /** Replies lost so far. */
   lost: number;
   /** Ends every connection and takes no more. Twice is fine. */
@@ -22,6 +26,7 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
   const sockets = new Set<Socket>();
   let every = 0;
   let seen = 0;
+  let heldBack: (() => void)[] | undefined;
   const server = createServer((downstream) => {
     const upstream = connect(Number(target.port || 6379), target.hostname);
     const ends = [downstream, upstream];
@@ -39,6 +44,8 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
       if (every > 0 && seen % every === 0) {
         proxy.lost += 1;
         downstream.destroy();
+      } else if (heldBack) {
+        heldBack.push(() => downstream.write(data));
       } else {
         downstream.write(data);
       }
@@ -59,6 +66,14 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
     loseEvery(replies) {
       every = replies;
       seen = 0;
+    },
+    silence() {
+      heldBack ??= [];
+    },
+    speak() {
+      const held = heldBack ?? [];
+      heldBack = undefined;
+      for (const send of held) send();
     },
     stop: () => (stopping ??= stop()),
   };
