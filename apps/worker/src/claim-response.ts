@@ -2,7 +2,7 @@ import type { Claim } from '@sluice/event-log';
 import { pause } from '@sluice/runtime';
 import type { ResponseLog } from './response-log.ts';
 
-/** Between two tries of a claim that got no answer, and how many there are. The loss of the lock ends them sooner. */
+/** Between two tries of a claim that got no answer, and how many there are, unless the lock is lost first. */
 const retryEveryMs = 250;
 const mostTries = 24;
 

@@ -452,17 +452,21 @@ describe('what a client is told of a failure', () => {
     expect(JSON.stringify([log.end, log.events])).not.toMatch(/10\.0\.0\.7|sk-secret/);
   });
 
-  it('is the sentence the provider wrote for it where there is one', async () => {
+  it('is the sentence the provider wrote for it where there is one, and the parameter', async () => {
     const { log, provider, execute } = setUp();
     const outcome = execute();
     (await provider.call(0)).fail(
       new ProviderError('invalid_prompt', 'internal', {
         disposition: 'fail',
         publicMessage: 'Only data URLs are allowed.',
+        param: 'input',
       }),
     );
     await outcome;
-    expect(log.end?.error?.message).toBe('Only data URLs are allowed. Request id: req_1.');
+    expect(log.end?.error).toMatchObject({
+      message: 'Only data URLs are allowed. Request id: req_1.',
+      param: 'input',
+    });
   });
 });
 

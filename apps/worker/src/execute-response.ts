@@ -252,7 +252,7 @@ class Attempt {
   }
 
   #fail(code: FailureCode, failure?: ProviderError): Promise<Outcome> {
-    const error = failureOf(this.#record, code, failure?.publicMessage);
+    const error = failureOf(this.#record, code, failure?.publicMessage, failure?.param);
     this.#write(this.#assembler.breakOff());
     this.#write([errorEvent(error)]);
     return this.#end(failed(this.#assembler.assembled, error), code);

@@ -8,6 +8,7 @@ export function failureOf(
   { requestId }: { requestId: string },
   code: FailureCode,
   sentence: string = failureMessages[code],
+  param?: string,
 ): ErrorBody {
-  return failureBody(code, requestId === '' ? sentence : `${sentence} Request id: ${requestId}.`);
+  return failureBody(code, requestId === '' ? sentence : `${sentence} Request id: ${requestId}.`, param);
 }

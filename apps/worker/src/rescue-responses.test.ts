@@ -18,18 +18,27 @@ function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left)
   const removed: string[] = [];
   const endedRunning: string[] = [];
   const pages: number[] = [];
+  // What the open set holds: as in the store, what is gone leaves it with the look, what is ended with its end.
+  let open = [...findings];
+  const leave = (responseId: string) => {
+    open = open.filter((each) => each.responseId !== responseId);
+  };
   const rescue = new Rescue({
     elect: () => Promise.resolve(isElected),
     survey: (offset, count) => {
       pages.push(offset);
-      return Promise.resolve(findings.slice(offset, offset + count));
+      const page = open.slice(offset, offset + count);
+      for (const { kind, responseId } of page) if (kind === 'gone') leave(responseId);
+      return Promise.resolve(page);
     },
     endQueued: (responseId, end) => {
       ended.push({ responseId, end });
+      leave(responseId);
       return Promise.resolve();
     },
     endRunning: (responseId) => {
       endedRunning.push(responseId);
+      leave(responseId);
       return Promise.resolve();
     },
     queue: {
@@ -155,21 +164,41 @@ describe('a round', () => {
     expect([...ended, ...enqueued]).toEqual([]);
   });
 
+  const many = (kind: Finding['kind'], count: number) =>
+    Array.from({ length: count }, (_, at) => finding(kind, { id: `r${at}` }));
+  const idsOf = (findings: Finding[]) => findings.map(({ responseId }) => responseId);
+
   it('takes a page after the other, and the next one begins anew', async () => {
-    const findings = Array.from({ length: 1_100 }, (_, at) => finding('gone', { id: `r${at}` }));
-    const { rescue, pages } = setUp({ findings });
+    const findings = many('queued', 1_100);
+    const { rescue, pages } = setUp({ findings, pending: idsOf(findings) });
     await rescue.round();
     expect(pages).toEqual([0, 500, 1_000]);
     await rescue.round();
     expect(pages).toEqual([0, 500, 1_000, 0, 500, 1_000]);
   });
 
+  it('skips nothing when responses leave the set under its hands', async () => {
+    const findings = [...many('expired', 1_700), ...many('gone', 300)];
+    const { rescue, ended } = setUp({ findings });
+    expect(await rescue.round()).toBe(1_700);
+    expect(ended).toHaveLength(1_700);
+  });
+
   it('is bounded: what is behind its last page is for the next', async () => {
-    const findings = Array.from({ length: 5_600 }, (_, at) => finding('gone', { id: `r${at}` }));
-    const { rescue, pages } = setUp({ findings });
+    const findings = many('queued', 5_600);
+    const { rescue, pages } = setUp({ findings, pending: idsOf(findings) });
     await rescue.round();
     expect(pages).toHaveLength(10);
     await rescue.round();
     expect(pages.slice(10)).toEqual([5_000, 5_500]);
+  });
+
+  it('ends after its page when the process stops', async () => {
+    const findings = many('queued', 1_100);
+    const { rescue, pages } = setUp({ findings, pending: idsOf(findings) });
+    const round = rescue.round();
+    rescue.stop();
+    await round;
+    expect(pages.length).toBeLessThanOrEqual(1);
   });
 });

@@ -27,6 +27,9 @@ export interface RescueDependencies {
   logger: { warn(fields: object, message: string): void };
 }
 
+/** What became of a finding. All but those that are `gone` or `ended` are still among the open responses. */
+type Moved = 'gone' | 'ended' | 'added' | 'left';
+
 /**
  * Looks through the responses without an end for those that no process will end any more. One process does it at
  * a time; doing it twice changes nothing.
@@ -45,6 +48,7 @@ export class Rescue {
   /** What the last pass, and this one, found in need of a second look. */
   #suspects = new Set<string>();
   #seen = new Set<string>();
+  #isStopping = false;
 
   constructor(dependencies: RescueDependencies) {
     this.#dependencies = dependencies;
@@ -54,11 +58,12 @@ export class Rescue {
   async round(): Promise<number> {
     if (!(await this.#dependencies.elect())) return 0;
     let moved = 0;
-    for (let page = 0; page < pagesPerRound; page += 1) {
+    for (let page = 0; page < pagesPerRound && !this.#isStopping; page += 1) {
       const findings = await this.#dependencies.survey(this.#offset, pageSize);
       const results = await Promise.all(findings.map((finding) => this.#tryToMove(finding)));
-      moved += results.filter(Boolean).length;
-      this.#offset += findings.length;
+      moved += results.filter((result) => result === 'ended' || result === 'added').length;
+      // Pages go by rank: what has left the set makes room for what was behind it.
+      this.#offset += results.filter((result) => result === 'left' || result === 'added').length;
       if (findings.length < pageSize) {
         this.#endPass();
         break;
@@ -67,13 +72,18 @@ export class Rescue {
     return moved;
   }
 
+  /** Ends a round that is under way after its page. */
+  stop(): void {
+    this.#isStopping = true;
+  }
+
   /** One that cannot be moved must not keep the others from it. */
-  async #tryToMove(finding: Finding): Promise<boolean> {
+  async #tryToMove(finding: Finding): Promise<Moved> {
     try {
       return await this.#move(finding);
     } catch (error) {
       this.#dependencies.logger.warn({ responseId: finding.responseId, err: error }, 'response not rescued');
-      return false;
+      return 'left';
     }
   }
 
@@ -90,52 +100,52 @@ export class Rescue {
     return this.#suspects.has(responseId);
   }
 
-  async #move(finding: Finding): Promise<boolean> {
+  async #move(finding: Finding): Promise<Moved> {
     switch (finding.kind) {
       case 'gone':
-        return false;
+        return 'gone';
       case 'cancelled':
         return this.#end(finding, cancelled(nothingProduced));
       case 'expired':
         return this.#end(finding, failure('timeout'));
       case 'unqueued':
-        if (finding.ageMs < unqueuedGraceMs) return false;
-        if (await this.#isPending(finding)) return false;
-        return this.#end(finding, failure('server_error'));
+        if (finding.ageMs < unqueuedGraceMs) return 'left';
+        return (await this.#isPending(finding)) ? 'left' : this.#end(finding, failure('server_error'));
       case 'queued':
-        if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return false;
+        if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
         return this.#addAgain(finding);
       case 'overdue':
         // A worker that still runs it ends it within seconds.
-        if (!this.#wasSuspect(finding)) return false;
-        this.#dependencies.logger.warn(
-          { responseId: finding.responseId },
-          'response should have ended long ago',
-        );
-        await this.#dependencies.endRunning(finding.responseId);
-        return true;
+        return this.#wasSuspect(finding) ? this.#endRunning(finding) : 'left';
       case 'in_progress':
-        return (await this.#isPending(finding)) ? false : this.#addAgain(finding);
+        return (await this.#isPending(finding)) ? 'left' : this.#addAgain(finding);
     }
   }
 
-  async #addAgain(finding: Finding): Promise<boolean> {
+  async #addAgain(finding: Finding): Promise<Moved> {
     const { logger, queue } = this.#dependencies;
     logger.warn({ responseId: finding.responseId, status: finding.kind }, 'job was lost: added again');
     await queue.enqueueAgain(finding.queue, finding.responseId);
-    return true;
+    return 'added';
   }
 
   #isPending({ queue, responseId }: Finding): Promise<boolean> {
     return this.#dependencies.queue.isPending(queue, responseId);
   }
 
-  async #end(finding: Finding, end: ReturnType<typeof cancelled>): Promise<boolean> {
+  async #end(finding: Finding, end: ReturnType<typeof cancelled>): Promise<Moved> {
     const { endQueued, queue, logger } = this.#dependencies;
     logger.warn({ responseId: finding.responseId, because: finding.kind }, 'response ended while it waited');
     await endQueued(finding.responseId, end);
     await queue.remove(finding.queue, finding.responseId);
-    return true;
+    return 'ended';
+  }
+
+  async #endRunning({ responseId }: Finding): Promise<Moved> {
+    const { endRunning, logger } = this.#dependencies;
+    logger.warn({ responseId }, 'response should have ended long ago');
+    await endRunning(responseId);
+    return 'ended';
   }
 }
 

@@ -161,11 +161,12 @@ export class ResponseWorkerProcess {
   async stop(_reason: StopReason): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#rescueTimer);
-    await this.#rescuing;
-    await this.#worker.quiet();
+    this.#rescue.stop();
     const abort = setTimeout(() => this.#running.interruptAll(), this.#settings.drainTimeoutMs * abortShare);
+    await this.#worker.quiet();
     await this.#worker.stop();
     clearTimeout(abort);
+    await this.#rescuing;
     await this.#running.stop();
     await this.#queue.close();
     await this.#health?.stop();

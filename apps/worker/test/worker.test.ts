@@ -39,12 +39,12 @@ afterEach(async () => {
 });
 
 /** A worker with locks that lapse soon. */
-async function startWorker({ drainTimeoutMs = 10_000 } = {}): Promise<ResponseWorkerProcess> {
+async function startWorker({ drainTimeoutMs = 10_000, lockMs = 6_000 } = {}): Promise<ResponseWorkerProcess> {
   const file = `
 keyPrefix: '${redis.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
 models: [{ id: ${model}, routes: [{ provider: fake, model: upstream-model }] }]
-recovery: { lockMs: 3000, stalledMs: 300 }
+recovery: { lockMs: ${lockMs}, stalledMs: 300 }
 drainTimeoutMs: ${drainTimeoutMs}
 `;
   const settings = loadSettings({
@@ -185,7 +185,8 @@ describe('a worker that stops before its response is done', () => {
 describe('a run that lasts longer than the lock it began with', () => {
   it('is left alone while the lock is renewed', async () => {
     const goOn = upstreamThatPauses();
-    await startWorker();
+    // The shortest that the settings allow.
+    await startWorker({ lockMs: 3_000 });
     const id = await responses.accept({ streams: false });
     await upstream.request(0);
     await lockRenewed(id, 6);

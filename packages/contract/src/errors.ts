@@ -120,13 +120,16 @@ export const failureMessages = {
 /** Codes that `response.error.code` of a failed response can carry. */
 export type FailureCode = keyof typeof failureMessages;
 
-export function failureBody(code: FailureCode, message: string = failureMessages[code]): ErrorBody {
-  return { message, type: errorTypes[code], param: failureParams[code] ?? null, code };
+export function failureBody(
+  code: FailureCode,
+  message: string = failureMessages[code],
+  param: string | null = failureParams[code] ?? null,
+): ErrorBody {
+  return { message, type: errorTypes[code], param, code };
 }
 
-/** What of the request a failure is about, where that is certain. */
+/** What of the request a failure is about, where the code says so. */
 const failureParams: Partial<Record<FailureCode, string>> = {
   previous_response_not_found: 'previous_response_id',
-  invalid_prompt: 'input',
   context_length_exceeded: 'input',
 };

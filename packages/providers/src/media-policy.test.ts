@@ -85,7 +85,7 @@ describe('checkMediaUrl', () => {
     ['http://127.0.0.1/a.png', trusted],
   ])('refuses %s as an invalid prompt and says what to send instead', (url, policy) => {
     const refused = expectRefusal(() => checkMediaUrl(url, policy));
-    expect(refused).toMatchObject({ code: 'invalid_prompt', disposition: 'fail' });
+    expect(refused).toMatchObject({ code: 'invalid_prompt', disposition: 'fail', param: 'input' });
     expect(refused.publicMessage).toContain('data URL');
     expect(`${refused.message} ${refused.publicMessage}`).not.toContain(new URL(url).hostname);
   });

@@ -30,6 +30,7 @@ export function checkMediaUrl(value: string, policy: MediaPolicy): void {
     `Provider '${policy.providerId}' was not given a media URL: ${refusal}.`,
     {
       disposition: 'fail',
+      param: 'input',
       publicMessage: `A media URL was not passed to the model server: ${refusal}. Send the content as a data URL instead.`,
     },
   );

@@ -227,6 +227,7 @@ function chatPart(part: InputPart, policy: MediaPolicy): JsonObject {
 function needsFileData(policy: MediaPolicy): ProviderError {
   return new ProviderError('invalid_prompt', `Provider '${policy.providerId}' takes files as data alone.`, {
     disposition: 'fail',
+    param: 'input',
     publicMessage: "The model server takes files as data alone. Send the content as 'file_data'.",
   });
 }

@@ -63,6 +63,8 @@ export interface ProviderErrorOptions {
   cause?: unknown;
   /** A sentence of our own for the client, where the code's fixed one would not say what to change. */
   publicMessage?: string;
+  /** What of the request it is about, where that is known. */
+  param?: string;
 }
 
 /**
@@ -77,6 +79,7 @@ export class ProviderError extends Error {
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
   readonly publicMessage: string | undefined;
+  readonly param: string | undefined;
 
   constructor(code: FailureCode, message: string, options: ProviderErrorOptions) {
     super(message, { cause: options.cause });
@@ -87,5 +90,6 @@ export class ProviderError extends Error {
     this.upstreamStatus = options.upstreamStatus;
     this.upstreamRequestId = options.upstreamRequestId;
     this.publicMessage = options.publicMessage;
+    this.param = options.param;
   }
 }

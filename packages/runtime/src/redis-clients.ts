@@ -167,18 +167,19 @@ const LOG_PERIOD_MS = 10_000;
 
 /**
  * An outage makes an error per attempt: the first is logged, then one line in ten seconds, then the recovery. Before
- * the first connection it is for the start of the process to say what is wrong, in one line.
+ * the first connection it is for the start of the process to say what is wrong, in one line, for as long as that takes.
  */
 function logConnection(redis: Redis, logger: Logger): void {
+  const createdAt = performance.now();
   let wasReady = false;
   let loggedAt: number | undefined;
   let suppressed = 0;
   redis.on('error', (error: unknown) => {
-    if (!wasReady) {
+    const now = performance.now();
+    if (!wasReady && now - createdAt < LOG_PERIOD_MS) {
       logger.debug({ err: loggedError(error) }, 'redis not connected yet');
       return;
     }
-    const now = performance.now();
     if (loggedAt !== undefined && now - loggedAt < LOG_PERIOD_MS) {
       suppressed += 1;
       return;

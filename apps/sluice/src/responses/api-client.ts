@@ -68,10 +68,14 @@ export class ApiClient {
 /** The bytes of a body. A connection that breaks ends them like one that is closed. */
 async function* untilCut(body: Response['body']): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
-  for (;;) {
-    const read = await reader?.read().catch(() => undefined);
-    if (read?.value === undefined) return;
-    yield read.value;
+  try {
+    for (;;) {
+      const read = await reader?.read().catch(() => undefined);
+      if (read?.value === undefined) return;
+      yield read.value;
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
   }
 }
 

@@ -36,6 +36,7 @@ async function generate(prompt: string): Promise<{ output_text: string }> {
   await queue.add('generate', { prompt }, { jobId });
   const text = await answered;
   waiting.delete(jobId);
+  if (text === '') throw new Error('the job failed');
   return { output_text: text };
 }
 

@@ -18,7 +18,8 @@ const workers = Array.from(
     new Worker<{ prompt: string }>(
       queueName,
       async (job) => {
-        const text = await callUpstream(upstream, job.data.prompt);
+        // Nothing at all stands for a failure: its caller must not wait for ever.
+        const text = await callUpstream(upstream, job.data.prompt).catch(() => '');
         await connection.publish(wakeChannel(place), `${job.id} ${text}`);
       },
       { connection, prefix, concurrency: slotsPerWorker },

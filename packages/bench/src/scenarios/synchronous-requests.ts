@@ -180,7 +180,8 @@ function report(results: Results, commands: Map<Alternative, CommandCalls>): Sce
       'The usual pattern is one api process (`queue.add`, `job.waitUntilFinished`) and one worker process with one ' +
       'BullMQ `Worker`, which carry prompt and answer in the job, remove no job, and apply no limits. Sluice is one ' +
       `api and one worker. The bare job is one BullMQ job and one publish for each request, with no record, no key, no ` +
-      `limit and no promise: what is above it is the queue's own cost. Every worker has ${slots} slots.`,
+      'limit and no promise; it keeps as few finished jobs as Sluice, and sets no priority. What it costs beyond the ' +
+      `direct call is the queue's, and what Sluice costs beyond it is Sluice's own. Every worker has ${slots} slots.`,
     tables: [
       ...[...results].map(([concurrency, byName]) => rateTable(concurrency, byName)),
       ratioTable(results),
