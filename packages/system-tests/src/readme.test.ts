@@ -124,31 +124,24 @@ describe('what the README says', () => {
   });
 
   it('of the banner is what `npm start` prints, and Ctrl-C ends all of it', async () => {
-    const npm = spawn('npm', ['start'], {
-      cwd: root,
-      env: { ...bareEnvironment(), DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0' },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    });
-    const { pid = expect.unreachable() } = npm;
-    const exited = new Promise<void>((resolve) => npm.once('close', () => resolve()));
-    let output = '';
-    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
+    const npm = npmStart(directory);
     try {
-      await eventually(() => output.includes('Ctrl-C stops it.'), { timeoutMs: 30_000 });
+      const output = await npm.banner();
       const url = /Responses API +(http\S+)\/v1/.exec(output)?.[1] ?? expect.unreachable();
       const key = /Key +(\S+)/.exec(output)?.[1] ?? expect.unreachable();
       const { body } = await callerOf(url, key).create({ input: 'Hello!' });
       expect(body.status).toBe('completed');
       expect(withoutPlaces(output)).toContain(withoutPlaces(blocksOf('text')[0] ?? ''));
     } finally {
-      const below = descendantsOf(pid);
-      process.kill(-pid, 'SIGINT');
-      await within(exited, { timeoutMs: 30_000 });
-      expect(stillRunning(below)).toEqual([]);
+      // A terminal sends it to every process of the group.
+      await npm.endedBy(() => process.kill(-npm.pid, 'SIGINT'));
     }
+  });
+
+  it('about `npm start` holds for a supervisor, too, which sends its signal to npm alone', async () => {
+    const npm = npmStart(directory);
+    await npm.banner();
+    await npm.endedBy(() => process.kill(npm.pid, 'SIGTERM'));
   });
 
   it('about files is true: each one it links to is there', () => {
@@ -165,6 +158,35 @@ it('the map in docs/architecture.md leads to files that are there', () => {
   const isThere = (path: string) => ['apps', 'packages'].some((at) => existsSync(join(root, at, path)));
   expect(paths.filter((path) => !isThere(path))).toEqual([]);
 });
+
+/** `npm start` as the leader of a group of its own, like the foreground job of a terminal. */
+function npmStart(directory: string) {
+  const npm = spawn('npm', ['start'], {
+    cwd: root,
+    env: { ...bareEnvironment(), DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const { pid = expect.unreachable() } = npm;
+  const exited = new Promise<unknown>((resolve) => {
+    npm.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  let output = '';
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  return {
+    pid,
+    banner: () => eventually(() => output.includes('Ctrl-C stops it.') && output, { timeoutMs: 30_000 }),
+    /** Everything ends, well, and nothing is left. */
+    async endedBy(signal: () => void) {
+      const below = descendantsOf(pid);
+      signal();
+      expect(await within(exited, { timeoutMs: 30_000 })).toEqual({ code: 0, signal: null });
+      expect(stillRunning(below)).toEqual([]);
+    },
+  };
+}
 
 /** A banner without what differs between two machines: ports, the key, and which store there is. */
 function withoutPlaces(banner: string): string {
