@@ -177,7 +177,8 @@ describe('the dashboard', () => {
     const assets = [...page.body.matchAll(/(?:src|href)="(static\/[^"]+\.(?:js|css))"/g)];
     expect(assets.length).toBeGreaterThan(0);
     for (const [, path] of assets) expect(await asked(`${base}${path}`)).toBe(200);
-    // A font the page would like from elsewhere is not fetched.
+    expect(page.body).not.toMatch(/(?:src|href)="https?:/);
+    // Nor is anything else fetched from elsewhere.
     expect(page.headers['content-security-policy']).not.toMatch(/https?:/);
   });
 
