@@ -38,8 +38,8 @@ export {
   type TextFormat,
   type ToolChoice,
 } from './create-response.ts';
+export { firstProblem } from './first-problem.ts';
 export {
-  firstProblem,
   openToolOutputs,
   parseCreateResponse,
   toolCallNotFound,
