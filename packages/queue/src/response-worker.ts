@@ -76,11 +76,15 @@ export class ResponseWorker {
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
 
-  /** Resolves when nothing runs any more; jobs that were given back have left their locks. */
+  /**
+   * Resolves when nothing runs any more; jobs that were given back have left their locks. While Redis is away it
+   * waits for what still runs, and for nothing else: the connection is ended then.
+   */
   async stop(): Promise<void> {
     this.#isQuiet = true;
+    const isIdle = () => this.#locks.size === 0;
     try {
-      await Promise.all(this.#workers.map((worker) => closeWorker(worker)));
+      await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
     } finally {
       this.#locks.stop();
     }
@@ -153,23 +157,30 @@ const nudgeEveryMs = 100;
 
 /**
  * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has
- * ended. One that is between two attempts to connect has no socket to be cut and would never end (ioredis), so it
- * is made to attempt, and that attempt is cut.
+ * ended, and it waits for the answer to a fetch, or to the end of a job. The answers that will not come are given
+ * up once nothing runs any more; a job whose end was not heard is delivered again, and its claim finds nothing to do.
  */
-async function closeWorker(worker: Worker): Promise<void> {
+async function closeWorker(worker: Worker, connection: Redis, isIdle: () => boolean): Promise<void> {
   const blocking = worker.backend.blockingConnection?.client.catch(() => undefined);
   const nudge = setInterval(() => {
-    void blocking?.then((client) => {
-      if (client?.status !== 'reconnecting') return;
-      client.connect().catch(() => undefined);
-      client.disconnect();
-    });
+    void blocking?.then((client) => client && endIfAway(client));
+    if (isIdle()) endIfAway(connection);
   }, nudgeEveryMs);
   try {
     await worker.close();
   } finally {
     clearInterval(nudge);
   }
+}
+
+/**
+ * Ends a connection that is between two attempts. It has no socket to be cut and would never end (ioredis), so it
+ * is made to attempt, and that attempt is cut.
+ */
+function endIfAway(client: { status: string; connect(): Promise<unknown>; disconnect(): void }): void {
+  if (client.status !== 'reconnecting') return;
+  client.connect().catch(() => undefined);
+  client.disconnect();
 }
 
 /** Splits slots into shares that differ by one at most. */

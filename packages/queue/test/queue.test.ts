@@ -339,6 +339,30 @@ describe('response worker', () => {
     }
   });
 
+  it('stops while Redis is away and has not answered to the end of a job', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    const client = new Redis(proxy.url, {
+      maxRetriesPerRequest: null,
+      retryStrategy: () => 60_000,
+      protocol: 2,
+    });
+    cleanups.push(async () => client.disconnect());
+    client.on('error', () => undefined);
+    const { worker } = aWorker(
+      async () => {
+        proxy.silence();
+        return settled;
+      },
+      { connection: client, concurrency: 1 },
+    );
+    await aQueue().enqueue(name, 'r1');
+    await eventually(async () => (await stateOf('r1')) === 'completed');
+    await proxy.stop();
+    await eventually(() => client.status === 'reconnecting');
+    await worker.quiet();
+    await within(worker.stop());
+  });
+
   it('gives a response back to the front of the queue, for another worker', async () => {
     const queue = aQueue();
     const first = held();
