@@ -9,6 +9,7 @@ import {
   listenFailure,
   type Logger,
   type Metrics,
+  redisAnswers,
   RedisClock,
   requireRedis,
   type StopReason,
@@ -67,7 +68,7 @@ export class ApiProcess {
     this.#subscriber = subscriberClient(settings.redisUrl, { logger });
     this.#clock = new RedisClock({ client: this.#commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
-    const warn = throttledWarning(logger, 'store error');
+    const { warn } = throttledWarning(logger, 'store error');
     // Until it has started, the start itself says what is wrong, once.
     const onError = (error: unknown) => {
       if (this.#hasStarted) warn(error);
@@ -184,18 +185,8 @@ export class ApiProcess {
   }
 
   async #readiness() {
-    const store = this.#subscriber.status === 'ready' && (await this.#storeAnswers());
+    const store = this.#subscriber.status === 'ready' && (await redisAnswers(this.#commands));
     return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
-  }
-
-  /** Asks: a frozen store keeps its connections. The client gives up after a second. */
-  async #storeAnswers(): Promise<boolean> {
-    try {
-      await this.#commands.ping();
-      return true;
-    } catch {
-      return false;
-    }
   }
 }
 

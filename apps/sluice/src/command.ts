@@ -23,8 +23,8 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
         return runRole(command, rest);
       case 'keys': {
-        const { runKeys } = await import('./keys-command.ts');
-        return runKeys(rest);
+        const { keysUsage, runKeys } = await import('./keys-command.ts');
+        return wantsHelp(rest) ? print(keysUsage) : runKeys(rest);
       }
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');

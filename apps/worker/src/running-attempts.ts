@@ -66,14 +66,10 @@ export class RunningAttempts {
     this.#running.get(responseId)?.controller.abort(new AttemptAborted(reason));
   }
 
-  abortAll(reason: AbortReason): void {
-    for (const responseId of this.#running.keys()) this.abort(responseId, reason);
-  }
-
   /** Ends all attempts because the process stops, also those that were claimed before and register after it. */
   interruptAll(): void {
     this.#isInterrupted = true;
-    this.abortAll('interrupted');
+    for (const responseId of this.#running.keys()) this.abort(responseId, 'interrupted');
   }
 
   async #check(): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type Logger,
   type Metrics,
   queueClient,
+  redisAnswers,
   RedisClock,
   requireRedis,
   type StopReason,
@@ -71,7 +72,7 @@ export class ResponseWorkerProcess {
     this.#settings = settings;
     this.#logger = logger;
     this.#onReady = onReady;
-    this.#warnOfRescue = throttledWarning(logger, 'rescue failed');
+    this.#warnOfRescue = throttledWarning(logger, 'rescue failed').warn;
     this.#keys = redisKeys(settings.keyPrefix);
     this.#channel = this.#keys.workerProcess(randomUUID());
     this.#clients = {
@@ -95,11 +96,11 @@ export class ResponseWorkerProcess {
     });
     this.#running = new RunningAttempts({
       log,
-      onError: throttledWarning(logger, 'leases not checked'),
+      onError: throttledWarning(logger, 'leases not checked').warn,
     });
     const observer = workerMetrics(this.#metrics.registry, () => this.#running.size);
     const names = [...new Set(settings.models.map(({ queue }) => queueName(queue)))];
-    const warn = throttledWarning(logger, 'queue error');
+    const { warn } = throttledWarning(logger, 'queue error');
     // Until it has started, the start itself says what is wrong, once.
     const onError = (error: Error) => {
       if (this.#hasStarted) warn(error);
@@ -198,21 +199,12 @@ export class ResponseWorkerProcess {
   }
 
   async #readiness() {
-    const isStoreReady = this.#clients.jobs.status === 'ready' && (await this.#storeAnswers());
+    const isStoreReady =
+      this.#clients.jobs.status === 'ready' && (await redisAnswers(this.#clients.commands));
     return {
       isReady: isStoreReady && this.#worker.isRunning && !this.#isStopping,
       checks: { store: isStoreReady, taking_jobs: this.#worker.isRunning, running: this.#running.size },
     };
-  }
-
-  /** Asks: a frozen store keeps its connections. The client gives up after a second. */
-  async #storeAnswers(): Promise<boolean> {
-    try {
-      await this.#clients.commands.ping();
-      return true;
-    } catch {
-      return false;
-    }
   }
 
   #createRescue(dependencies: ExecuteDependencies): Rescue {

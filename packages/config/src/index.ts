@@ -3,7 +3,7 @@ export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
 export { describeSettings } from './describe-settings.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
-export type { Environment, Role } from './environment-variables.ts';
+export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
 export { defaultReadsPerMinute, type ServiceTier, type TenantLimits } from './key-schema.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';

@@ -1,6 +1,7 @@
 import { errorEvent, type ResponseEnd } from '@sluice/contract';
 import type { Redis } from 'ioredis';
 import { append } from './append.ts';
+import { numberedEvent } from './event-writer.ts';
 import { readRecord } from './read.ts';
 import type { ResponseRecord } from './record.ts';
 import type { RedisKeys } from './redis-keys.ts';
@@ -22,13 +23,8 @@ export async function endQueued(
   const record = await readRecord(redis, keys, responseId);
   if (record?.status !== 'queued') return record;
   const next = record.sequenceNumber + 1;
-  const events = end.error && record.streams ? [numbered(errorEvent(end.error), next)] : [];
+  const events = end.error && record.streams ? [numberedEvent(errorEvent(end.error), next)] : [];
   const retention = retentionOf(record.request, settings);
   await append(redis, keys, responseId, { token: '', sequenceNumber: next, events, end, retention });
   return record;
-}
-
-/** As the log keeps events: the type first, then the number. */
-function numbered({ type, ...members }: ReturnType<typeof errorEvent>, sequenceNumber: number): string {
-  return JSON.stringify({ type, sequence_number: sequenceNumber, ...members });
 }

@@ -57,9 +57,7 @@ export class EventWriter {
   /** Takes an event; it leaves with the current turn of the event loop. */
   write(event: UnnumberedEvent): void {
     if (!this.#options.streams) return;
-    // `type` first: readers find it without parsing. The number is the event's place in the log for good.
-    const { type, ...members } = event;
-    this.#waiting.push(JSON.stringify({ type, sequence_number: this.#next, ...members }));
+    this.#waiting.push(numberedEvent(event, this.#next));
     this.#next += 1;
     this.#running ??= this.#run();
   }
@@ -138,6 +136,11 @@ export class EventWriter {
       }
     }
   }
+}
+
+/** An event as the log keeps it: `type` first, which readers find without parsing, and its place in the log for good. */
+export function numberedEvent({ type, ...members }: UnnumberedEvent, sequenceNumber: number): string {
+  return JSON.stringify({ type, sequence_number: sequenceNumber, ...members });
 }
 
 function pause(delayMs: number, signal: AbortSignal): Promise<void> {

@@ -32,7 +32,7 @@ export { pause } from './pause.ts';
 export { printFatal } from './print-fatal.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
-export { isRedisUnavailable } from './redis-failure.ts';
+export { isRedisUnavailable, redisAnswers } from './redis-failure.ts';
 export { requireRedis } from './require-redis.ts';
 export { chooseStore } from './store/choose-store.ts';
 export type { StoreChoice, StoreKind, StoreSurroundings } from './store/choose-store.ts';

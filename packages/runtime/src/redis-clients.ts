@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
+import { throttledWarning } from './throttled-warning.ts';
 
 export interface RedisClientOptions {
   logger: Logger;
@@ -163,37 +164,21 @@ function gatherWrites(redis: Redis): void {
   });
 }
 
-const LOG_PERIOD_MS = 10_000;
+/** How long the start of a process may say by itself, in one line, that it has no connection. */
+const FIRST_CONNECTION_MS = 10_000;
 
-/**
- * An outage makes an error per attempt: the first is logged, then one line in ten seconds, then the recovery. Before
- * the first connection it is for the start of the process to say what is wrong, in one line, for as long as that takes.
- */
+/** An outage makes an error per attempt: few of them are logged, and the recovery. */
 function logConnection(redis: Redis, logger: Logger): void {
   const createdAt = performance.now();
+  const { warn, restored } = throttledWarning(logger, 'redis connection failed');
   let wasReady = false;
-  let loggedAt: number | undefined;
-  let suppressed = 0;
   redis.on('error', (error: unknown) => {
-    const now = performance.now();
-    if (!wasReady && now - createdAt < LOG_PERIOD_MS) {
-      logger.debug({ err: loggedError(error) }, 'redis not connected yet');
-      return;
-    }
-    if (loggedAt !== undefined && now - loggedAt < LOG_PERIOD_MS) {
-      suppressed += 1;
-      return;
-    }
-    logger.warn({ err: loggedError(error), suppressed }, 'redis connection failed');
-    loggedAt = now;
-    suppressed = 0;
+    if (wasReady || performance.now() - createdAt >= FIRST_CONNECTION_MS) warn(error);
+    else logger.debug({ err: loggedError(error) }, 'redis not connected yet');
   });
   redis.on('ready', () => {
     wasReady = true;
-    if (loggedAt === undefined) return;
-    logger.info({ suppressed }, 'redis connection restored');
-    // The period is kept, so that a flapping connection cannot fill the log.
-    suppressed = 0;
+    restored('redis connection restored');
   });
 }
 

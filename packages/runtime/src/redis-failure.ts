@@ -1,3 +1,5 @@
+import type { Redis } from 'ioredis';
+
 /** What Redis answers while it cannot take commands, by the first word of the reply. */
 const refusals =
   /^(OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|WRONGPASS)\b/;
@@ -15,4 +17,14 @@ export function isRedisUnavailable(error: unknown): boolean {
   if (refusals.test(error.message) || transport.test(error.message)) return true;
   const code = 'code' in error ? error.code : undefined;
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ETIMEDOUT' || code === 'EPIPE';
+}
+
+/** Whether Redis answers now. Asked, since a frozen one keeps its connections; a command client gives up after a second. */
+export async function redisAnswers(commands: Redis): Promise<boolean> {
+  try {
+    await commands.ping();
+    return true;
+  } catch {
+    return false;
+  }
 }

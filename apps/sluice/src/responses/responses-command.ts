@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { type Environment, readVariable } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { ApiClient, type ShownResponse } from './api-client.ts';
 import { printList, printResponse, tail } from './print-responses.ts';
@@ -18,8 +19,6 @@ export const responsesUsage = `Usage: sluice responses <command> [flags]
   --url URL    the service [SLUICE_URL, http://127.0.0.1:3000]
   --key KEY    an API key [SLUICE_API_KEY, the development key in DATA_DIR]`;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** `sluice responses …`: looks at responses from a terminal, over the same API as everybody. */
 export async function runResponses(argv: readonly string[], env: Environment): Promise<void> {
   const { values, positionals } = parseFlags(argv);
@@ -30,8 +29,8 @@ export async function runResponses(argv: readonly string[], env: Environment): P
   }
   if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
   const client = new ApiClient({
-    url: values.url ?? setting(env, 'SLUICE_URL') ?? 'http://127.0.0.1:3000',
-    key: values.key ?? setting(env, 'SLUICE_API_KEY') ?? developmentKeyOf(env),
+    url: values.url ?? readVariable(env, 'SLUICE_URL') ?? 'http://127.0.0.1:3000',
+    key: values.key ?? readVariable(env, 'SLUICE_API_KEY') ?? developmentKeyOf(env),
   });
   const json = values.json ?? false;
   switch (command) {
@@ -86,14 +85,8 @@ function encoded(id: string | undefined): string {
   return encodeURIComponent(id);
 }
 
-/** A variable that is set to nothing counts as not set, as for every other command. */
-function setting(env: Environment, name: string): string | undefined {
-  const value = env[name];
-  return value === '' ? undefined : value;
-}
-
 function developmentKeyOf(env: Environment): string {
-  const path = join(setting(env, 'DATA_DIR') ?? './.data', 'development-key');
+  const path = join(readVariable(env, 'DATA_DIR') ?? './.data', 'development-key');
   if (existsSync(path)) return readFileSync(path, 'utf8').trim();
   throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
 }
