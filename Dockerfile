@@ -1,13 +1,13 @@
-# One image for every role: the first argument of the container is the role, `api`, `worker` or `start`.
-# docs/deployment.md says how to run it, docker-compose.yml does.
+# One image for every role. The first argument of the container is the role: `api`, `worker` or `start`.
+# docs/deployment.md says how to run it, and docker-compose.yml runs it.
 
-# The Node.js of the lock file's development tools, and that of production: one version, so that what was tested runs.
+# The Node.js version that the lock file has for development. Production runs the version that was tested.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-# Manifests first, so that a change of source leaves the layer of dependencies alone. `npm ci` compares the lock file
-# with every workspace it names, therefore all of them are here, also those that are not built.
+# The manifests come first, so that a change of source code does not invalidate the layer of dependencies. `npm ci` compares
+# the lock file with every workspace, so all of them are here, even those that are not built.
 COPY package.json package-lock.json .npmrc ./
 COPY apps/api/package.json apps/api/
 COPY apps/sluice/package.json apps/sluice/
@@ -16,7 +16,8 @@ COPY packages/admission/package.json packages/admission/
 COPY packages/bench/package.json packages/bench/
 COPY packages/config/package.json packages/config/
 COPY packages/contract/package.json packages/contract/
-COPY packages/event-log/package.json packages/event-log/
+COPY packages/embedded-store/package.json packages/embedded-store/
+COPY packages/response-store/package.json packages/response-store/
 COPY packages/providers/package.json packages/providers/
 COPY packages/queue/package.json packages/queue/
 COPY packages/runtime/package.json packages/runtime/
@@ -28,9 +29,9 @@ COPY apps ./apps
 COPY packages ./packages
 RUN npm exec --no -- tsc -b apps/sluice
 
-# What runs: the production dependencies of the command, the built code, and the scripts for Redis, which the code
-# reads from `src` beside its `dist`. Optional packages bring a Node.js, which the image has, and native accelerators,
-# which have fallbacks.
+# This stage keeps what runs: the production dependencies of the command, the built code, and the Lua scripts, which the
+# code reads from `src` beside its `dist`. Optional packages are left out: a Node.js, which the image has, and native
+# accelerators, which have fallbacks.
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
   && rm -rf packages/bench packages/system-tests packages/testing node_modules/@sluice/testing \
@@ -40,22 +41,22 @@ RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
 
 FROM ${NODE_IMAGE}
 WORKDIR /app
-# A container is reached from outside, so its loopback is of no use. With these the service demands a configured API
-# key and ADMIN_TOKEN before it starts.
+# A container is reached from outside, so it must listen on more than loopback. With these addresses the service does not
+# start without a configured API key and ADMIN_TOKEN.
 ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice
-# Node.js sizes its heap by the memory limit of the container. To leave more to buffers, which are outside of the heap,
-# set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.
+# Node.js sizes its heap by the memory limit of the container. To leave more memory for buffers, which are outside the
+# heap, set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/packages ./packages
 COPY --from=production /app/apps ./apps
 COPY docker/check-health.mjs ./docker/
-# The user `node` of the image, by number, as Kubernetes wants to see that it is not root. The files belong to root: the
-# service cannot change its own code.
+# The user `node` of the image, by its number, because Kubernetes checks by the number that it is not root. The files belong
+# to root, so the service cannot change its own code.
 USER 1000:1000
 EXPOSE 3000 3001 3002
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "docker/check-health.mjs"]
-# The exec form: signals reach Node.js, not a shell. The code stops on SIGTERM within DRAIN_TIMEOUT_MS.
+# The exec form makes signals reach Node.js and not a shell. The service stops on SIGTERM within DRAIN_TIMEOUT_MS.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "--enable-source-maps", "apps/sluice/dist/main.js"]
 CMD ["api"]

@@ -1,5 +1,5 @@
-// The health check of a container, whichever role runs in it: an api answers on PORT, a worker on WORKER_HEALTH_PORT.
-// It asks whether the process lives, not whether it is ready: while Redis is away nothing is gained by a restart.
+// The health check of a container in any role: an api answers on PORT, a worker on WORKER_HEALTH_PORT.
+// It asks whether the process lives, not whether it is ready, because a restart does not help while Redis is away.
 const ports = [process.env.PORT, process.env.WORKER_HEALTH_PORT].filter(Boolean);
 const timeoutMs = 2000;
 

@@ -1,13 +1,18 @@
+import { Telemetry } from '@sluice/runtime';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { apiMetrics } from './api-metrics.ts';
+import { countApi } from './api-metrics.ts';
 
+const telemetry = new Telemetry(() => undefined);
 const counts = { waiting: 0, prioritized: 3, active: 1, delayed: 0, completed: 5, failed: 0, paused: 0 };
 
 describe('the depth of the queues', () => {
   it('is told by queue and state', async () => {
     const registry = new Registry();
-    apiMetrics(registry, { names: ['m', 'team%2Fm'], counts: () => Promise.resolve(counts) }, () => 2);
+    countApi(telemetry, registry, {
+      queue: { names: ['m', 'team%2Fm'], counts: () => Promise.resolve(counts) },
+      openRequests: () => 2,
+    });
     const text = await registry.metrics();
     expect(text).toContain('sluice_queue_jobs{queue="m",state="prioritized"} 3');
     expect(text).toContain('sluice_queue_jobs{queue="team/m",state="active"} 1');
@@ -17,7 +22,7 @@ describe('the depth of the queues', () => {
     const registry = new Registry();
     let isAway = false;
     const ask = () => (isAway ? Promise.reject(new Error('Command timed out')) : Promise.resolve(counts));
-    apiMetrics(registry, { names: ['m'], counts: ask }, () => 2);
+    countApi(telemetry, registry, { queue: { names: ['m'], counts: ask }, openRequests: () => 2 });
     expect(await registry.metrics()).toContain('sluice_queue_jobs{');
     isAway = true;
     const text = await registry.metrics();

@@ -1,18 +1,13 @@
 import type { ResponseQueue } from '@sluice/queue';
+import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
-/** What an api counts. Labels are routes, methods, status codes and models of the operator's file: few. */
-export interface ApiMetrics {
-  answered(route: string, method: string, status: number, elapsedMs: number): void;
-  /** From the request to the first output on the client's stream. */
-  firstToken(model: string, afterMs: number): void;
-}
-
-export function apiMetrics(
+/** Counts what happens in an api. Labels are routes, methods, status codes and models of the operator's file: few. */
+export function countApi(
+  telemetry: Telemetry,
   registry: Registry,
-  queue: Pick<ResponseQueue, 'names' | 'counts'>,
-  openRequests: () => number,
-): ApiMetrics {
+  { queue, openRequests }: { queue: Pick<ResponseQueue, 'names' | 'counts'>; openRequests: () => number },
+): void {
   const registers = [registry];
   const requests = new Counter({
     name: 'sluice_http_requests_total',
@@ -59,11 +54,18 @@ export function apiMetrics(
       }
     },
   });
-  return {
-    answered: (route, method, status, elapsedMs) => {
-      requests.inc({ route, method, status: String(status) });
-      duration.observe({ route }, elapsedMs / 1000);
-    },
-    firstToken: (model, afterMs) => firstToken.observe({ model }, afterMs / 1000),
-  };
+  // Finding a series by its labels hashes them: once for each, not for each request.
+  const answered = memoize((route: string, method: string, status: number) => {
+    const [count, time] = [requests.labels(route, method, String(status)), duration.labels(route)];
+    return (elapsedMs: number) => {
+      count.inc();
+      time.observe(elapsedMs / 1000);
+    };
+  });
+  telemetry.on('request.answered', ({ route, method, status, elapsedMs }) =>
+    answered(route, method, status)(elapsedMs),
+  );
+  telemetry.on('response.first_output', ({ model, sinceRequestMs }) =>
+    firstToken.observe({ model }, sinceRequestMs / 1000),
+  );
 }

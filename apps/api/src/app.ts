@@ -1,9 +1,7 @@
 import type { KeyRing } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import type { Logger } from '@sluice/runtime';
+import type { Logger, Readiness, Telemetry } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import type { ApiMetrics } from './api-metrics.ts';
-import { dialects } from './dialect.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
@@ -16,28 +14,22 @@ import {
   registerRequestContext,
   requestId,
 } from './plugins/request-context.ts';
-import type { ResponseService } from './response-service.ts';
-import { lazyLogger } from './request-logger.ts';
-import { registerCancelResponse } from './routes/cancel-response.ts';
-import { registerCreateResponse } from './routes/create-response.ts';
-import { registerDeleteResponse } from './routes/delete-response.ts';
-import { registerGetResponse } from './routes/get-response.ts';
-import { registerListInputItems } from './routes/list-input-items.ts';
-import { registerListModels } from './routes/list-models.ts';
-import { registerListResponses } from './routes/list-responses.ts';
-import { type Readiness, registerHealth } from './routes/report-health.ts';
+import { RequestLogger } from './request-logger.ts';
+import { dialects } from './responses/dialect.ts';
+import type { Responses } from './responses/responses.ts';
+import { registerRoute } from './route.ts';
+import { healthRoutes, routes } from './routes.ts';
 
 export interface AppDependencies {
-  service: ResponseService;
+  responses: Responses;
   keys: KeyRing;
   open: OpenRequests;
-  metrics: ApiMetrics;
+  telemetry: Telemetry;
   readiness: () => Promise<Readiness>;
   /** Whether the process has been told to stop. */
   isStopping: () => boolean;
   logger: Logger;
   bodyBytes: number;
-  syncWaitMs: number;
   /** Unix seconds, shown as the age of models. */
   startedAt: number;
 }
@@ -56,11 +48,12 @@ const maxRequestsPerSocket = 10_000;
 
 /** Builds the HTTP edge: routes at both mounts, and everything a request meets on its way. Opens no socket. */
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
-  const { metrics } = dependencies;
+  const { telemetry, logger } = dependencies;
+  const isDebug = logger.isLevelEnabled('debug');
   const loggerInstance: FastifyBaseLogger = dependencies.logger;
   const app = fastify({
     loggerInstance,
-    childLoggerFactory: (_logger, bindings) => lazyLogger(dependencies.logger, bindings),
+    childLoggerFactory: (_logger, bindings) => new RequestLogger(dependencies.logger, bindings),
     // What happened to a request is logged where it is decided.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: dependencies.bodyBytes,
@@ -82,7 +75,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     routerOptions: { maxParamLength: connection.maxHeaderSize },
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (error, request, reply) => {
-      const known = asServiceError(error) ?? new ServiceError('invalid_request', 'The request is not valid.');
+      const known = asServiceError(error) ?? new ServiceError('invalid_request');
       // No hook runs for these.
       reply.headers({
         ...contextHeaders(request.id, request.headers),
@@ -100,25 +93,18 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerDraining(app, dependencies);
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
-    metrics.answered(route, request.method, reply.statusCode, reply.elapsedTime);
-    request.log.debug(
-      { route, status: reply.statusCode, elapsedMs: Math.round(reply.elapsedTime) },
-      'answered',
-    );
+    const { method } = request;
+    const { statusCode: status, elapsedTime: elapsedMs } = reply;
+    telemetry.emit('request.answered', { route, method, status, elapsedMs });
+    if (isDebug) request.log.debug({ route, status, elapsedMs: Math.round(elapsedMs) }, 'answered');
     done();
   });
-  registerHealth(app, dependencies.readiness);
+  for (const route of healthRoutes) registerRoute(app, route, dependencies);
   for (const dialect of dialects) {
     void app.register(
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies.keys);
-        registerCreateResponse(mount, { ...dependencies, dialect });
-        registerListResponses(mount, { ...dependencies, dialect });
-        registerGetResponse(mount, { ...dependencies, dialect });
-        registerCancelResponse(mount, { ...dependencies, dialect });
-        registerDeleteResponse(mount, dependencies);
-        registerListInputItems(mount, dependencies);
-        registerListModels(mount, { service: dependencies.service, createdAt: dependencies.startedAt });
+        for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
         done();
       },
       { prefix: dialect.mount },

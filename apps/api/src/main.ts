@@ -1,7 +1,6 @@
 import { loadSettings } from '@sluice/config';
-
 import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
-import { ApiProcess } from './api.ts';
+import { ApiProcess } from './api-process.ts';
 
 /** Runs an api until it is told to stop. */
 export async function runApi(argv: readonly string[]): Promise<void> {

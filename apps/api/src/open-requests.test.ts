@@ -10,6 +10,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** Runs a request, with a signal that is aborted when it is interrupted. */
+async function run<Result>(
+  open: OpenRequests,
+  request: (interrupted: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const underWay = open.begin(() => controller.abort(new Error('The server is stopping')));
+  try {
+    return await request(controller.signal);
+  } finally {
+    underWay.end();
+  }
+}
+
 /** A request that ends when it is interrupted. */
 function untilInterrupted(interrupted: AbortSignal): Promise<void> {
   return new Promise((_resolve, reject) =>
@@ -21,8 +35,8 @@ describe('requests under way', () => {
   it('are counted until they end, well or not', async () => {
     const open = new OpenRequests();
     const goOn = latch();
-    const good = open.run(() => goOn.wait());
-    const bad = open.run(async () => {
+    const good = run(open, () => goOn.wait());
+    const bad = run(open, async () => {
       await goOn.wait();
       throw new Error('no');
     });
@@ -37,7 +51,7 @@ describe('requests under way', () => {
     const open = new OpenRequests();
     const goOn = latch();
     let isInterrupted = false;
-    const request = open.run(async (interrupted) => {
+    const request = run(open, async (interrupted) => {
       interrupted.addEventListener('abort', () => {
         isInterrupted = true;
       });
@@ -53,7 +67,7 @@ describe('requests under way', () => {
 
   it('are interrupted when the grace is over', async () => {
     const open = new OpenRequests();
-    const request = expect(open.run(untilInterrupted)).rejects.toThrow('The server is stopping');
+    const request = expect(run(open, untilInterrupted)).rejects.toThrow('The server is stopping');
     const drained = open.drain(1_000);
     vi.advanceTimersByTime(1_000);
     await Promise.all([request, drained]);

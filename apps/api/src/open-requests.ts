@@ -1,7 +1,9 @@
-/** A request whose body is on its way, a synchronous wait or a stream. */
-interface OpenRequest {
-  /** Ends it early, because this process stops. */
+/** A request under way: a body that arrives, a wait for an answer, or a stream. */
+export interface OpenRequest {
+  /** Ends it early, because this process stops. Whoever serves the request decides how. */
   interrupt: () => void;
+  /** It is over. Twice is fine. */
+  end: () => void;
 }
 
 /** Requests under way, so that a stopping process can wait for them and, past its grace, end them. */
@@ -15,25 +17,23 @@ export class OpenRequests {
     return this.#open.size;
   }
 
-  /** Runs a request with a signal that is aborted when the process cannot wait for it any longer. */
-  async run<Result>(request: (interrupted: AbortSignal) => Promise<Result>): Promise<Result> {
-    const controller = new AbortController();
-    const end = this.begin(() => controller.abort(new Error('The server is stopping')));
-    try {
-      return await request(controller.signal);
-    } finally {
-      end();
-    }
-  }
-
-  /** Registers what a stopping process waits for. Returns the function that ends it; twice is fine. */
-  begin(interrupt: () => void): () => void {
-    const open = { interrupt };
+  /** Registers what a stopping process waits for. */
+  begin(interrupt: () => void): OpenRequest {
+    const open: OpenRequest = {
+      interrupt,
+      end: () => {
+        if (this.#open.delete(open) && this.#open.size === 0) this.#emptied?.();
+      },
+    };
     this.#open.add(open);
     if (this.#isInterrupted) interrupt();
-    return () => {
-      if (this.#open.delete(open) && this.#open.size === 0) this.#emptied?.();
-    };
+    return open;
+  }
+
+  /** Changes how a request under way is ended early; at once, when the grace is over. */
+  take(open: OpenRequest, interrupt: () => void): void {
+    open.interrupt = interrupt;
+    if (this.#isInterrupted) interrupt();
   }
 
   /** Resolves when nothing is under way; what is left after `graceMs` is interrupted first. */

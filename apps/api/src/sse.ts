@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { EventSink, SentEvent } from './responses/event-sink.ts';
 
 /** How long a reader may take nothing before its connection is closed, in milliseconds. */
 const stalledMs = 30_000;
@@ -12,20 +13,15 @@ const repeatMs = 60_000;
 /** Past so many characters events go out in another write, so that a slow reader costs a bounded buffer. */
 const maxWrite = 64 * 1024;
 
-export interface SseEvent {
-  type: string;
-  json: string;
-}
-
 /**
  * One event stream on a socket. The only place that writes bytes of one.
  *
  * An event and its blank line always go out in one write: there are parsers that lose an event otherwise.
  */
-export class SseStream {
+export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
   readonly #gone = new AbortController();
-  #repeat: (() => SseEvent) | undefined;
+  #repeat: (() => SentEvent) | undefined;
   #lastWrite = performance.now();
   #lastEvent = performance.now();
   readonly #timer: NodeJS.Timeout;
@@ -52,7 +48,7 @@ export class SseStream {
   }
 
   /** Sets what is sent again while the stream is silent: the latest life-cycle event, under the last number. */
-  repeatWhileSilent(event: () => SseEvent): void {
+  repeatWhileSilent(event: () => SentEvent): void {
     this.#repeat = event;
   }
 
@@ -61,7 +57,7 @@ export class SseStream {
    *
    * Rejects when the client is gone or has taken nothing for half a minute.
    */
-  async write(events: readonly SseEvent[]): Promise<void> {
+  async write(events: readonly SentEvent[]): Promise<void> {
     this.#lastEvent = performance.now();
     let frames = '';
     for (const { type, json } of events) {

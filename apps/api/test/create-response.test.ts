@@ -207,11 +207,7 @@ describe('a stream', () => {
 
   it('names raw reasoning after the specification when the request carries its version', async () => {
     api.worker.onRun(async (run) => {
-      const item = { type: 'reasoning', id: 'rs_1', status: 'in_progress', summary: [] } as const;
-      const at = { item_id: 'rs_1', output_index: 0, content_index: 0 };
-      run.write({ type: 'response.output_item.added', output_index: 0, item: { ...item, summary: [] } });
-      run.write({ type: 'response.content_part.added', ...at, part: { type: 'reasoning_text', text: '' } });
-      run.write({ type: 'response.reasoning_text.delta', ...at, delta: 'hm' });
+      run.think('hm');
       await run.complete();
     });
     const plain = await readSse(await (await api.stream({ model, input: 'Hi' })).text());

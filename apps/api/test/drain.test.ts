@@ -1,6 +1,4 @@
 import { Agent, type ClientRequest, request } from 'node:http';
-import { redisKeys } from '@sluice/event-log';
-import { queueName } from '@sluice/queue';
 import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
@@ -11,20 +9,24 @@ import {
   type TestRedis,
   within,
 } from '@sluice/testing';
+import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api.ts';
+import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
-import { startTinyWorker, type TinyWorker } from './tiny-worker.ts';
 
 let redis: TestRedis;
-let worker: TinyWorker;
+let worker: ScriptedWorker;
 let api: ApiProcess;
 let url: string;
 let agent: Agent;
 
 beforeEach(async () => {
   redis = await testRedis();
-  worker = await startTinyWorker(redis, redisKeys(`${redis.prefix}:`), [queueName(model)]);
+  worker = await startScriptedWorker({
+    redisUrl: redis.url,
+    keyPrefix: `${redis.prefix}:`,
+    models: [model],
+  });
   agent = new Agent({ keepAlive: true, maxSockets: 1 });
 });
 

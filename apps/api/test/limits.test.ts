@@ -1,3 +1,4 @@
+import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -31,6 +32,14 @@ describe('a limit of requests a minute', () => {
       'x-ratelimit-reset-requests': expect.stringMatching(/^(\d+ms|(\d+m)?\d+(\.\d+)?s)$/),
     });
     expect(second.headers['x-ratelimit-remaining-requests']).toBe('0');
+  });
+
+  it('is told with a response that failed, too', async () => {
+    api = await startTestApi();
+    api.worker.onRun((run) => run.fail('model_error'));
+    const failed = await ask(apiKeys.limited);
+    expect(failed.status).toBe(500);
+    expect(failed.headers['x-ratelimit-remaining-requests']).toBe('1');
   });
 
   it('refuses what is over it with 429 and says when to come back', async () => {
@@ -74,6 +83,8 @@ describe('a limit of requests a minute', () => {
     api = await startTestApi();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
+    // The answers come before the queue has heard that the jobs are done.
+    await eventually(async () => (await api.queue.counts(model)).completed === 2);
     const before = await api.stored();
     await Promise.all(Array.from({ length: 10 }, () => ask(apiKeys.limited, { input: 'x'.repeat(100_000) })));
     expect(await api.stored()).toEqual(before);

@@ -1,4 +1,4 @@
-import { readSse } from '@sluice/testing';
+import { eventually, latch, readSse } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -20,6 +20,33 @@ describe('an Idempotency-Key', () => {
     api.worker.onRun((run) => run.complete());
     expect((await api.create(body, keyed)).status).toBe(200);
   });
+
+  it.each([false, true])(
+    'keeps nothing of a response that is not stored, streamed again: %s',
+    async (stream) => {
+      const [begun, goOn] = [latch(), latch()];
+      api.worker.onRun(async (run) => {
+        run.say('Hello');
+        begun.open();
+        await goOn.wait();
+        await run.complete();
+      });
+      const body = { model, input: 'Hi', store: false };
+      const first = api.create(body, keyed);
+      await begun.wait();
+      const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+      const record = api.keys.record(id);
+      const again = stream
+        ? api.stream(body, keyed).then(async (answer) => answer.text())
+        : api.create(body, keyed);
+      // The second caller is there when the record says that somebody follows it.
+      await eventually(async () => (await api.redis.client.hget(record, 'followed')) !== null);
+      goOn.open();
+      expect((await first).status).toBe(200);
+      await again;
+      await eventually(async () => (await api.redis.client.exists(record)) === 0);
+    },
+  );
 });
 
 describe('a reader of a response that was not created as a stream', () => {

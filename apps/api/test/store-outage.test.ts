@@ -11,7 +11,7 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ApiProcess } from '../src/api.ts';
+import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, startTestApi, testSettings } from './test-api.ts';
 
 /** How long a client may wait for its refusal, and how soon the service must be back, in milliseconds. */
@@ -91,7 +91,7 @@ async function expectRecovery(): Promise<void> {
 async function waiting(): Promise<number> {
   const redis = await testRedis(store.url);
   try {
-    return await redis.client.zcard(`outage:bull:${model}:prioritized`);
+    return await redis.client.llen(`outage:{0}:bull:${model}:wait`);
   } finally {
     await redis.close();
   }

@@ -1,15 +1,23 @@
 import { createKey, KeyRing, loadSettings, type Settings } from '@sluice/config';
-import { redisKeys, Relay, type RedisKeys } from '@sluice/event-log';
 import { queueName, ResponseQueue } from '@sluice/queue';
-import { closeRedis, commandClient, createLogger, RedisClock, subscriberClient } from '@sluice/runtime';
+import { CallerStore, type CellKeys, defaultCell } from '@sluice/response-store';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  RedisClock,
+  subscriberClient,
+  Telemetry,
+} from '@sluice/runtime';
 import { testRedis, type TestRedis } from '@sluice/testing';
+import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import { apiMetrics } from '../src/api-metrics.ts';
+import { logApi } from '../src/api-log.ts';
+import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
 import { OpenRequests } from '../src/open-requests.ts';
-import { ResponseService } from '../src/response-service.ts';
-import { startTinyWorker, type TinyWorker } from './tiny-worker.ts';
+import { Responses } from '../src/responses/responses.ts';
 
 /** Keys of the tenants that every test api knows. */
 export const apiKeys = {
@@ -41,11 +49,11 @@ export interface TestApiOptions {
 export interface TestApi {
   app: FastifyInstance;
   redis: TestRedis;
-  keys: RedisKeys;
+  keys: CellKeys;
   registry: Registry;
   queue: ResponseQueue;
   open: OpenRequests;
-  worker: TinyWorker;
+  worker: ScriptedWorker;
   /** Lines of the log. */
   logged: string[];
   /** Posts a body to the create route of a mount. */
@@ -115,52 +123,58 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     level: 'debug',
     destination: { write: (line: string) => logged.push(line) },
   });
-  const keys = redisKeys(settings.keyPrefix);
   const names = settings.models.map(({ queue }) => queueName(queue));
   const commands = commandClient(redis.url, { logger });
   const subscriber = subscriberClient(redis.url, { logger });
   await new Promise((resolve) => commands.once('ready', resolve));
   const clock = new RedisClock({ client: commands, logger });
   await clock.start();
+  const store = new CallerStore({
+    commands,
+    subscriber,
+    keyPrefix: settings.keyPrefix,
+    retention: settings.retention,
+    processId: 'test',
+    onError: () => undefined,
+  });
+  await store.start();
+  const keys = store.keys.inCell(defaultCell);
   const queue = new ResponseQueue({
     connection: commands,
     keyPrefix: keys.prefix,
     names,
-    keep: { completed: 10, failed: 10 },
     onError: () => undefined,
   });
-  const apiProcess = keys.apiProcess('test');
-  const relay = new Relay({ subscriber, commands, keys, apiProcess, onError: () => undefined });
-  await relay.start();
-  const service = new ResponseService({
-    settings,
-    redis: commands,
-    keys,
-    queue,
-    relay,
-    apiProcess,
-    now: () => clock.now(),
-    logger,
+  const telemetry = new Telemetry((error) => {
+    throw error;
   });
+  logApi(telemetry, logger);
+  const responses = new Responses({ settings, store, queue, telemetry, now: () => clock.now(), logger });
   const registry = new Registry();
   const open = new OpenRequests();
+  countApi(telemetry, registry, { queue, openRequests: () => open.size });
   const app = buildApp({
-    service,
+    responses,
     keys: new KeyRing({ keys: settings.keys }),
     open,
-    metrics: apiMetrics(registry, queue, () => open.size),
+    telemetry,
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
     isStopping: () => false,
     logger,
     bodyBytes: settings.limits.bodyBytes,
-    syncWaitMs: settings.timeouts.syncWaitMs,
     startedAt: 1_000,
   });
   await app.ready();
-  const worker = await startTinyWorker(redis, keys, options.withoutWorker ? [] : names);
+  const worker = options.withoutWorker
+    ? idleWorker
+    : await startScriptedWorker({
+        redisUrl: redis.url,
+        keyPrefix: settings.keyPrefix,
+        models: settings.models.map(({ id }) => id),
+      });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = new RegExp(`^${keys.prefix}(api:|bull:[^:]+:(meta|id|stalled-check|marker)$)`);
+  const own = /\}:(api:|rescuer$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     redis,
@@ -198,9 +212,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async stop() {
       await open.drain(0);
       await app.close();
-      await service.stop();
+      await responses.stop();
       await worker.stop();
-      await relay.stop();
+      await store.stop();
       await queue.close();
       clock.stop();
       await closeRedis(subscriber);
@@ -209,6 +223,13 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     },
   };
 }
+
+/** In place of a worker, for responses that are to stay where they are. */
+const idleWorker: ScriptedWorker = {
+  runs: [],
+  onRun: () => undefined,
+  stop: () => Promise.resolve(),
+};
 
 function answerOf(response: Awaited<ReturnType<FastifyInstance['inject']>>): Answer {
   return {

@@ -1,4 +1,4 @@
-import type { RunningStore } from '@sluice/runtime';
+import type { RunningStore } from '@sluice/embedded-store';
 import { maskRedisUrl } from '@sluice/runtime';
 
 export interface BannerFacts {
@@ -11,10 +11,10 @@ export interface BannerFacts {
   workers: number;
 }
 
-/** Most models that are listed by name. */
+/** How many models are listed by name. */
 const mostModels = 6;
 
-/** What somebody needs who has just started the service: where it is, what it stands on, and a first request. */
+/** The banner of a service that is ready: its addresses, its store, and a first request to try. */
 export function banner({ url, adminUrl, store, models, plainKey, workers }: BannerFacts): string {
   const base = reachable(url);
   const lines = [
@@ -60,7 +60,7 @@ function modelLine(models: readonly string[]): string {
   return hidden > 0 ? `${shown} and ${hidden} more` : shown;
 }
 
-/** An address to click on: one that means "all of this machine" is no address to go to. */
+/** An address that can be opened: the wildcard addresses are replaced by loopback. */
 function reachable(url: string): string {
   return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
 }

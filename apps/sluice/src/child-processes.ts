@@ -2,22 +2,22 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { FatalError } from '@sluice/runtime';
 
-/** Between the death of a process and its next start, in milliseconds. */
+/** Delay before a process that died is started again, in milliseconds. */
 const restartAfterMs = 1_000;
 
-/** A process that lived this long was no failed start. */
+/** A process that ran for this long counts as started, in milliseconds. */
 const settledAfterMs = 30_000;
 
-/** Failed starts in a row before everything is stopped: the cause does not go away by itself. */
+/** Failed starts in a row before the whole service stops, because the cause seems to be permanent. */
 const mostFailedStarts = 5;
 
 export interface ChildProcessesOptions {
   /** Flags for every role. */
   argv: readonly string[];
   env: NodeJS.ProcessEnv;
-  /** A process that takes longer to stop is killed, in milliseconds. */
+  /** How long a process may take to stop before it is killed, in milliseconds. */
   stopWithinMs: number;
-  /** Called when a process cannot be kept alive. */
+  /** Called when a process keeps dying or cannot be started again. */
   onGivenUp: (error: FatalError) => void;
 }
 
@@ -40,8 +40,8 @@ interface ApiReady {
 }
 
 /**
- * The roles that `start` runs as processes of its own. A process that dies is reported and started again; one
- * that cannot even start, or keeps dying, ends everything, with its own exit code.
+ * The api and the workers of `start`, as child processes. A process that dies is reported and started again. A process
+ * that cannot start, or keeps dying, ends the whole service with its own exit code.
  */
 export class ChildProcesses {
   readonly #options: ChildProcessesOptions;
@@ -53,13 +53,13 @@ export class ChildProcesses {
     this.#options = options;
   }
 
-  /** @throws {FatalError} when it dies before it is ready; its own last line says why. */
+  /** @throws {FatalError} when the api dies before it is ready. Its own output says why. */
   async startApi(): Promise<ApiReady> {
     const ready = await this.#start('api', 'api', {});
     return ready as ApiReady; // the message of apps/api/src/main.ts
   }
 
-  /** Each worker after the first answers health checks on the next port. */
+  /** Starts the workers. Each one after the first answers health checks on the next port. */
   async startWorkers(count: number, healthPort: number | undefined): Promise<void> {
     const starts = Array.from({ length: count }, (_, at) => {
       const port = healthPort === undefined || healthPort === 0 ? healthPort : healthPort + at;
@@ -72,7 +72,7 @@ export class ChildProcesses {
     await Promise.all(starts);
   }
 
-  /** Stops the apis, which let go of their callers, and then the workers, which finish what they run. */
+  /** Stops the api first, which answers its callers, and then the workers, which finish their attempts. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const timer of this.#restarts) clearTimeout(timer);
@@ -80,7 +80,7 @@ export class ChildProcesses {
     await this.#stopRole('worker');
   }
 
-  /** Ends every process at once. */
+  /** Kills every process at once. */
   kill(): void {
     this.#isStopping = true;
     for (const child of this.#children) child.process.kill('SIGKILL');
@@ -112,7 +112,7 @@ export class ChildProcesses {
     };
   }
 
-  /** Resolves with the message of a process that is ready; watches it from then on. */
+  /** Resolves with the ready message of a process, and watches the process from then on. */
   #untilReady(child: Child): Promise<unknown> {
     return new Promise((resolve, reject) => {
       child.process.once('message', (message) => {
@@ -131,7 +131,7 @@ export class ChildProcesses {
     });
   }
 
-  /** Says that a process died and starts it again. */
+  /** Reports that a process died, and starts it again. */
   #replace(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     const lived = performance.now() - child.startedAt;
     const failedStarts = lived > settledAfterMs ? 1 : child.failedStarts + 1;
@@ -162,7 +162,7 @@ export class ChildProcesses {
     await Promise.all(
       children.map(async ({ process: running, exited }) => {
         if (running.exitCode !== null || running.signalCode !== null) return;
-        // Closing the channel is the request to stop that every platform knows.
+        // Closing the IPC channel requests a stop on every platform.
         if (running.connected) running.disconnect();
         const deadline = setTimeout(() => running.kill('SIGKILL'), this.#options.stopWithinMs);
         await exited;
@@ -172,7 +172,7 @@ export class ChildProcesses {
   }
 }
 
-/** A process that ends itself with one of its own exit codes has said why. */
+/** Describes a failed start. A process that ends with exit code 1 or 2 has already printed the reason. */
 function couldNotStart(child: Child, code: number | null, signal: NodeJS.Signals | null): FatalError {
   return new FatalError(`The ${child.name} could not start: it ended with ${ending(code, signal)}.`, {
     exitCode: code === 2 ? 2 : 1,

@@ -3,16 +3,16 @@ import { FatalError, runMain } from '@sluice/runtime';
 
 const usage = `Usage: sluice <command> [flags]
 
-  start    everything in one terminal: a store if REDIS_URL names none, an api, workers
+  start    everything in one terminal: an api, workers, and a store unless REDIS_URL is set
   api      an api process       (needs REDIS_URL)
   worker   a worker process     (needs REDIS_URL)
 
   keys     makes an API key and the hash for the settings file
-  responses get | list | cancel | tail    look at responses of a running service
+  responses get | list | cancel | tail    shows, cancels or follows responses of a running service
 
 'sluice <command> --help' lists the flags of a command.`;
 
-/** Runs the command that the arguments name. Sets the exit code; 2 for a command that does not exist. */
+/** Runs the command that the arguments name, and sets the exit code: 2 for an unknown command. */
 export function runCommand(argv: readonly string[]): Promise<void> {
   const [command, ...rest] = argv;
   return runMain(async () => {
@@ -28,7 +28,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       }
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');
-        return runResponses(rest, process.env);
+        return runResponses(rest, { env: process.env, cwd: process.cwd() });
       }
       case undefined:
       case 'help':
@@ -43,7 +43,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
   });
 }
 
-/** Each role is loaded only when it runs: a worker has no use for an HTTP server. */
+/** Loads a role only when it runs: a worker needs no HTTP server. */
 async function runRole(role: 'start' | 'api' | 'worker', argv: readonly string[]): Promise<void> {
   switch (role) {
     case 'start': {

@@ -6,8 +6,7 @@ export const keysUsage = `Usage: sluice keys
 Makes an API key and the hash for the settings file. Nothing is stored.`;
 
 /**
- * `sluice keys`: makes a key and shows what goes where. Nothing is stored: the key is for the client, its hash for
- * the settings file.
+ * `sluice keys`: makes a key and prints it for the client, with its hash for the settings file. Stores nothing.
  */
 export function runKeys(argv: readonly string[]): void {
   if (argv.length > 0) {

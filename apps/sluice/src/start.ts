@@ -1,12 +1,13 @@
 import { developmentKey, loadSettings, type Settings } from '@sluice/config';
-import { createLogger, FatalError, type RunningStore, runProcess, startStore } from '@sluice/runtime';
+import { type RunningStore, startStore } from '@sluice/embedded-store';
+import { createLogger, FatalError, runProcess } from '@sluice/runtime';
 import { banner } from './banner.ts';
 import { ChildProcesses } from './child-processes.ts';
 
-/** What a stop may take beyond the drain of one role: the roles drain one after the other, then the store saves. */
+/** Time for a stop besides the drains of api and workers, which follow each other: the store saves last. */
 const stopSlackMs = 20_000;
 
-/** Runs the whole service in one terminal: a store, an api and workers, each a process of its own. */
+/** Runs the whole service in one terminal. The store, the api and each worker are processes of their own. */
 export async function start(argv: readonly string[]): Promise<void> {
   const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'start' });
   const logger = createLogger({ name: 'start', level: settings.logLevel });
@@ -45,7 +46,7 @@ export async function start(argv: readonly string[]): Promise<void> {
   });
 }
 
-/** The flags that every role knows: those of `start` alone, and those it gives anew, are left out. */
+/** The flags for the other roles, without those that only `start` has and those that it sets itself. */
 function flagsForRoles(argv: readonly string[]): string[] {
   const own = ['--workers', '--redis-url', '--worker-health-port'];
   return argv.filter((argument, at) => {

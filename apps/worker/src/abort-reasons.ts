@@ -1,12 +1,13 @@
 /**
- * Why an attempt is ended from outside. One signal carries it from whoever decides to whoever waits.
+ * Why an attempt is ended from outside. One signal carries the reason from whoever decides to whoever waits.
  *
  * - `cancelled`: somebody asked for the end, or nobody waits any more
  * - `timed_out`: the response had all the time it may have
  * - `interrupted`: this process stops
  * - `superseded`: another attempt holds the lease, or may by now
+ * - `unwritable`: events could not be written for a reason of our own
  */
-export type AbortReason = 'cancelled' | 'timed_out' | 'interrupted' | 'superseded';
+export type AbortReason = 'cancelled' | 'timed_out' | 'interrupted' | 'superseded' | 'unwritable';
 
 export class AttemptAborted extends Error {
   readonly reason: AbortReason;

@@ -12,6 +12,7 @@ import { checkEventGrammar } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { wholeStream } from '../test/whole-stream.ts';
 import { Assembler } from './assemble-events.ts';
+import { closeOutput } from './close-output.ts';
 
 interface Assembly {
   assembler: Assembler;
@@ -29,16 +30,16 @@ const usage = {
 };
 
 function assemble(chunks: ProviderChunk[], { parallelCalls = true } = {}): Assembly {
-  const assembler = new Assembler({ responseId, randomBytes, parallelCalls });
+  const assembler = new Assembler({ responseId, randomBytes, parallelCalls, isFollowed: true });
   return { assembler, events: chunks.flatMap((chunk) => assembler.push(chunk)) };
 }
 
 /** Pushes the chunks, closes as a whole answer, and checks what holds for any answer. */
 function assembleWhole(chunks: ProviderChunk[], options: { parallelCalls?: boolean } = {}) {
   const { assembler, events } = assemble(chunks, options);
-  events.push(...assembler.close(true));
-  expectSound(events, assembler.assembled.output);
-  return { events, types: typesOf(events), output: assembler.assembled.output };
+  events.push(...closeOutput(assembler.output, 'completed', { isFollowed: true }));
+  expectSound(events, assembler.output.fold.items);
+  return { events, types: typesOf(events), output: assembler.output.fold.items };
 }
 
 /** The grammar of the wire, and that the events amount to the output. */
@@ -152,14 +153,14 @@ describe('a whole answer', () => {
 
   it('reports usage and the reason to finish', () => {
     const { assembler } = assemble([text('a'), { type: 'usage', usage }, finish]);
-    expect(assembler.assembled.usage).toEqual(usage);
+    expect(assembler.usage).toEqual(usage);
     expect(assembler.finish).toBe('stop');
   });
 
   it('has no reason to finish before the model gave one', () => {
     const { assembler } = assemble([text('a')]);
     expect(assembler.finish).toBeUndefined();
-    expect(assembler.assembled.usage).toBeNull();
+    expect(assembler.usage).toBeNull();
   });
 });
 
@@ -320,16 +321,16 @@ describe('function calls', () => {
 describe('an answer that stops at a limit', () => {
   it('leaves its last item incomplete', () => {
     const { assembler, events } = assemble([summary('s'), text('cut o')]);
-    events.push(...assembler.close(false));
-    expectSound(events, assembler.assembled.output);
-    expect(assembler.assembled.output.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
+    events.push(...closeOutput(assembler.output, 'incomplete', { isFollowed: true }));
+    expectSound(events, assembler.output.fold.items);
+    expect(assembler.output.fold.items.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
   });
 
   it('leaves the last of several open calls incomplete', () => {
     const { assembler, events } = assemble([call('a'), args('a', '{}'), call('b'), args('b', '{"x')]);
-    events.push(...assembler.close(false));
-    expectSound(events, assembler.assembled.output);
-    expect(assembler.assembled.output.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
+    events.push(...closeOutput(assembler.output, 'incomplete', { isFollowed: true }));
+    expectSound(events, assembler.output.fold.items);
+    expect(assembler.output.fold.items.map(({ status }) => status)).toEqual(['completed', 'incomplete']);
   });
 });
 
@@ -358,8 +359,8 @@ describe('an answer that breaks off', () => {
     for (let cut = 0; cut <= chunks.length; cut += 1) {
       const { assembler, events } = assemble(chunks.slice(0, cut));
       const open = openIndexes(events);
-      events.push(...assembler.breakOff());
-      const { output } = assembler.assembled;
+      events.push(...closeOutput(assembler.output, 'failed', { isFollowed: true }));
+      const output = assembler.output.fold.items;
       expectSound(events, output);
       expect(openIndexes(events)).toEqual([]);
       for (const index of open) expect(output[index]?.status).toBe('incomplete');
@@ -375,9 +376,9 @@ describe('an answer that breaks off', () => {
 
   it('has nothing left to close a second time', () => {
     const { assembler } = assemble(chunks);
-    assembler.breakOff();
-    expect(assembler.breakOff()).toEqual([]);
-    expect(assembler.close(true)).toEqual([]);
+    closeOutput(assembler.output, 'failed', { isFollowed: true });
+    expect(closeOutput(assembler.output, 'failed', { isFollowed: true })).toEqual([]);
+    expect(closeOutput(assembler.output, 'completed', { isFollowed: true })).toEqual([]);
   });
 });
 

@@ -1,9 +1,9 @@
 import {
-  closeAll,
   closeItem,
+  closeSilently,
   type ContentPart,
   emptyOutput,
-  follow,
+  track,
   newCallId,
   newItemId,
   type OpenOutput,
@@ -13,12 +13,6 @@ import {
   type Usage,
 } from '@sluice/contract';
 import type { FinishReason, ProviderChunk } from '@sluice/providers';
-
-/** What an attempt has produced so far, or in the end. */
-export interface Assembled {
-  output: OutputItem[];
-  usage: Usage | null;
-}
 
 type OpenContent = {
   kind: 'message' | 'reasoning';
@@ -40,6 +34,7 @@ export class Assembler {
   readonly #responseId: string;
   readonly #randomBytes: RandomBytes;
   readonly #parallelCalls: boolean;
+  readonly #isFollowed: boolean;
   /** Index of the call each key opened; undefined for a call that may not be made. */
   readonly #calls = new Map<string, number | undefined>();
   #content: OpenContent | undefined;
@@ -47,18 +42,35 @@ export class Assembler {
   #usage: Usage | null = null;
   #finish: FinishReason | undefined;
 
-  constructor(options: { responseId: string; randomBytes: RandomBytes; parallelCalls: boolean }) {
+  /** `isFollowed`: whether anybody will see the events. Otherwise they are not kept apart from the output. */
+  constructor(options: {
+    responseId: string;
+    randomBytes: RandomBytes;
+    parallelCalls: boolean;
+    isFollowed: boolean;
+  }) {
     this.#responseId = options.responseId;
     this.#randomBytes = options.randomBytes;
     this.#parallelCalls = options.parallelCalls;
+    this.#isFollowed = options.isFollowed;
   }
 
   get finish(): FinishReason | undefined {
     return this.#finish;
   }
 
-  get assembled(): Assembled {
-    return { output: this.#output.fold.items, usage: this.#usage };
+  /** What the chunks so far amount to, with the items that are still open. */
+  get output(): OpenOutput {
+    return this.#output;
+  }
+
+  /** What the upstream counted; null when it has not. */
+  get usage(): Usage | null {
+    return this.#usage;
+  }
+
+  get hasOutput(): boolean {
+    return this.#output.fold.items.length > 0;
   }
 
   /** The events a chunk leads to, in order. */
@@ -117,20 +129,6 @@ export class Assembler {
         this.#finish = chunk.reason;
         return [];
     }
-  }
-
-  /** Closes what is open after the model has finished: whole, or with the last item cut off by a limit. */
-  close(isWhole: boolean): UnnumberedEvent[] {
-    const open = [...this.#output.open.keys()];
-    const last = open.at(-1);
-    return open.flatMap((index) =>
-      this.#closeItem(index, isWhole || index !== last ? 'completed' : 'incomplete'),
-    );
-  }
-
-  /** Closes everything open as incomplete, after a failure or a cancellation. */
-  breakOff(): UnnumberedEvent[] {
-    return closeAll(this.#output).map((event) => this.#emit(event));
   }
 
   #openCall(chunk: Extract<ProviderChunk, { type: 'function_call' }>): UnnumberedEvent[] {
@@ -214,6 +212,7 @@ export class Assembler {
   #closePart(content: OpenContent): UnnumberedEvent[] {
     if (content.part === undefined) return [];
     content.part = undefined;
+    if (!this.#isFollowed) return [];
     // Everything but the item's own `done`, which comes last.
     return closeItem(this.#output, content.index, 'completed')
       .slice(0, -1)
@@ -224,11 +223,10 @@ export class Assembler {
     if (!this.#content) return [];
     const { index } = this.#content;
     this.#content = undefined;
-    return this.#closeItem(index, 'completed');
-  }
-
-  #closeItem(index: number, status: 'completed' | 'incomplete'): UnnumberedEvent[] {
-    return closeItem(this.#output, index, status).map((event) => this.#emit(event));
+    if (this.#isFollowed)
+      return closeItem(this.#output, index, 'completed').map((event) => this.#emit(event));
+    closeSilently(this.#output, index, 'completed');
+    return [];
   }
 
   #openedContent(): OpenContent {
@@ -243,7 +241,7 @@ export class Assembler {
   }
 
   #emit<Event extends UnnumberedEvent>(event: Event): Event {
-    follow(this.#output, event);
+    track(this.#output, event, !this.#isFollowed);
     return event;
   }
 }

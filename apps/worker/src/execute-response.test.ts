@@ -6,10 +6,9 @@ import {
   type FailureCode,
   type Generation,
   newResponseId,
-  type ResponseEnd,
-  type UnnumberedEvent,
 } from '@sluice/contract';
-import type { Claim, ClaimEnd, ClaimedRecord, Context, EndResult } from '@sluice/event-log';
+import type { ClaimedRecord } from '@sluice/response-store';
+import { Telemetry } from '@sluice/runtime';
 import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
 import {
   checkEventGrammar,
@@ -19,11 +18,13 @@ import {
   within,
 } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
-import type { ResponseLog, WriterOptions } from './response-log.ts';
-import { routeTable } from './routes.ts';
+import { inOrder } from './model-routes.ts';
 import { RunningAttempts } from './running-attempts.ts';
+import { TurnBudget } from './turn-budget.ts';
+import { logWorker } from './worker-log.ts';
 
 type Scripted = ScriptedProvider<ProviderChunk, Generation, ProviderCall>;
 
@@ -32,98 +33,6 @@ const finish: ProviderChunk = { type: 'finish', reason: 'stop' };
 const retryable = (code: FailureCode = 'upstream_error') =>
   new ProviderError(code, 'http://10.0.0.7 said sk-secret', { disposition: 'retry', retryAfterMs: 0 });
 const final = (code: FailureCode) => new ProviderError(code, 'no', { disposition: 'fail' });
-
-/** One response in a log that lives in memory and keeps to the rules of the real one. */
-class MemoryLog implements ResponseLog {
-  readonly id: string;
-  readonly events: ContentEvent[] = [];
-  readonly claims: Claim['kind'][] = [];
-  /** How many of the next claims get no answer. */
-  unanswered = 0;
-  end: ResponseEnd | undefined;
-  token = '';
-  attempt = 0;
-  releases = 0;
-  /** What the next claim answers in place of `run`. */
-  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'unknown_version' | undefined;
-  /** What the end comes to in place of `ok`. */
-  endResult: EndResult = 'ok';
-  contextRead: Context = { kind: 'whole', items: [] };
-  writerOptions: WriterOptions | undefined;
-  readonly #record: ClaimedRecord;
-
-  constructor(record: ClaimedRecord) {
-    this.#record = record;
-    this.id = record.id;
-  }
-
-  claim(_responseId: string, token: string): Promise<Claim> {
-    if (this.unanswered > 0) {
-      this.unanswered -= 1;
-      return Promise.reject(new Error('Connection is closed.'));
-    }
-    const claim = this.#claim(token);
-    this.claims.push(claim.kind);
-    return Promise.resolve(claim);
-  }
-
-  writer(_record: ClaimedRecord, token: string, options: WriterOptions) {
-    this.writerOptions = options;
-    return {
-      isBehind: false,
-      flush: () => Promise.resolve(),
-      write: (event: UnnumberedEvent) => {
-        if (!this.#record.streams || token !== this.token || this.end) return;
-        this.events.push({ ...structuredClone(event), sequence_number: 3 + this.events.length });
-      },
-      end: (end: ResponseEnd): Promise<EndResult> => {
-        if (this.end) return Promise.resolve('terminal');
-        if (token !== this.token) return Promise.resolve('superseded');
-        if (this.endResult === 'ok') this.end = structuredClone(end);
-        return Promise.resolve(this.endResult);
-      },
-    };
-  }
-
-  context(): Promise<Context> {
-    return Promise.resolve(this.contextRead);
-  }
-
-  contentEvents(): Promise<ContentEvent[]> {
-    return Promise.resolve(structuredClone(this.events));
-  }
-
-  release(_responseId: string, token: string): Promise<boolean> {
-    if (token !== this.token) return Promise.resolve(false);
-    this.token = '';
-    this.attempt -= 1;
-    this.releases += 1;
-    return Promise.resolve(true);
-  }
-
-  checkLeases(held: readonly { token: string }[]) {
-    return Promise.resolve(held.map(({ token }) => (token === this.token ? 'ok' : 'superseded')));
-  }
-
-  #claim(token: string): Claim {
-    const kind = this.nextClaim ?? (this.end ? 'terminal' : 'run');
-    this.nextClaim = undefined;
-    switch (kind) {
-      case 'missing':
-      case 'terminal':
-        return { kind: 'nothing', because: kind };
-      case 'unknown_version':
-        return { kind };
-      case 'run':
-        this.token = token;
-        this.attempt += 1;
-        return { kind, record: { ...this.#record, attempt: this.attempt } };
-      default:
-        this.token = token;
-        return { kind: 'end', because: kind, record: { ...this.#record, attempt: this.attempt } };
-    }
-  }
-}
 
 interface SetUpOptions {
   streams?: boolean;
@@ -147,7 +56,7 @@ function setUp(options: SetUpOptions = {}) {
     acceptedAt: 1_000,
     startedAt: 2_000,
     isEnqueued: true,
-    endedAt: undefined,
+    token: '',
     streams,
     sequenceNumber: 2,
     end: undefined,
@@ -169,17 +78,20 @@ function setUp(options: SetUpOptions = {}) {
   const write = (level: string) => (fields: object, message: string) => {
     logged.push({ level, fields, message });
   };
+  const telemetry = new Telemetry((error) => {
+    throw error;
+  });
+  logWorker(telemetry, { info: write('info'), warn: write('warn'), error: write('error') } as never);
+  telemetry.on('attempt.started', () => observed.push('started'));
+  telemetry.on('attempt.first_token', () => observed.push('first token'));
+  telemetry.on('attempt.retried', ({ code }) => observed.push(`retried ${code}`));
+  telemetry.on('response.ended', ({ status }) => observed.push(`ended ${status}`));
   const dependencies: ExecuteDependencies = {
     log,
-    route: routeTable(new Map([['m', routes]])),
+    chooseRoute: inOrder(new Map([['m', routes]])),
     running,
-    observer: {
-      started: () => observed.push('started'),
-      firstToken: () => observed.push('first token'),
-      retried: (_model, code) => observed.push(`retried ${code}`),
-      ended: (_model, status) => observed.push(`ended ${status}`),
-    },
-    logger: { info: write('info'), warn: write('warn'), error: write('error') },
+    telemetry,
+    turns: new TurnBudget(),
     now: () => 0,
     storeNow: () => 5_500,
   };
@@ -400,7 +312,7 @@ describe('a failure before anything is visible', () => {
 
   it('without any route to the model ends the response', async () => {
     const { log, execute, dependencies } = setUp();
-    dependencies.route = () => undefined;
+    dependencies.chooseRoute = () => undefined;
     expect(await execute()).toEqual({ kind: 'failed', code: 'server_error' });
     expect(log.end?.status).toBe('failed');
   });
@@ -637,6 +549,20 @@ describe('a lost lease', () => {
   });
 });
 
+describe('a log that cannot be written, for a reason of our own', () => {
+  it('ends the attempt, and the defect reaches whoever runs it', async () => {
+    const { log, provider, execute, running } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    log.defect = new TypeError('The append script answered nonsense');
+    call.send(text('Half'));
+    await expect(outcome).rejects.toBe(log.defect);
+    expect(await call.ended).not.toBe('finished');
+    expect(log.end).toBeUndefined();
+    expect(running.size).toBe(0);
+  });
+});
+
 describe('a job', () => {
   it.each(['missing', 'terminal'] as const)('of a %s response is done', async (kind) => {
     const { log, provider, execute } = setUp();
@@ -685,6 +611,17 @@ describe('a response that must not run', () => {
     expect(typesOf(log)).toEqual(['error']);
     expect(provider.calls).toEqual([]);
   });
+
+  it.each(['superseded', 'terminal'] as const)(
+    'is no failure to the queue when its end is not the one that counts: %s',
+    async (result) => {
+      const { log, execute, observed } = setUp();
+      log.nextClaim = 'expired';
+      log.endResult = result;
+      expect(await execute()).toEqual({ kind: 'settled' });
+      expect(observed).toEqual([]);
+    },
+  );
 
   it('ends with what a dead attempt left, wherever that broke off', async () => {
     const whole = await eventsOfAnAttempt();

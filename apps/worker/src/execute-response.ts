@@ -1,63 +1,33 @@
-import { pause, randomBytes } from '@sluice/runtime';
 import { randomUUID } from 'node:crypto';
-import {
-  errorEvent,
-  type FailureCode,
-  failed,
-  type Generation,
-  cancelled,
-  completed,
-  incomplete,
-  type ResponseEnd,
-  type UnnumberedEvent,
-} from '@sluice/contract';
-import type { ClaimedRecord } from '@sluice/event-log';
-import { ProviderError } from '@sluice/providers';
 import type { Outcome } from '@sluice/queue';
-import { abortReason, AttemptAborted } from './abort-reasons.ts';
-import { type Assembled, Assembler } from './assemble-events.ts';
+import type { ClaimedRecord } from '@sluice/response-store';
+import { pause } from '@sluice/runtime';
+import { abortReason } from './abort-reasons.ts';
+import { about, Attempt, type AttemptDependencies } from './attempt.ts';
+import { callModel, type CallModelDependencies } from './call-model.ts';
 import { claimResponse } from './claim-response.ts';
+import {
+  type AttemptEnding,
+  type AttemptFailure,
+  concludeAttempt,
+  type Conclusion,
+  type EndPlan,
+} from './conclude-attempt.ts';
+import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
-import { endUnrun } from './end-unrun.ts';
-import { failureOf } from './failure.ts';
-import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import { retryDelayMs } from './retry-delay.ts';
-import type { Route } from './routes.ts';
-import type { RunningAttempts } from './running-attempts.ts';
+import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 
 /** How long a record of another release is left alone before it is looked at again, in milliseconds. */
 const unknownVersionDelayMs = 5_000;
 
-/** What is worth counting about an attempt; see `worker-metrics.ts`. */
-export interface AttemptObserver {
-  started(model: string): void;
-  firstToken(model: string, afterMs: number): void;
-  retried(model: string, code: FailureCode): void;
-  ended(model: string, status: ResponseEnd['status'], end: ResponseEnd): void;
-}
-
-export interface ExecuteDependencies {
-  log: ResponseLog;
-  /** The upstream for an attempt at a model, or undefined for a model this worker does not know. */
-  route: (model: string, attempt: number) => Route | undefined;
-  running: RunningAttempts;
-  observer: AttemptObserver;
-  logger: {
-    info(fields: object, message: string): void;
-    warn(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
-  /** For durations, in milliseconds. */
-  now: () => number;
-  /** The store's clock, in milliseconds since the epoch. */
-  storeNow: () => number;
-}
+export type ExecuteDependencies = AttemptDependencies & CallModelDependencies & WriteEndDependencies;
 
 /**
- * Runs a response until it has its end, or until it must be given back.
+ * Runs a response until it has its end, or until it must be given back: claim, call the model, conclude, carry out.
  *
- * Delivered twice, late, or by hand, it does no harm: the claim decides. The end is in the record before this
- * returns, so whatever happens to the job afterwards changes nothing for the client.
+ * Delivered twice, late, or by hand, it does no harm: the claim decides. The end is in the record before this returns,
+ * so whatever happens to the job afterwards changes nothing for the caller.
  */
 export async function executeResponse(
   dependencies: ExecuteDependencies,
@@ -65,226 +35,99 @@ export async function executeResponse(
   lockLost: AbortSignal,
 ): Promise<Outcome> {
   for (;;) {
-    const token = randomUUID();
-    const claimed = await claimResponse(dependencies, responseId, token, lockLost);
+    const claimed = await claimResponse(dependencies, responseId, randomUUID(), lockLost);
     switch (claimed.kind) {
       case 'nothing':
         return { kind: 'settled' };
       case 'unknown_version':
         return { kind: 'later', afterMs: unknownVersionDelayMs };
       case 'end':
-        return endUnrun(dependencies, claimed.record, token, claimed.because, lockLost);
+        return endWithoutRun(dependencies, claimed.record, claimed.because, lockLost);
       case 'run': {
-        const result = await new Attempt(dependencies, claimed.record, token).run(lockLost);
-        if (result.kind !== 'retry') return result;
+        const outcome = await runAttempt(dependencies, claimed.record, lockLost);
+        if (outcome.kind !== 'again') return outcome;
       }
     }
   }
 }
 
-/** What became of one attempt: an outcome for the queue, or another attempt in this process. */
-type AttemptResult = Outcome | { kind: 'retry' };
+/** What an attempt came to: an outcome for the queue, or another attempt in this process. */
+type AttemptOutcome = Outcome | { kind: 'again' };
 
-/** One attempt: call, assemble, write, end. */
-class Attempt {
-  readonly #dependencies: ExecuteDependencies;
-  readonly #record: ClaimedRecord;
-  readonly #token: string;
-  readonly #controller = new AbortController();
-  readonly #assembler: Assembler;
-  readonly #writer: AttemptWriter;
-  #generation: Generation | undefined;
-  #isVisible = false;
-
-  constructor(dependencies: ExecuteDependencies, record: ClaimedRecord, token: string) {
-    this.#dependencies = dependencies;
-    this.#record = record;
-    this.#token = token;
-    this.#assembler = new Assembler({
-      responseId: record.id,
-      randomBytes,
-      parallelCalls: record.request.parallel_tool_calls ?? true,
-    });
-    this.#writer = dependencies.log.writer(record, token, {
-      onRefused: (reason) => this.#abort(reason),
-      signal: this.#controller.signal,
-    });
+async function runAttempt(
+  dependencies: ExecuteDependencies,
+  record: ClaimedRecord,
+  lockLost: AbortSignal,
+): Promise<AttemptOutcome> {
+  const attempt = new Attempt(dependencies, record, { lockLost, isRun: true });
+  try {
+    dependencies.telemetry.emit('attempt.started', about(record));
+    const ending = await callModel(dependencies, attempt);
+    return await carryOut(dependencies, attempt, concludeAttempt(ending, attempt));
+  } finally {
+    attempt.close();
   }
+}
 
-  async run(lockLost: AbortSignal): Promise<AttemptResult> {
-    const { running, observer } = this.#dependencies;
-    const remove = running.add(this.#record.id, this.#token, this.#controller);
-    const onLockLost = () => this.#abort('superseded');
-    lockLost.addEventListener('abort', onLockLost, { once: true });
-    if (lockLost.aborted) onLockLost();
-    const timer = setTimeout(() => this.#abort('timed_out'), Math.max(this.#record.remainingMs, 0));
-    observer.started(this.#record.request.model);
-    try {
-      await this.#generate();
-      return await this.#finish();
-    } catch (error) {
-      return await this.#settleError(error);
-    } finally {
-      clearTimeout(timer);
-      lockLost.removeEventListener('abort', onLockLost);
-      remove();
-    }
-  }
-
-  async #generate(): Promise<void> {
-    const { request, input, attempt, id } = this.#record;
-    const { route, observer, now } = this.#dependencies;
-    const chosen = route(request.model, attempt);
-    if (!chosen) {
-      throw new ProviderError('server_error', `No route to the model of response ${id}`, {
-        disposition: 'fail',
-      });
-    }
-    const startedAt = now();
-    const { signal } = this.#controller;
-    signal.throwIfAborted();
-    const context = await this.#dependencies.log.context(this.#record);
-    if (context.kind === 'broken') {
-      throw new ProviderError('previous_response_not_found', `Response ${context.missingId} is gone`, {
-        disposition: 'fail',
-      });
-    }
-    const generation = { ...request, input: [...context.items, ...input] };
-    this.#generation = generation;
-    const chunks = chosen.provider.generate(generation, {
-      model: chosen.model,
-      signal,
-      responseId: id,
-      attempt,
-    });
-    let isFirst = true;
-    for await (const chunk of chunks) {
-      const events = this.#assembler.push(chunk);
-      if (events.length === 0) continue;
-      if (isFirst) {
-        isFirst = false;
-        observer.firstToken(request.model, now() - startedAt);
-      }
-      this.#write(events);
-      // An upstream that is faster than the store waits for it.
-      if (this.#writer.isBehind) await this.#writer.flush();
-      if (signal.aborted) break;
-    }
-    signal.throwIfAborted();
-  }
-
-  #write(events: UnnumberedEvent[]): void {
-    if (events.length > 0 && this.#record.streams) this.#isVisible = true;
-    for (const event of events) this.#writer.write(event);
-  }
-
-  async #finish(): Promise<Outcome> {
-    const reason = this.#assembler.finish;
-    const completedAt = Math.floor(this.#dependencies.storeNow() / 1000);
-    switch (reason) {
-      case 'stop':
-      case 'function_call':
-        this.#write(this.#assembler.close(true));
-        return this.#end(completed(this.#produced(), completedAt));
-      case 'max_output_tokens':
-      case 'content_filter':
-        this.#write(this.#assembler.close(false));
-        return this.#end(incomplete(this.#produced(), reason));
-      case undefined:
-        throw new ProviderError('upstream_error', 'The stream ended without saying that it finished', {
-          disposition: 'retry',
-        });
-    }
-  }
-
-  /** Output and usage of a finished run; an upstream that counts no tokens has them estimated. */
-  #produced(): Assembled {
-    const { output, usage } = this.#assembler.assembled;
-    return { output, usage: usage ?? estimatedUsage(this.#generation, output) };
-  }
-
-  async #settleError(error: unknown): Promise<AttemptResult> {
-    if (error instanceof AttemptAborted || this.#controller.signal.aborted) return this.#settleAbort();
-    const failure =
-      error instanceof ProviderError
-        ? error
-        : new ProviderError('server_error', 'An attempt failed for a reason of our own', {
-            disposition: 'retry',
-            cause: error,
-          });
-    this.#logFailure(failure);
-    if (failure.disposition === 'retry' && !this.#isVisible && this.#mayRetry()) return this.#retry(failure);
-    return this.#fail(failure.code, failure);
-  }
-
-  async #settleAbort(): Promise<AttemptResult> {
-    switch (abortReason(this.#controller.signal)) {
-      case 'cancelled':
-        this.#write(this.#assembler.breakOff());
-        return this.#end(cancelled(this.#assembler.assembled));
-      case 'timed_out':
-        return this.#fail('timeout');
-      case 'superseded':
-        this.#dependencies.logger.warn({ responseId: this.#record.id }, 'attempt superseded');
-        return { kind: 'settled' };
-      case 'interrupted':
-        if (this.#isVisible) return this.#fail('server_error');
-        await this.#dependencies.log.release(this.#record.id, this.#token);
-        return { kind: 'given_back' };
-    }
-  }
-
-  #mayRetry(): boolean {
-    return this.#record.attempt < this.#record.maxAttempts;
-  }
-
-  async #retry(failure: ProviderError): Promise<AttemptResult> {
-    const { route, observer } = this.#dependencies;
-    const { request, attempt } = this.#record;
-    observer.retried(request.model, failure.code);
-    // Another upstream may be tried at once; the same one only after a pause.
-    const isSameUpstream =
-      route(request.model, attempt)?.provider === route(request.model, attempt + 1)?.provider;
-    const delayMs = isSameUpstream ? retryDelayMs(attempt, failure.retryAfterMs) : 0;
-    await pause(delayMs, this.#controller.signal);
-    if (this.#controller.signal.aborted) return this.#settleAbort();
-    return { kind: 'retry' };
-  }
-
-  #fail(code: FailureCode, failure?: ProviderError): Promise<Outcome> {
-    const error = failureOf(this.#record, code, failure?.publicMessage, failure?.param);
-    this.#write(this.#assembler.breakOff());
-    this.#write([errorEvent(error)]);
-    return this.#end(failed(this.#assembler.assembled, error), code);
-  }
-
-  /** `failure` is the code of a failed end, for the queue to show. */
-  async #end(end: ResponseEnd, failure?: FailureCode): Promise<Outcome> {
-    const { logger, observer } = this.#dependencies;
-    const { id, request, attempt } = this.#record;
-    const result = await this.#writer.end(end);
-    if (result !== 'ok') {
-      logger.warn({ responseId: id, attempt, result, status: end.status }, 'end not written');
+/** Does what was concluded about an attempt. */
+async function carryOut(
+  dependencies: ExecuteDependencies,
+  attempt: Attempt,
+  conclusion: Conclusion,
+): Promise<AttemptOutcome> {
+  const { log, telemetry } = dependencies;
+  const { record, writer } = attempt;
+  switch (conclusion.kind) {
+    case 'end':
+      return endAttempt(dependencies, attempt, conclusion.plan);
+    case 'retry':
+      return waitForRetry(dependencies, attempt, conclusion.failure);
+    case 'give_back':
+      await log.release(record);
+      telemetry.emit('attempt.given_back', about(record));
+      return { kind: 'given_back' };
+    case 'let_go':
+      telemetry.emit('attempt.superseded', about(record));
       return { kind: 'settled' };
-    }
-    observer.ended(request.model, end.status, end);
-    return failure ? { kind: 'failed', code: failure } : { kind: 'settled' };
+    case 'report_defect':
+      await writer.flush();
+      throw new TypeError('A writer failed without an error');
   }
+}
 
-  #logFailure(failure: ProviderError): void {
-    const fields = {
-      responseId: this.#record.id,
-      attempt: this.#record.attempt,
-      code: failure.code,
-      upstreamStatus: failure.upstreamStatus,
-      upstreamRequestId: failure.upstreamRequestId,
-      err: failure,
-    };
-    if (failure.code === 'server_error') this.#dependencies.logger.error(fields, 'attempt failed');
-    else this.#dependencies.logger.warn(fields, 'attempt failed');
-  }
+function endAttempt(dependencies: ExecuteDependencies, attempt: Attempt, plan: EndPlan): Promise<Outcome> {
+  const { record, writer, assembler, generation } = attempt;
+  const isFinished = plan.status === 'completed' || plan.status === 'incomplete';
+  return writeEnd(
+    dependencies,
+    {
+      record,
+      writer,
+      output: assembler.output,
+      // An upstream that counts no tokens has them estimated once it has finished.
+      usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
+      hasSaidError: false,
+      because: undefined,
+    },
+    plan,
+  );
+}
 
-  #abort(reason: AttemptAborted['reason']): void {
-    if (!this.#controller.signal.aborted) this.#controller.abort(new AttemptAborted(reason));
-  }
+/** Another upstream may be tried at once; the same one only after a pause. */
+async function waitForRetry(
+  dependencies: ExecuteDependencies,
+  attempt: Attempt,
+  { code, retryAfterMs }: AttemptFailure,
+): Promise<AttemptOutcome> {
+  const { chooseRoute, telemetry } = dependencies;
+  const { record, signal } = attempt;
+  const { model } = record.request;
+  const isSameUpstream =
+    chooseRoute(model, record.attempt)?.provider === chooseRoute(model, record.attempt + 1)?.provider;
+  const delayMs = isSameUpstream ? retryDelayMs(record.attempt, retryAfterMs) : 0;
+  telemetry.emit('attempt.retried', { ...about(record), code, delayMs });
+  await pause(delayMs, signal);
+  if (!signal.aborted) return { kind: 'again' };
+  const ending: AttemptEnding = { kind: 'aborted', reason: abortReason(signal) };
+  return carryOut(dependencies, attempt, concludeAttempt(ending, attempt));
 }

@@ -1,4 +1,4 @@
-import { type ErrorBody, type FailureCode, failureBody, failureMessages } from '@sluice/contract';
+import { errorRow, type FailureBody, type FailureCode, failureBody } from '@sluice/contract';
 
 /**
  * The error of a failed response: a fixed sentence for its code, or one of our own, and the id of the request,
@@ -7,8 +7,8 @@ import { type ErrorBody, type FailureCode, failureBody, failureMessages } from '
 export function failureOf(
   { requestId }: { requestId: string },
   code: FailureCode,
-  sentence: string = failureMessages[code],
+  sentence: string = errorRow(code).message,
   param?: string,
-): ErrorBody {
+): FailureBody {
   return failureBody(code, requestId === '' ? sentence : `${sentence} Request id: ${requestId}.`, param);
 }

@@ -1,5 +1,5 @@
 import type { ResponseEnd } from '@sluice/contract';
-import type { Finding } from '@sluice/event-log';
+import type { Finding } from '@sluice/response-store';
 import { describe, expect, it } from 'vitest';
 import { Rescue } from './rescue-responses.ts';
 
@@ -7,29 +7,35 @@ interface Left {
   findings: Finding[];
   /** Ids whose job BullMQ still means to run. */
   pending?: string[];
-  isElected?: boolean;
   /** Ids whose job nobody can be asked about. */
   unknown?: string[];
 }
 
-function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left) {
+function setUp({ findings, pending = [], unknown = [] }: Left) {
   const ended: { responseId: string; end: ResponseEnd }[] = [];
   const enqueued: string[] = [];
   const removed: string[] = [];
   const endedRunning: string[] = [];
   const pages: number[] = [];
+  const due: Finding[] = [];
+  const recounts: boolean[] = [];
+  const canRecount = { now: true };
   // What the open set holds: as in the store, what is gone leaves it with the look, what is ended with its end.
   let open = [...findings];
   const leave = (responseId: string) => {
     open = open.filter((each) => each.responseId !== responseId);
   };
   const rescue = new Rescue({
-    elect: () => Promise.resolve(isElected),
     survey: (offset, count) => {
       pages.push(offset);
       const page = open.slice(offset, offset + count);
-      for (const { kind, responseId } of page) if (kind === 'gone') leave(responseId);
+      for (const { kind, responseId } of page) if (kind === 'gone' || kind === 'vanished') leave(responseId);
       return Promise.resolve(page);
+    },
+    surveyDue: (count) => Promise.resolve(due.splice(0, count)),
+    recount: () => {
+      recounts.push(canRecount.now);
+      return Promise.resolve(canRecount.now);
     },
     endQueued: (responseId, end) => {
       ended.push({ responseId, end });
@@ -57,7 +63,7 @@ function setUp({ findings, pending = [], isElected = true, unknown = [] }: Left)
     },
     logger: { warn: () => undefined },
   });
-  return { rescue, ended, enqueued, removed, pages, endedRunning };
+  return { rescue, ended, enqueued, removed, pages, endedRunning, due, recounts, canRecount };
 }
 
 function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
@@ -127,10 +133,25 @@ describe('a response whose job was lost', () => {
 });
 
 describe('a response that should have ended while it ran', () => {
-  it('is ended once it was seen twice: a worker that is alive does it sooner', async () => {
-    const { rescue, endedRunning } = setUp({ findings: [finding('overdue')] });
+  it('is ended once it was seen twice when it was cancelled: a worker that is alive does it sooner', async () => {
+    const { rescue, endedRunning } = setUp({ findings: [finding('stopping')] });
     expect(await rescue.round()).toBe(0);
     expect(await rescue.round()).toBe(1);
+    expect(endedRunning).toEqual(['r1']);
+  });
+
+  it('does not have the second look of a round taken by what is due', async () => {
+    const { rescue, endedRunning, due } = setUp({ findings: [finding('stopping')] });
+    due.push(finding('stopping'));
+    expect(await rescue.due()).toBe(0);
+    expect(await rescue.round()).toBe(0);
+    expect(endedRunning).toEqual([]);
+  });
+
+  it('is ended at once when its time was up long enough ago', async () => {
+    const { rescue, endedRunning, due } = setUp({ findings: [] });
+    due.push(finding('overdue'));
+    expect(await rescue.due()).toBe(1);
     expect(endedRunning).toEqual(['r1']);
   });
 });
@@ -152,12 +173,6 @@ describe('a response that nobody should run any more', () => {
 });
 
 describe('a round', () => {
-  it('is left to the process that was elected', async () => {
-    const { rescue, pages } = setUp({ findings: [finding('expired')], isElected: false });
-    expect(await rescue.round()).toBe(0);
-    expect(pages).toEqual([]);
-  });
-
   it('does nothing about what has ended', async () => {
     const { rescue, ended, enqueued } = setUp({ findings: [finding('gone')] });
     expect(await rescue.round()).toBe(0);
@@ -200,5 +215,43 @@ describe('a round', () => {
     rescue.stop();
     await round;
     expect(pages.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what is due', () => {
+  it('ends at once, however much there is', async () => {
+    const { rescue, ended, removed, due } = setUp({ findings: [] });
+    due.push(...Array.from({ length: 250 }, (_, at) => finding('expired', { id: `r${at}` })));
+    expect(await rescue.due()).toBe(250);
+    expect(ended).toHaveLength(250);
+    expect(ended[0]).toMatchObject({ end: { status: 'failed', error: { code: 'timeout' } } });
+    expect(removed).toHaveLength(250);
+  });
+
+  it('is left alone while it runs', async () => {
+    const { rescue, ended, endedRunning, due } = setUp({ findings: [], pending: ['r1'] });
+    due.push(finding('in_progress'));
+    expect(await rescue.due()).toBe(0);
+    expect([...ended, ...endedRunning]).toEqual([]);
+  });
+});
+
+describe('a record that vanished', () => {
+  it('has the waiting responses counted anew, once all were looked at', async () => {
+    const { rescue, recounts } = setUp({ findings: [finding('vanished')] });
+    await rescue.round();
+    expect(recounts).toEqual([true]);
+    await rescue.round();
+    expect(recounts).toEqual([true]);
+  });
+
+  it('has them counted later when that has to wait', async () => {
+    const { rescue, recounts, canRecount } = setUp({ findings: [finding('vanished')] });
+    canRecount.now = false;
+    await rescue.round();
+    canRecount.now = true;
+    await rescue.round();
+    await rescue.round();
+    expect(recounts).toEqual([false, true]);
   });
 });

@@ -1,5 +1,5 @@
 import { type FailureCode, cancelled, failed, nothingProduced } from '@sluice/contract';
-import type { Finding } from '@sluice/event-log';
+import type { Finding } from '@sluice/response-store';
 import { failureOf } from './failure.ts';
 
 /** Responses looked at by one script: about a millisecond of everybody's time. */
@@ -12,9 +12,12 @@ const pagesPerRound = 10;
 const unqueuedGraceMs = 15_000;
 
 export interface RescueDependencies {
-  /** Takes the right to rescue for a moment; false while another process has it. */
-  elect: () => Promise<boolean>;
+  /** A page of the responses without an end. */
   survey: (offset: number, count: number) => Promise<Finding[]>;
+  /** Responses whose time has run out. */
+  surveyDue: (count: number) => Promise<Finding[]>;
+  /** Counts the waiting responses anew; false when that has to wait. */
+  recount: () => Promise<boolean>;
   /** Writes the end of a response that nobody runs; a no-op when somebody does by now. */
   endQueued: (responseId: string, end: ReturnType<typeof cancelled>) => Promise<void>;
   /** Claims a response that is in progress and writes its end, unless it turns out that it may go on. */
@@ -27,12 +30,23 @@ export interface RescueDependencies {
   logger: { warn(fields: object, message: string): void };
 }
 
+/** Responses that are due are ended in pages of this size, so that a mass of them holds up nobody. */
+const duePageSize = 100;
+
+/** What is done at once for a response whose time is up. All else can wait for the round, which looks twice. */
+const endedByTime: ReadonlySet<Finding['kind']> = new Set([
+  'vanished',
+  'cancelled',
+  'expired',
+  'overdue',
+] satisfies Finding['kind'][]);
+
 /** What became of a finding. All but those that are `gone` or `ended` are still among the open responses. */
 type Moved = 'gone' | 'ended' | 'added' | 'left';
 
 /**
  * Looks through the responses without an end for those that no process will end any more. One process does it at
- * a time; doing it twice changes nothing.
+ * a time, the one that holds the lease of the rescue; doing it twice changes nothing.
  *
  * - in the background and its job was never added: nobody was told that it was accepted, so it is abandoned
  * - queued, and its caller left or its time ran out: it ends without a run
@@ -40,7 +54,7 @@ type Moved = 'gone' | 'ended' | 'added' | 'left';
  * - in progress, and cancelled or out of time, while nobody ends it: it is claimed and ended here
  *
  * A queued one without a job must have been found so in two passes. After an outage its api may be about to take
- * back what it has refused already, and that must not run.
+ * back what it has refused already, and that must not run. So must a cancelled one: its worker needs a moment to end it.
  */
 export class Rescue {
   readonly #dependencies: RescueDependencies;
@@ -48,15 +62,30 @@ export class Rescue {
   /** What the last pass, and this one, found in need of a second look. */
   #suspects = new Set<string>();
   #seen = new Set<string>();
+  /** Whether a record has vanished without its counts. */
+  #mustRecount = false;
   #isStopping = false;
 
   constructor(dependencies: RescueDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /** Ends what has waited, or run, for as long as it may. Returns how many it moved. */
+  async due(): Promise<number> {
+    let moved = 0;
+    while (!this.#isStopping) {
+      const findings = await this.#dependencies.surveyDue(duePageSize);
+      const results = await Promise.all(
+        findings.filter(({ kind }) => endedByTime.has(kind)).map((finding) => this.#tryToMove(finding)),
+      );
+      moved += results.filter((result) => result === 'ended').length;
+      if (findings.length < duePageSize) break;
+    }
+    return moved;
+  }
+
   /** Goes on over the open responses, to the last of them at most. Returns how many it moved. */
   async round(): Promise<number> {
-    if (!(await this.#dependencies.elect())) return 0;
     let moved = 0;
     for (let page = 0; page < pagesPerRound && !this.#isStopping; page += 1) {
       const findings = await this.#dependencies.survey(this.#offset, pageSize);
@@ -65,11 +94,18 @@ export class Rescue {
       // Pages go by rank: what has left the set makes room for what was behind it.
       this.#offset += results.filter((result) => result === 'left' || result === 'added').length;
       if (findings.length < pageSize) {
-        this.#endPass();
+        await this.#endPass();
         break;
       }
     }
     return moved;
+  }
+
+  /** Begins from the start the next time, because another process had its turn. */
+  startOver(): void {
+    this.#offset = 0;
+    this.#suspects.clear();
+    this.#seen.clear();
   }
 
   /** Ends a round that is under way after its page. */
@@ -88,7 +124,8 @@ export class Rescue {
   }
 
   /** All open responses were looked at: the next pass begins with what this one found. */
-  #endPass(): void {
+  async #endPass(): Promise<void> {
+    if (this.#mustRecount && (await this.#dependencies.recount())) this.#mustRecount = false;
     this.#offset = 0;
     this.#suspects = this.#seen;
     this.#seen = new Set();
@@ -104,6 +141,10 @@ export class Rescue {
     switch (finding.kind) {
       case 'gone':
         return 'gone';
+      case 'vanished':
+        this.#dependencies.logger.warn({ responseId: finding.responseId }, 'record vanished without an end');
+        this.#mustRecount = true;
+        return 'gone';
       case 'cancelled':
         return this.#end(finding, cancelled(nothingProduced));
       case 'expired':
@@ -115,7 +156,8 @@ export class Rescue {
         if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
         return this.#addAgain(finding);
       case 'overdue':
-        // A worker that still runs it ends it within seconds.
+        return this.#endRunning(finding);
+      case 'stopping':
         return this.#wasSuspect(finding) ? this.#endRunning(finding) : 'left';
       case 'in_progress':
         return (await this.#isPending(finding)) ? 'left' : this.#addAgain(finding);

@@ -1,28 +1,34 @@
 import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
-import type { Claim, ClaimedRecord, Context, EndResult, LeaseState } from '@sluice/event-log';
+import type {
+  Claim,
+  ClaimedRecord,
+  FinishResult,
+  LeaseState,
+  ResponseContext,
+  WriterOptions,
+} from '@sluice/response-store';
 
 /** The writing side of one response, for as long as its lease is held. */
 export interface AttemptWriter {
   write(event: UnnumberedEvent): void;
   /** Whether so much waits to be written that its producer should wait for a `flush`. */
   readonly isBehind: boolean;
+  /** Resolves when all events are written or refused; rejects when they cannot be, for a reason of our own. */
   flush(): Promise<void>;
-  end(end: ResponseEnd): Promise<EndResult>;
+  end(end: ResponseEnd): Promise<FinishResult>;
 }
 
-export interface WriterOptions {
-  onRefused: (reason: 'superseded' | 'cancelled') => void;
-  signal: AbortSignal;
-}
-
-/** The log as an attempt needs it; `main.ts` knows what stands behind it. */
+/**
+ * The log as an attempt needs it. The response store is one implementation, the one in the memory of a unit test
+ * another; `test/response-log-conformance.ts` holds both.
+ */
 export interface ResponseLog {
   claim(responseId: string, token: string): Promise<Claim>;
-  writer(record: ClaimedRecord, token: string, options: WriterOptions): AttemptWriter;
+  writer(record: ClaimedRecord, options: WriterOptions): AttemptWriter;
   /** What the response continues from, oldest first. */
-  context(record: ClaimedRecord): Promise<Context>;
+  readContext(record: ClaimedRecord): Promise<ResponseContext>;
   /** Every content event in the log so far. */
-  contentEvents(responseId: string): Promise<ContentEvent[]>;
-  release(responseId: string, token: string): Promise<boolean>;
+  readContentEvents(responseId: string): Promise<ContentEvent[]>;
+  release(held: Pick<ClaimedRecord, 'id' | 'token'>): Promise<boolean>;
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]>;
 }

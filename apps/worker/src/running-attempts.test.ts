@@ -1,4 +1,4 @@
-import type { LeaseState } from '@sluice/event-log';
+import type { LeaseState } from '@sluice/response-store';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { abortReason } from './abort-reasons.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -56,14 +56,14 @@ function setUp() {
 }
 
 describe('an attempt that is registered', () => {
-  it('hears the doorbell at once', () => {
+  it('hears at once that its end was asked for', () => {
     const { running, add } = setUp();
     const { signal } = add('a');
     running.abort('a', 'cancelled');
     expect(abortReason(signal)).toBe('cancelled');
   });
 
-  it('does not hear the doorbell of another one', () => {
+  it('does not hear that the end of another one was asked for', () => {
     const { running, add } = setUp();
     const { signal } = add('a');
     running.abort('b', 'cancelled');
@@ -99,7 +99,7 @@ describe('an attempt that is registered', () => {
 });
 
 describe('the look at the record', () => {
-  it('finds a cancellation within a second when the doorbell was lost', async () => {
+  it('finds a cancellation within a second when the message was lost', async () => {
     const { running, store, add } = setUp();
     running.start();
     const { signal } = add('a');
@@ -121,13 +121,13 @@ describe('the look at the record', () => {
     await running.stop();
   });
 
-  it('goes over many in batches', async () => {
+  it('goes over all of them', async () => {
     const { running, store, add } = setUp();
     running.start();
     const attempts = Array.from({ length: 250 }, (_, at) => add(`r${at}`));
     store.states.set('r249', 'cancelled');
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(store.batches).toEqual([100, 100, 50]);
+    expect(store.batches).toEqual([250]);
     expect(attempts.filter(({ signal }) => signal.aborted)).toHaveLength(1);
     await running.stop();
   });

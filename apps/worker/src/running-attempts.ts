@@ -4,9 +4,6 @@ import type { ResponseLog } from './response-log.ts';
 /** How often the record of each running response is looked at, in milliseconds. */
 const checkMs = 1_000;
 
-/** Responses looked at in one script. */
-const checkBatch = 100;
-
 interface Running {
   token: string;
   controller: AbortController;
@@ -20,9 +17,9 @@ export interface RunningAttemptsOptions {
 /**
  * The attempts this process runs, and everything that can end one from outside.
  *
- * A cancellation arrives by the doorbell at once, or by the look at the record within a second when the doorbell
- * was lost. The look finds as well that another attempt has taken over. The job's lock, which may be lost while the
- * store does not answer, is watched by the queue.
+ * A cancellation arrives by a message at once, or by the look at the record within a second when the message was lost.
+ * The look finds as well that another attempt has taken over. The job's lock, which may be lost while the store does not
+ * answer, is watched by the queue.
  */
 export class RunningAttempts {
   readonly #running = new Map<string, Running>();
@@ -76,15 +73,13 @@ export class RunningAttempts {
     const { log, onError } = this.#options;
     const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
     try {
-      for (let at = 0; at < held.length; at += checkBatch) {
-        const batch = held.slice(at, at + checkBatch);
-        const states = await log.checkLeases(batch);
-        batch.forEach(({ responseId, token }, index) => {
-          const state = states[index];
-          if (this.#running.get(responseId)?.token !== token) return;
-          if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
-        });
-      }
+      if (held.length === 0) return;
+      const states = await log.checkLeases(held);
+      held.forEach(({ responseId, token }, index) => {
+        const state = states[index];
+        if (this.#running.get(responseId)?.token !== token) return;
+        if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
+      });
     } catch (error) {
       onError(error);
     }

@@ -1,8 +1,8 @@
+import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { AttemptObserver } from './execute-response.ts';
 
-/** What a worker counts. Labels come from the operator's own file, so they are few. */
-export function workerMetrics(registry: Registry, running: () => number): AttemptObserver {
+/** Counts what happens in a worker. Labels come from the operator's own file, so they are few. */
+export function countWorker(telemetry: Telemetry, registry: Registry, running: () => number): void {
   const registers = [registry];
   const attempts = new Counter({
     name: 'sluice_attempts_total',
@@ -43,15 +43,22 @@ export function workerMetrics(registry: Registry, running: () => number): Attemp
       this.set(running());
     },
   });
-  return {
-    started: (model) => attempts.inc({ model }),
-    firstToken: (model, afterMs) => firstToken.observe({ model }, afterMs / 1000),
-    retried: (model, code) => retries.inc({ model, code }),
-    ended: (model, status, { usage }) => {
-      ended.inc({ model, status });
-      if (!usage) return;
-      tokens.inc({ model, direction: 'input' }, usage.input_tokens);
-      tokens.inc({ model, direction: 'output' }, usage.output_tokens);
-    },
-  };
+  // Finding a series by its labels hashes them: once for each, not for each response.
+  const ofModel = memoize((model: string) => ({
+    attempts: attempts.labels(model),
+    firstToken: firstToken.labels(model),
+    input: tokens.labels(model, 'input'),
+    output: tokens.labels(model, 'output'),
+  }));
+  const endedAs = memoize((model: string, status: string) => ended.labels(model, status));
+  telemetry.on('attempt.started', ({ model }) => ofModel(model).attempts.inc());
+  telemetry.on('attempt.first_token', ({ model, sinceCallMs }) =>
+    ofModel(model).firstToken.observe(sinceCallMs / 1000),
+  );
+  telemetry.on('attempt.retried', ({ model, code }) => retries.inc({ model, code }));
+  telemetry.on('response.ended', ({ model, status, inputTokens, outputTokens }) => {
+    endedAs(model, status).inc();
+    if (inputTokens !== undefined) ofModel(model).input.inc(inputTokens);
+    if (outputTokens !== undefined) ofModel(model).output.inc(outputTokens);
+  });
 }

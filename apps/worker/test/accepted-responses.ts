@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { newResponseId, type ResponseEvent, withEnd } from '@sluice/contract';
+import { type ResponseEvent, withEnd } from '@sluice/contract';
+import { queueName, ResponseQueue } from '@sluice/queue';
 import {
   acceptedResponse,
-  readEvents,
-  readRecord,
-  recordVersion,
-  type RedisKeys,
-  redisKeys,
+  CallerStore,
+  type CellKeys,
+  defaultCell,
   type ResponseRecord,
   typeOf,
-} from '@sluice/event-log';
-import { queueName, ResponseQueue } from '@sluice/queue';
+} from '@sluice/response-store';
 import { eventually, type TestRedis } from '@sluice/testing';
 
 export interface AcceptOptions {
   streams?: boolean;
+  background?: boolean;
   /** The user's text. */
   text?: string;
   /** How long it may wait in the queue; 60 s by default, negative for one whose time is up. */
@@ -25,9 +24,10 @@ export interface AcceptOptions {
   isNoted?: boolean;
 }
 
-/** What an api does for a worker, without one: responses of one model that were accepted and wait in the queue. */
+/** What an api does for a worker, without HTTP: responses of one model that were accepted and wait in the queue. */
 export interface AcceptedResponses {
-  keys: RedisKeys;
+  store: CallerStore;
+  keys: CellKeys;
   /** Lease of the api whose callers wait; deleted, they count as gone. */
   lease: string;
   accept(options?: AcceptOptions): Promise<string>;
@@ -43,63 +43,72 @@ export interface AcceptedResponses {
 }
 
 export async function acceptedResponses(redis: TestRedis, model: string): Promise<AcceptedResponses> {
-  const keys = redisKeys(`${redis.prefix}:`);
+  const store = new CallerStore({
+    commands: redis.client,
+    subscriber: redis.connect(),
+    keyPrefix: `${redis.prefix}:`,
+    retention: { responseSeconds: 600, eventLogSeconds: 600 },
+    processId: 'test',
+    onError: () => undefined,
+  });
+  const keys = store.keys.inCell(defaultCell);
   const lease = keys.apiProcess('test');
   const name = queueName(model);
+  // A lease that nobody renews, so that a test can let it lapse.
   await redis.client.set(lease, '1');
   const queue = new ResponseQueue({
     connection: redis.client,
     keyPrefix: keys.prefix,
     names: [name],
-    keep: { completed: 100, failed: 100 },
     onError: () => undefined,
   });
   const record = async (responseId: string) => {
-    const found = await readRecord(redis.client, keys, responseId);
+    const found = await store.read(responseId);
     if (!found) throw new Error(`there is no response ${responseId}`);
     return found;
   };
   return {
+    store,
     keys,
     lease,
     queue,
     record,
     async accept({
       streams = true,
+      background = false,
       text = 'Hello',
       queueMs = 60_000,
       withoutJob = false,
       isNoted = true,
     } = {}) {
-      const responseId = newResponseId(randomBytes);
-      const now = Date.now();
-      const request = { model, ...(streams && { stream: true }) };
-      const input = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }];
-      await redis.client.hset(keys.record(responseId), {
-        version: recordVersion,
-        id: responseId,
+      const responseId = store.newId('team', randomBytes);
+      const accepted = await store.accept({
+        responseId,
+        requestId: 'req_test',
         tenant: 'team',
-        status: 'queued',
-        tier: 'default',
+        request: {
+          model,
+          input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
+          ...(streams && { stream: true }),
+          background,
+        },
+        serviceTier: 'default',
         queue: name,
-        request: JSON.stringify(request),
-        input: JSON.stringify(input),
-        request_id: 'req_test',
-        accepted_at: now,
-        queue_by: now + queueMs,
-        bytes: 1,
-        seq: 1,
-        stream: streams ? '1' : '0',
-        background: '0',
-        grace_ms: '0',
-        watchers: lease,
-        ...(isNoted && { enqueued: '1' }),
+        isWatched: !background,
+        limits: {
+          requestsPerMinute: undefined,
+          tenantQueued: undefined,
+          queued: 100_000,
+          queuedBytes: 1_000_000_000,
+        },
+        queueMs,
+        graceMs: 0,
+        idempotency: undefined,
+        listMs: 600_000,
+        deadline: Date.now() + 3_600_000,
       });
-      await redis.client.zadd(keys.open, now, responseId);
-      if (streams) {
-        await redis.client.xadd(keys.log(responseId), '1-0', 'e', '{"type":"response.created"}');
-        await redis.client.xadd(keys.log(responseId), '1-1', 'e', '{"type":"response.queued"}');
-      }
+      if (accepted.kind !== 'accepted') throw new Error(`not accepted: ${accepted.kind}`);
+      if (isNoted) await store.noteJob(responseId);
       if (!withoutJob) await queue.enqueue(name, responseId);
       return responseId;
     },
@@ -111,7 +120,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
     attempts: async (responseId) => Number(await redis.client.hget(keys.record(responseId), 'attempt')),
     async events(responseId) {
       const found = await record(responseId);
-      const logged = await readEvents(redis.client, keys, responseId, -1, 10_000);
+      const logged = await store.readEvents(responseId, -1, 10_000);
       return logged.map(({ json, sequenceNumber }) => wholeEvent(found, json, sequenceNumber));
     },
     close: () => queue.close(),

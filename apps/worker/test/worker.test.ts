@@ -1,5 +1,5 @@
 import { loadSettings } from '@sluice/config';
-import { cancel } from '@sluice/event-log';
+import { createProvider } from '@sluice/providers';
 import { queueName, queuePrefix } from '@sluice/queue';
 import { createLogger } from '@sluice/runtime';
 import {
@@ -14,7 +14,7 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ResponseWorkerProcess } from '../src/worker.ts';
+import { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
 
 const model = 'm';
@@ -22,7 +22,7 @@ const model = 'm';
 let redis: TestRedis;
 let upstream: FakeUpstream;
 let responses: AcceptedResponses;
-let started: ResponseWorkerProcess[];
+let started: WorkerProcess[];
 
 beforeEach(async () => {
   redis = await testRedis();
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 /** A worker with locks that lapse soon. */
-async function startWorker({ drainTimeoutMs = 10_000, lockMs = 6_000 } = {}): Promise<ResponseWorkerProcess> {
+async function startWorker({ drainTimeoutMs = 10_000, lockMs = 6_000 } = {}): Promise<WorkerProcess> {
   const file = `
 keyPrefix: '${redis.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
@@ -55,8 +55,11 @@ drainTimeoutMs: ${drainTimeoutMs}
     readFile: () => file,
   });
   const ready = latch();
-  const worker = new ResponseWorkerProcess({
+  const worker = new WorkerProcess({
     settings: { ...settings, redisUrl: redis.url },
+    providers: new Map(
+      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
+    ),
     logger: createLogger({ name: 'worker', level: 'silent' }),
     onReady: () => ready.open(),
   });
@@ -285,7 +288,7 @@ describe('a caller that leaves', () => {
     await startWorker();
     const id = await responses.accept();
     await visible(id);
-    await cancel(redis.client, responses.keys, id, 'requested');
+    await responses.store.cancel(id, 'requested');
     expect(await within(upstream.requests[0]?.ended ?? Promise.reject(new Error('no call')))).toBe('aborted');
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
     expect(checkEventGrammar(await responses.events(id))).toEqual([]);
@@ -296,7 +299,7 @@ describe('a caller that leaves', () => {
     await startWorker();
     const id = await responses.accept({ streams: false });
     const request = await upstream.request(0);
-    await cancel(redis.client, responses.keys, id, 'requested');
+    await responses.store.cancel(id, 'requested');
     expect(await within(request.ended)).toBe('aborted');
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled', end: { output: [] } });
   });
@@ -320,6 +323,21 @@ describe('a caller that leaves', () => {
     await startWorker();
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
     expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('a response that nobody takes', () => {
+  it('ends when it has waited for as long as it may, and not a round later', async () => {
+    await startWorker();
+    // Real time: the store owns the clock of the queue, and a job that is lost is taken by nobody.
+    const id = await responses.accept({ queueMs: 2_000, withoutJob: true, background: true });
+    const { acceptedAt } = await responses.record(id);
+    await eventually(async () => (await responses.record(id)).end);
+    const [seconds, microseconds] = await redis.client.time();
+    const waitedMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - acceptedAt;
+    expect(await responses.record(id)).toMatchObject({ end: { error: { code: 'timeout' } } });
+    expect(waitedMs).toBeGreaterThanOrEqual(2_000);
+    expect(waitedMs).toBeLessThan(3_000);
   });
 });
 

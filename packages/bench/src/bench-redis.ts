@@ -1,37 +1,38 @@
 import { startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 
-/** Calls of each command so far, those that scripts make included. */
+/** How often each command was called so far, calls from scripts included. */
 export type CommandCalls = Map<string, number>;
 
 export interface KeyFamily {
-  /** The keys' name with ids replaced. */
+  /** The name of the keys with ids replaced. */
   name: string;
   keys: number;
   bytes: number;
 }
 
-/** The Redis all alternatives share. */
+/** The Redis that all alternatives share. */
 export interface BenchRedis {
   url: string;
   version: string;
-  /** How it writes to disk, as it says itself. */
+  /** How it writes to disk, as its configuration says. */
   persistence: string;
-  /** CPU time of the server so far, in milliseconds; as it says itself, since it may run elsewhere. */
+  /** CPU time of the server so far, in milliseconds. The server reports it, because it may run elsewhere. */
   cpuTimeMs(): Promise<number>;
   commandCalls(): Promise<CommandCalls>;
   usedMemoryBytes(): Promise<number>;
-  /** Keys under a prefix, grouped by `familyOf`; the size of a family is estimated from samples. */
+  /** Keys under a prefix, grouped by `familyOf`. The size of a family is estimated from samples. */
   keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
-  /** Removes every key of a prefix. */
+  /** Removes every key under a prefix. */
   clear(prefix: string): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Connects to the Redis of REDIS_URL; without one starts a server of the PATH, with its log on disk as in production.
+ * Connects to the Redis of REDIS_URL. Without REDIS_URL, starts a server from the PATH with an append-only log, as in
+ * production.
  *
- * @throws {Error} when there is neither: the embedded store is for development, and measuring it says nothing.
+ * @throws {Error} when there is neither. The embedded store is for development, so measuring it would say nothing.
  */
 export async function openRedis(givenUrl: string | undefined): Promise<BenchRedis> {
   const local = givenUrl === undefined ? await startLocalRedis({ kind: 'server' }) : undefined;
@@ -63,7 +64,7 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
   };
 }
 
-/** What was called between two readings, without the readings themselves. */
+/** What was called between two readings, except for the readings themselves. */
 export function callsBetween(before: CommandCalls, after: CommandCalls): CommandCalls {
   const calls = new Map<string, number>();
   for (const [name, count] of after) {
@@ -89,7 +90,7 @@ function callsOf(stat: string): number {
 async function persistenceOf(client: Redis): Promise<string> {
   const settings = new Map<string, string>();
   for (const name of ['appendonly', 'appendfsync']) {
-    // A managed server may refuse to tell.
+    // A managed server may refuse CONFIG GET.
     const reply: unknown = await client.config('GET', name).catch(() => []);
     const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
     settings.set(name, typeof value === 'string' ? value : 'unknown');
@@ -97,12 +98,12 @@ async function persistenceOf(client: Redis): Promise<string> {
   return [...settings].map(([name, value]) => `${name} ${value}`).join(', ');
 }
 
-/** SCAN's pages. The prefix is ours: it holds nothing that a pattern would take for more than itself. */
+/** The pages of SCAN. The prefix is ours and contains no special characters of a pattern. */
 function scan(client: Redis, prefix: string): AsyncIterable<string[]> {
   return client.scanStream({ match: `${prefix}*`, count: 1000 }); // yields the arrays of SCAN
 }
 
-/** Keys of a family whose size is asked for. */
+/** How many keys of a family are measured. */
 const mostSamples = 200;
 
 async function keyFamilies(

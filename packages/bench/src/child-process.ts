@@ -1,37 +1,37 @@
 import { type ChildProcess, fork } from 'node:child_process';
 
 export interface ChildOptions {
-  /** What it is called in error messages. */
+  /** Its name in error messages. */
   name: string;
   file: string;
   args?: readonly string[];
   env?: Record<string, string>;
-  /** Flags of Node itself. */
+  /** Flags for Node. */
   execArgv?: readonly string[];
 }
 
-/** A process of the benchmark. It says by a first message that it is ready. */
+/** A process of the benchmark. Its first message says that it is ready. */
 export interface Child {
   pid: number;
-  /** The message by which it said that it is ready. */
+  /** Its first message. */
   ready: Record<string, unknown>;
-  /** Sends a message and resolves with the next one that comes back. One at a time. */
+  /** Sends a message and resolves with the next message from the process. One call at a time. */
   ask(message: object, withinMs: number): Promise<unknown>;
-  /** Asks it to end and waits until it has, killing it when it does not. Twice is fine. */
+  /** Asks the process to end and waits for it. Kills it if it does not end in time. May be called twice. */
   stop(): Promise<void>;
 }
 
 const startWithinMs = 20_000;
 const stopWithinMs = 15_000;
 
-/** Of its output, what is kept for an error message, in characters. */
+/** How much of its output is kept for an error message, in characters. */
 const keptOutput = 4_000;
 
-/** Starts a process and resolves when it is ready. Rejects with its last words when it ends before. */
+/** Starts a process and resolves when it is ready. Rejects with its last output if it ends before that. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, file, args = [], env = {}, execArgv = [] } = options;
   const child = fork(file, [...args], {
-    // Nothing else of this process's environment gets in, above all no setting of the service.
+    // The rest of this environment is not passed on, because it may hold settings of the service.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
     execArgv: [...execArgv],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -46,7 +46,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const died = exited.then(() => {
     throw new Error(`the ${name} ended by itself:\n${output}`);
   });
-  died.catch(() => undefined); // Only heard while somebody waits for an answer.
+  died.catch(() => undefined); // Only a call that waits for an answer handles it.
   const answer = (withinMs: number) => Promise.race([nextMessage(child, name, withinMs), died]);
   const stop = () => end(child, exited);
   try {
@@ -88,7 +88,7 @@ async function end(child: ChildProcess, exited: Promise<void>): Promise<void> {
   clearTimeout(deadline);
 }
 
-/** A source file of this package as a process of its own, in the form this one runs in. */
+/** Starts a source file of this package as a process, from source or built as this one is. */
 export function ownProcess(path: string): Pick<ChildOptions, 'file' | 'execArgv'> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const file = new URL(`${path}.${extension}`, import.meta.url);

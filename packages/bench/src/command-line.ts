@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
-  /** A short run that shows that everything works; its numbers mean little. */
+  /** Whether this is a short run, which shows that everything works. Its figures mean little. */
   quick: boolean;
-  /** Names of the scenarios to run; empty for all. */
+  /** Names of the scenarios to run. Empty: all of them. */
   scenarios: string[];
-  /** Where the page goes; undefined prints it. */
+  /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
-  /** Folder for CPU profiles of the api and the worker; undefined takes none. */
+  /** Folder for CPU profiles of the api and the worker. Undefined: none are taken. */
   profile: string | undefined;
   /** Whether the apps are built first. */
   build: boolean;
@@ -22,7 +22,7 @@ export const usage = `Usage: npm run bench -- [flags]
   --no-build        measure the apps as they were built before`;
 
 /**
- * Reads the flags. The page of the repository is written by a full run alone, as it must hold every scenario.
+ * Reads the flags. Only a full run writes the page of the repository, because the page must have every scenario.
  *
  * @throws {TypeError} for a flag that does not exist.
  */

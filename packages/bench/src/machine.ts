@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 
-/** What the numbers depend on besides the code. */
+/** What the figures depend on besides the code. */
 export interface Machine {
   cpu: string;
   cores: number;
@@ -11,7 +11,7 @@ export interface Machine {
   node: string;
   bullmq: string;
   undici: string;
-  /** Of the workspace. */
+  /** Version of the workspace. */
   sluice: string;
 }
 

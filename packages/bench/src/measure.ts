@@ -3,29 +3,29 @@ import type { Child } from './child-process.ts';
 import { cpuTimeMs } from './cpu-time.ts';
 import type { LoadOrder, LoadReply, LoadResult } from './load/order.ts';
 
-/** CPU time of each process that took part, in milliseconds; undefined where it cannot be told. */
+/** CPU time of each process that took part, in milliseconds. Undefined where it is unknown. */
 export type CpuTimes = Map<string, number | undefined>;
 
-/** What one round of one alternative gave. */
+/** The result of one round of one alternative. */
 export interface Measurement extends LoadResult {
   cpuMs: CpuTimes;
 }
 
 export interface MeasureOptions {
   load: Child;
-  /** Undefined for an alternative that does without. */
+  /** Undefined for an alternative without Redis. */
   redis: BenchRedis | undefined;
-  /** The other processes of the alternative, by their role. */
+  /** The other processes of the alternative, by role. */
   processes: ReadonlyMap<string, Child>;
 }
 
-/** Slack beyond the time of an order: what is under way at its end has to finish. */
+/** How long requests in flight at the end of an order may take to finish. */
 const slackMs = 45_000;
 
 /**
  * Runs an order and takes the CPU time of every process that is part of it.
  *
- * @throws {Error} when an answer was not right: a wrong answer can be had faster than any right one.
+ * @throws {Error} when an answer was wrong. Wrong answers can be faster than right ones, so a figure would mean nothing.
  */
 export async function measure(order: LoadOrder, options: MeasureOptions): Promise<Measurement> {
   const before = await readCpuTimes(options);
@@ -40,7 +40,7 @@ export async function measure(order: LoadOrder, options: MeasureOptions): Promis
   return { ...result, cpuMs };
 }
 
-/** Runs an order whose cost is of no interest: a warm-up, or one that is measured by other means. */
+/** Runs an order without measuring its cost: a warm-up, or an order that is measured in another way. */
 export async function runLoad(load: Child, order: LoadOrder): Promise<LoadResult> {
   const reply = (await load.ask(order, order.durationMs + slackMs)) as LoadReply; // the load generator's message
   if ('error' in reply) throw new Error(`the load generator failed: ${reply.error}`);

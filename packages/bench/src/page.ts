@@ -11,7 +11,7 @@ export interface PageInput {
   reports: readonly ScenarioReport[];
 }
 
-/** The page of results, in Markdown. Everything on it that is a number was measured or read in this run. */
+/** The page of results, in Markdown. Every figure on it was measured or read in this run. */
 export function renderPage({ date, elapsedMs, quick, machine, redis, reports }: PageInput): string {
   const sections = reports.map(({ title, description, tables }) =>
     [`## ${title}`, description, ...tables.map(renderTable)].join('\n\n'),

@@ -1,4 +1,4 @@
-/** Where the two processes of a pattern that Sluice is compared with meet. */
+/** What the two processes of a pattern that Sluice is compared with share. */
 export interface Place {
   redisUrl: string;
   prefix: string;
@@ -26,7 +26,7 @@ export function readPlace(variables: NodeJS.ProcessEnv): Place {
   };
 }
 
-/** The channel on which the api of the bare job hears of its jobs. */
+/** The channel on which the api of the bare job receives its answers. */
 export function wakeChannel({ prefix }: Pick<Place, 'prefix'>): string {
   return `${prefix}:wake`;
 }

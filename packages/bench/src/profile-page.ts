@@ -2,19 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cpus } from 'node:os';
 
-/** The parts of V8's CPU profile that are read here. Times are microseconds. */
+/** The parts of V8's CPU profile that this file reads. Times are microseconds. */
 interface CpuProfile {
   nodes: { id: number; callFrame: { functionName: string; url: string } }[];
   samples: number[];
   timeDeltas: number[];
 }
 
-/** Rows of a table; what is smaller is left out. */
+/** The most rows of a table. Smaller shares are left out. */
 const mostRows = 14;
 
 /**
- * Turns the profiles that `npm run bench -- --profile DIR` wrote into a page: where an api and a worker spend their
- * time, by package, without idling. Start-up is part of it.
+ * Makes a page of the profiles that `npm run bench -- --profile DIR` wrote. The page shows on which packages an api and a
+ * worker spend their busy time, start-up included.
  *
  * `npx node --conditions=sluice-source packages/bench/src/profile-page.ts DIR > docs/profile.md`
  */

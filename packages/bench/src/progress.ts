@@ -1,7 +1,7 @@
-/** Says what is being measured, on a terminal and nowhere else. */
+/** Shows what is being measured, on a terminal only. */
 export interface Progress {
   say(text: string): void;
-  /** Leaves an empty line for what is printed next. */
+  /** Clears the line for the next output. */
   clear(): void;
 }
 

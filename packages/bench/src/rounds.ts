@@ -1,6 +1,6 @@
 /**
- * Runs alternatives in turns, so that whatever else the machine does falls on all of them, and returns what each gave,
- * round by round. Every round begins with another one: the first after a pause has an easier start.
+ * Runs alternatives in turns and returns the results of each, round by round. Other work of the machine then affects all
+ * of them alike. Each round begins with another alternative, because the first one after a pause has an advantage.
  */
 export async function alternate<Name extends string, Result>(
   alternatives: ReadonlyMap<Name, () => Promise<Result>>,
@@ -22,7 +22,7 @@ export async function alternate<Name extends string, Result>(
   return results;
 }
 
-/** The quotient of two alternatives in each round. */
+/** The ratio of two alternatives in each round. */
 export function ratios<Result>(
   over: readonly Result[],
   under: readonly Result[],

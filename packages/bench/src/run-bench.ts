@@ -16,15 +16,15 @@ const scenarios: readonly Scenario[] = [synchronousRequests, streams, backlog];
 
 export interface RunOptions {
   quick: boolean;
-  /** Names of the scenarios to run; empty for all. */
+  /** Names of the scenarios to run. Empty: all of them. */
   scenarios: readonly string[];
   profile: string | undefined;
-  /** The Redis to use; undefined starts one. */
+  /** The Redis to use. Undefined: a server is started. */
   redisUrl: string | undefined;
   progress: Progress;
 }
 
-/** Runs scenarios against the built apps and returns the page. Every process it started has ended by then. */
+/** Runs scenarios against the built apps and returns the page. Every process that it started has ended by then. */
 export async function runBench(options: RunOptions): Promise<string> {
   const chosen = choose(options.scenarios);
   const startedAt = performance.now();

@@ -3,7 +3,7 @@ import type { Child } from './child-process.ts';
 import type { Progress } from './progress.ts';
 import type { Table } from './table.ts';
 
-/** What a scenario may use. It starts its other processes itself and has stopped them when it returns. */
+/** What a scenario may use. It starts its other processes itself, and stops them before it returns. */
 export interface ScenarioContext {
   redis: BenchRedis;
   upstream: Child;
@@ -19,7 +19,7 @@ export interface ScenarioContext {
 /** A part of the page. */
 export interface ScenarioReport {
   title: string;
-  /** What was done, for somebody who wants to know what the numbers mean. */
+  /** What was measured and how, for a reader of the figures. */
   description: string;
   tables: Table[];
 }

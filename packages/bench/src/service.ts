@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from './child-process.ts';
 
-/** The built command, as `tsc -b` leaves it. */
+/** The built command, as `tsc -b` writes it. */
 const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
 
 export interface ServiceOptions {
   redisUrl: string;
   upstreamUrl: string;
-  /** A folder of its own, for the operator's file. */
+  /** A folder for the settings file. */
   directory: string;
-  /** Names of the upstream's models; clients use the same. */
+  /** Names of the upstream's models. Clients use the same names. */
   models: readonly string[];
-  /** Slots of a worker. */
+  /** How many requests a worker runs at a time. */
   concurrency: number;
   /** Folder for CPU profiles. */
   profile: string | undefined;
 }
 
-/** Sluice as an operator runs it: built, configured by a file, each role a process. */
+/** Sluice as an operator runs it: built, configured by a file, and each role a process. */
 export interface BenchService {
   /** Where the API listens, without a mount. */
   url: string;
@@ -28,13 +28,13 @@ export interface BenchService {
   key: string;
   keyPrefix: string;
   api: Child;
-  /** Starts a worker; resolves when it takes jobs. */
+  /** Starts a worker. Resolves when it takes jobs. */
   startWorker(): Promise<Child>;
-  /** Ends every process. Twice is fine. */
+  /** Stops every process. May be called twice. */
   stop(): Promise<void>;
 }
 
-/** Starts an api and no worker yet. Everything but what is named here is left at its default. */
+/** Starts an api and no worker yet. All settings that are not named here keep their defaults. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
   const { redisUrl, upstreamUrl, directory, models, concurrency, profile } = options;
   const key = `sk-bench-${randomBytes(16).toString('hex')}`;

@@ -5,13 +5,13 @@ export interface Spread {
   max: number;
 }
 
-/** The value below which a share of the samples lies, by nearest rank; NaN for none. */
+/** The value below which a share of the samples lies, by nearest rank. NaN if there are none. */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** The middle value, or the mean of the two in the middle; NaN for no samples. */
+/** The middle value, or the mean of the two in the middle. NaN if there are none. */
 export function median(samples: readonly number[]): number {
   const sorted = samples.toSorted((a, b) => a - b);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

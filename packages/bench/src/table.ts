@@ -7,14 +7,14 @@ export interface Table {
   rows: readonly (readonly string[])[];
 }
 
-/** A table in Markdown: words to the left, figures to the right. */
+/** A table in Markdown. Words are aligned left, and figures right. */
 export function renderTable({ title, columns, rows }: Table): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   const rule = columns.map((_, at) => (at === 0 ? '---' : '---:'));
   return [`**${title}**`, '', line(columns), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** A number with as many digits as say something. */
+/** A number with its significant digits. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -27,7 +27,7 @@ export function spreadFigure({ median, min, max }: Spread): string {
   return `${figure(median)} (${figure(min)}..${figure(max)})`;
 }
 
-/** CPU microseconds of each process for one piece of work, over all rounds, in the order of the columns. */
+/** CPU time of each process for one piece of work, in microseconds, over all rounds and in the order of the columns. */
 export function cpuCells(
   rounds: readonly Measurement[],
   roles: readonly string[],
@@ -40,7 +40,7 @@ export function cpuCells(
   return [...cells, figure(sum(known))];
 }
 
-/** NaN for a process that takes no part or whose time is unknown. */
+/** NaN for a process that takes no part, or whose time is unknown. */
 function totalCpuMs(rounds: readonly { cpuMs: CpuTimes }[], role: string): number {
   return sum(rounds.map(({ cpuMs }) => cpuMs.get(role) ?? Number.NaN));
 }

@@ -2,14 +2,14 @@ import type { Target } from './load/order.ts';
 import type { BenchService } from './service.ts';
 import { modelName, type NoOpModel, token } from './upstream/no-op-answer.ts';
 
-/** Two sentences, as long as a short question to a model. */
+/** A prompt of two sentences, like a short question to a model. */
 const prompt =
   'Summarise in one sentence what a queue in front of a model server is good for. ' +
   'Write for somebody who has run out of patience with errors that say: too many requests.';
 
 const json = { 'content-type': 'application/json' };
 
-/** The upstream itself, called as any client of it would. */
+/** The upstream itself, called directly. */
 export function directTarget(upstreamUrl: string, model: NoOpModel): Target {
   return {
     origin: upstreamUrl,
@@ -60,7 +60,7 @@ export function streamTarget(service: BenchService, model: NoOpModel): Target {
   };
 }
 
-/** A response in the background: the answer is that it was accepted. */
+/** A response in the background. The answer says that it was accepted. */
 export function backgroundTarget(service: BenchService, model: NoOpModel): Target {
   return {
     ...sluiceTarget(service, { model: modelName(model), input: prompt, background: true }),

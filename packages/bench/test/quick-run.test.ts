@@ -1,4 +1,4 @@
-// Brings the type of what is injected.
+// For the type of `redisUrl`.
 import type {} from '@sluice/testing';
 import { expect, inject, it } from 'vitest';
 import { runBench } from '../src/run-bench.ts';

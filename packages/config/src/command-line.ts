@@ -3,7 +3,7 @@ import { fileSetting, outerSettings, type Role } from './environment-variables.t
 import { suggestName } from './nearest-name.ts';
 import { defaultOf, nodeAt, settingsTree } from './schema-node.ts';
 
-/** The flags of a command line and what is wrong with it. */
+/** The flags of a command line, and its problems. */
 export interface CommandLine {
   values: ReadonlyMap<string, string>;
   problems: Problem[];
@@ -19,7 +19,7 @@ export function readCommandLine(argv: readonly string[], role: Role): CommandLin
     if (isHelp(argument)) continue;
     const [flag, written] = splitFlag(argument);
     if (!flag.startsWith('-')) {
-      // The argument itself is not repeated: it may be the value of a secret whose flag was misspelt.
+      // The message does not repeat the argument, which may be a secret whose flag was misspelt.
       problems.push({
         path: `argument ${index + 1}`,
         message: 'is not a flag; remove it or put its flag before it',
@@ -28,7 +28,7 @@ export function readCommandLine(argv: readonly string[], role: Role): CommandLin
     }
     if (!known.includes(flag)) {
       problems.push({ path: flag, message: `is not a flag of this command; ${suggestName(flag, known)}` });
-      // What follows an unknown flag is most likely its value, and one mistake is one problem.
+      // The next argument is most likely the value of the unknown flag; skipping it keeps one mistake one problem.
       if (written === undefined && !(argv[index + 1] ?? '-').startsWith('-')) index++;
       continue;
     }
@@ -46,7 +46,7 @@ export function readCommandLine(argv: readonly string[], role: Role): CommandLin
   return { values, problems };
 }
 
-/** Whether the command line asks for help, which is given whatever else is wrong. */
+/** Whether the command line asks for help. Help is printed even if other arguments are wrong. */
 export function wantsHelp(argv: readonly string[]): boolean {
   return argv.some(isHelp);
 }

@@ -1,4 +1,4 @@
-/** One thing that is wrong in the configuration. Holds no value of a setting, since a value may be a secret. */
+/** One problem of the configuration. It holds no value of a setting, because a value may be a secret. */
 export interface Problem {
   /** Where: a path in the file (`models[0].id`), an environment variable (`PORT`) or a flag (`--port`). */
   path: string;
@@ -10,8 +10,8 @@ export interface Problem {
 }
 
 /**
- * The configuration cannot be used. Carries every problem found, so that one run of the command is enough to
- * see them all. The process ends with `exitCode`; trying again without a change gives the same error.
+ * The configuration cannot be used. The error lists every problem that was found. The process ends with `exitCode`; a
+ * restart without a change gives the same error.
  */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -25,7 +25,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Writes a path as it is read in the file: `keys[1].limits.queued`. */
+/** Formats a path as in the file: `keys[1].limits.queued`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = '';
   for (const part of path) {

@@ -13,8 +13,8 @@ const words = z.array(word).optional().catch(undefined);
 const list = <T extends z.ZodType>(item: T) => z.array(item).optional().catch(undefined);
 
 /**
- * As much of the settings as the checks below look at. Each part that is not valid reads as absent, so that
- * the rules between settings are checked, and reported together with what is wrong in a single one.
+ * The part of the settings that the checks below need. An invalid value reads as absent, so that rules between settings
+ * are checked, and reported together with problems of single settings.
  */
 const outlineSchema = z.object({
   server: z
@@ -61,7 +61,7 @@ const outlineSchema = z.object({
 
 type Outline = z.output<typeof outlineSchema>;
 
-/** Checks what holds between settings. Works on any data, however wrong its parts are. */
+/** Checks the rules between settings. Accepts any data, valid or not. */
 export function crossCheck(data: unknown, role: Role): Explanation[] {
   const outline = outlineSchema.safeParse(data).data;
   if (outline === undefined) return [];
@@ -190,7 +190,7 @@ function digestOf(key: unknown, hash: unknown): string | undefined {
   return typeof hash === 'string' ? hash.replace(/^sha256:/, '').toLowerCase() : undefined;
 }
 
-/** Limits and weight belong to the tenant: a key may leave them out, but not contradict another one. */
+/** Limits and weight belong to the tenant: a key may leave them out, but must not contradict another key. */
 function checkTenants({ keys = [] }: Outline): Explanation[] {
   const found: Explanation[] = [];
   const given = new Map<string, { value: unknown; index: number }>();

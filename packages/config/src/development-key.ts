@@ -6,35 +6,32 @@ import { ConfigError } from './config-error.ts';
 import { defaultReadsPerMinute, defaultTiers, defaultWeight } from './key-schema.ts';
 import type { KeySettings } from './settings.ts';
 
-/** The key for trying the service, in plain for the banner and as an entry for the key ring. */
+/** The development key: the plain key for the banner, and its entry for the key ring. */
 export interface DevelopmentKey {
   plain: string;
   settings: KeySettings;
-  /** The file that keeps it. */
+  /** The file that holds it. */
   path: string;
-  /** Whether this call made it. */
+  /** Whether this call created it. */
   isNew: boolean;
 }
 
 const requestsPerMinute = 600;
 
 /**
- * The key of a service without configured keys: made by the first process that asks, kept in
- * `development-key` of the data folder for its owner alone, the same for everybody after.
+ * The key of a service without configured keys. The first process creates it in the file `development-key` of the data
+ * folder, readable by its owner alone. Every later process reads it from there.
  *
- * Processes that ask at once agree, because the file appears under its name with its content or not at all;
- * one that dies on the way leaves at most an unnamed draft. Throws `ConfigError` when the folder cannot be
- * used or the file holds something else.
+ * Processes that start at the same time get the same key, because the file appears under its name complete or not at
+ * all. A process that dies on the way leaves at most a draft under another name. Throws `ConfigError` when the folder
+ * cannot be used or the file holds something else.
  */
 export async function developmentKey(dataDir: string): Promise<DevelopmentKey> {
-  const path = join(dataDir, 'development-key');
+  const path = pathIn(dataDir);
   try {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     const isNew = (await readKey(path)) === undefined && (await writeKey(path, dataDir));
-    const plain = await readKey(path);
-    if (plain === undefined || !wellFormedKey(plain)) {
-      throw fault(path, 'holds no development key; remove it to have a new one');
-    }
+    const plain = wellFormed(await readKey(path), path);
     await hideFromOthers(path);
     return { plain, settings: settingsOf(plain), path, isNew };
   } catch (error) {
@@ -44,6 +41,27 @@ export async function developmentKey(dataDir: string): Promise<DevelopmentKey> {
       `cannot be kept (${codeOf(error) ?? 'unknown error'}); change DATA_DIR or configure a key`,
     );
   }
+}
+
+/** The key that a service keeps in its data folder; undefined if there is none yet. Throws like `developmentKey`. */
+export async function readDevelopmentKey(dataDir: string): Promise<string | undefined> {
+  const path = pathIn(dataDir);
+  let plain: string | undefined;
+  try {
+    plain = await readKey(path);
+  } catch (error) {
+    throw fault(path, `cannot be read (${codeOf(error) ?? 'unknown error'}); give a key instead`);
+  }
+  return plain === undefined ? undefined : wellFormed(plain, path);
+}
+
+function pathIn(dataDir: string): string {
+  return join(dataDir, 'development-key');
+}
+
+function wellFormed(plain: string | undefined, path: string): string {
+  if (plain !== undefined && wellFormedKey(plain)) return plain;
+  throw fault(path, 'holds no development key; remove it to have a new one');
 }
 
 async function readKey(path: string): Promise<string | undefined> {
@@ -56,8 +74,8 @@ async function readKey(path: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a draft and links it to the name, which fails when the name is taken; false then. Creating the file
- * under its name would show an empty file to the others, and renaming would replace a key already handed out.
+ * Writes a draft and links it to the final name. Returns false if the name is taken. Creating the file under its name
+ * would show other processes an empty file, and renaming would replace a key that is already in use.
  */
 async function writeKey(path: string, dataDir: string): Promise<boolean> {
   const draft = join(dataDir, `.development-key-${randomUUID()}`);
@@ -79,7 +97,7 @@ async function writeKey(path: string, dataDir: string): Promise<boolean> {
   }
 }
 
-/** Takes back rights that others have on the file, after a copy for example. Windows has no such rights. */
+/** Removes permissions of others, which a copied file may have. Windows has no such permissions. */
 async function hideFromOthers(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const { mode } = await stat(path);

@@ -1,16 +1,16 @@
-/** What a process is started as: everything in one terminal, or one part of it. */
+/** The role of a process: the whole service in one terminal, or one part of it. */
 export type Role = 'start' | 'api' | 'worker';
 
-/** A setting that the environment or a flag may give, in place of what the file says at `path`. */
+/** A setting that a variable or a flag may give, in place of the value at `path` of the file. */
 export interface OuterSetting {
   path: readonly string[];
   flag: string;
   variable?: string;
-  /** The only role that knows it; absent, all do. */
+  /** The only role that has it. Absent: every role. */
   role?: Role;
 }
 
-/** The environment variables and flags; descriptions, units and defaults are those of the schema at `path`. */
+/** The environment variables and flags. Descriptions, units and defaults come from the schema at `path`. */
 export const outerSettings: readonly OuterSetting[] = [
   { path: ['server', 'host'], variable: 'HOST', flag: '--host' },
   { path: ['server', 'port'], variable: 'PORT', flag: '--port' },
@@ -26,15 +26,15 @@ export const outerSettings: readonly OuterSetting[] = [
   { path: ['workers'], flag: '--workers', role: 'start' },
 ];
 
-/** Where the file is; it cannot stand in the file itself. */
+/** The path of the file, which cannot be a setting in the file. */
 export const fileSetting = {
   variable: 'SLUICE_CONFIG',
   flag: '--config',
   default: './sluice.yaml',
-  description: 'The file of settings. A file that is named must exist; the default may be missing.',
+  description: 'The settings file. A file that is named must exist. The default one may be missing.',
 } as const;
 
-/** The text of a variable. One that is set to nothing counts as not set, as compose files leave them. */
+/** The value of a variable. An empty one counts as not set: compose files set variables to nothing. */
 export function readVariable(env: Environment, name: string): string | undefined {
   const text = Object.hasOwn(env, name) ? env[name] : undefined;
   return text === undefined || text === '' ? undefined : text;

@@ -1,22 +1,22 @@
 import { formatPath, type Problem } from './config-error.ts';
 import { type Environment, readVariable } from './environment-variables.ts';
 
-/** Data of the file with the environment read in. */
+/** The data of the file with its references to the environment replaced. */
 export interface ExpandedData {
   data: unknown;
-  /** Paths whose text came from the environment, wholly or in part. */
+  /** Paths whose text comes from the environment, at least in part. */
   expandedPaths: Set<string>;
-  /** One for each reference that cannot be followed, by path. */
+  /** The references that could not be resolved. */
   faults: { path: PropertyKey[]; problem: Problem }[];
 }
 
-/** Deeper than any setting is; ends the walk in a file whose alias holds itself. */
+/** Deeper than any setting. Ends the walk in a file with an alias that contains itself. */
 const deepest = 32;
 const reference = /(\$?)\$\{([^}]*)(\}?)/g;
 
 /**
  * Replaces `${NAME}` in every text value by the environment variable of that name; `$${` stands for `${`.
- * What a variable holds is not searched again. One that is not set, or set to nothing, is a fault that names it.
+ * The value of a variable is not expanded again. A variable that is not set, or empty, is a fault that names it.
  */
 export function expandVariables(data: unknown, env: Environment): ExpandedData {
   const result: ExpandedData = { data: undefined, expandedPaths: new Set(), faults: [] };

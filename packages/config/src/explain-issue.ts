@@ -3,13 +3,13 @@ import { suggestName } from './nearest-name.ts';
 import { kindsToCome } from './provider-schema.ts';
 import { expectationOf, knownKeysAt, nodeAt, type SchemaNode, valueAt } from './schema-node.ts';
 
-/** What is wrong at a path, in words that repeat no value. */
+/** A problem at a path, in words that do not repeat the value. */
 export interface Explanation {
   path: PropertyKey[];
   message: string;
 }
 
-/** Says what an issue of the schema means to the operator. `data` is what was checked against `tree`. */
+/** Explains an issue of the schema to the operator. `data` is what was checked against `tree`. */
 export function explainIssue(issue: z.core.$ZodIssue, data: unknown, tree: SchemaNode): Explanation[] {
   const { path } = issue;
   switch (issue.code) {
@@ -59,7 +59,7 @@ function explainKind(path: PropertyKey[], data: unknown, tree: SchemaNode): Expl
   return { path, message: `must be one of ${kinds.join(', ')}` };
 }
 
-/** What the value is instead, where its type is the mistake. */
+/** What the value is instead, if its type is wrong. */
 function contrast(value: unknown, node: SchemaNode): string {
   if (value === null) return '; it is empty';
   if (value === '') return '; it is empty';

@@ -1,9 +1,9 @@
-/** Whether an address to listen on can be reached from this machine only. A name other than localhost cannot tell. */
+/** Whether only this machine can reach a listener on an address. Names other than localhost count as reachable. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** Whether two addresses to listen on would compete for one port. */
+/** Whether listeners on two addresses would conflict on the same port. */
 export function overlaps(one: string, other: string): boolean {
   return isWildcard(one) || isWildcard(other) || plain(one) === plain(other);
 }

@@ -1,13 +1,12 @@
-export { createKey, hashKey, type KeyPrefix, wellFormedKey } from './api-keys.ts';
+export { createKey, hashKey, type KeyPrefix } from './api-keys.ts';
 export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
-export { describeSettings } from './describe-settings.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
+export { findDevelopmentKey } from './find-development-key.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
-export { defaultReadsPerMinute, type ServiceTier, type TenantLimits } from './key-schema.ts';
+export { defaultReadsPerMinute, type TenantLimits } from './key-schema.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export type { ProviderSettings } from './provider-schema.ts';
 export type { KeySettings, ModelSettings, RouteSettings, Settings } from './settings.ts';
 export type { ReadFile } from './settings-file.ts';
-export { renderSettingsReference } from './settings-reference.ts';

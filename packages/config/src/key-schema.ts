@@ -1,12 +1,10 @@
+import { type ServiceTier, serviceTiers } from '@sluice/contract';
 import { z } from 'zod';
 import { credential, plainName, wholeNumber } from './value-schemas.ts';
 
-/** Service tiers that a key may be allowed to ask for. */
-export const serviceTiers = ['default', 'flex', 'priority'] as const;
-
 const most = 1_000_000_000;
 
-/** Reads in a minute of a tenant whose operator sets no other number. */
+/** The default limit of reads per minute of a tenant. */
 export const defaultReadsPerMinute = 6000;
 
 /** The default share and the default tiers of a tenant. */
@@ -16,28 +14,31 @@ export const defaultTiers: readonly ServiceTier[] = ['default', 'flex'];
 const limitsSchema = z.strictObject({
   requestsPerMinute: wholeNumber(1, most)
     .exactOptional()
-    .meta({ description: 'Responses created in any minute; absent, no limit.' }),
-  tokensPerMinute: wholeNumber(1, most)
-    .exactOptional()
-    .meta({ description: 'Tokens in and out in any minute; absent, no limit.', withoutEffect: true }),
-  concurrent: wholeNumber(1, most)
-    .exactOptional()
-    .meta({ description: 'Responses that run at a time; more wait. Absent, no limit.', withoutEffect: true }),
-  queued: wholeNumber(1, most)
-    .exactOptional()
-    .meta({ description: 'Responses that wait at a time; absent, the bound of the whole service holds.' }),
+    .meta({ description: 'Most responses created in any minute. Without it, no limit.' }),
+  tokensPerMinute: wholeNumber(1, most).exactOptional().meta({
+    description: 'Most tokens in and out in any minute. Without it, no limit.',
+    withoutEffect: true,
+  }),
+  concurrent: wholeNumber(1, most).exactOptional().meta({
+    description: 'Most responses that run at a time. Further ones wait. Without it, no limit.',
+    withoutEffect: true,
+  }),
+  queued: wholeNumber(1, most).exactOptional().meta({
+    description:
+      'Most responses that may wait at a time. Without it, only the limit of the whole service holds.',
+  }),
   readsPerMinute: wholeNumber(1, most).exactOptional().meta({
-    description: 'Reads of stored responses and streams in any minute.',
+    description: 'Most reads of stored responses and streams in any minute.',
     default: defaultReadsPerMinute,
     withoutEffect: true,
   }),
 });
 
-/** One key of a tenant as it stands in the file. Defaults are filled in once the keys of a tenant are together. */
+/** One key of a tenant as written in the file. Defaults of the tenant are filled in across all of its keys. */
 export const keySchema = z.strictObject({
-  name: plainName().meta({ description: 'The tenant. Several keys may share one, to rotate them.' }),
+  name: plainName().meta({ description: 'The tenant. Several keys may share a tenant, for rotation.' }),
   key: credential().exactOptional().meta({
-    description: 'The key itself; only its hash is kept in memory. Give this or `hash`.',
+    description: 'The key itself. Only its hash is kept in memory. Give either this or `hash`.',
   }),
   hash: z
     .string()
@@ -48,14 +49,14 @@ export const keySchema = z.strictObject({
     .array(z.string().min(1))
     .min(1)
     .default(['*'])
-    .meta({ description: 'Ids of the models this key may use; `"*"` is all of them.' }),
+    .meta({ description: 'Ids of the models that this key may use. `"*"` is all of them.' }),
   tiers: z
     .array(z.enum(serviceTiers))
     .min(1)
     .default([...defaultTiers])
     .meta({
       description:
-        'Service tiers this key may ask for; another one is served as default. The tier is stored and told, and does not change the order of the queue yet.',
+        'Service tiers that this key may ask for. A request for another tier is served as `default`. The response shows its tier, which does not change the order of the queue yet.',
     }),
   weight: z.number().gt(0).max(1000).exactOptional().meta({
     description: "The tenant's share of a busy model, relative to other tenants.",
@@ -63,7 +64,8 @@ export const keySchema = z.strictObject({
     withoutEffect: true,
   }),
   limits: limitsSchema.default({}).meta({
-    description: "The tenant's limits: keys of one `name` share them and must not contradict each other.",
+    description:
+      "The tenant's limits. Keys with the same `name` share them and must not contradict each other.",
   }),
   expiresAt: z
     .string()
@@ -72,13 +74,11 @@ export const keySchema = z.strictObject({
       'must be a date (2027-01-31) or a time with zone (2027-01-31T12:00:00Z), in quotes or not',
     )
     .exactOptional()
-    .meta({ description: 'From then on the key is refused; a date alone is its first moment in UTC.' }),
+    .meta({ description: 'When the key expires. A date alone is its first moment in UTC.' }),
   disabled: z.boolean().default(false).meta({ description: 'Refuses the key, as if it were unknown.' }),
 });
 
-export type ServiceTier = (typeof serviceTiers)[number];
-
-/** Limits of a tenant; one that is absent does not hold. */
+/** The limits of a tenant. An absent one means no limit. */
 export type TenantLimits = z.output<typeof limitsSchema> & { readsPerMinute: number };
 
 function isDateOrTime(value: string): boolean {

@@ -14,26 +14,26 @@ export interface SettingsSources {
   env: Environment;
   /** The arguments after the command's name; `--help` among them is ignored, see `wantsHelp`. */
   argv: readonly string[];
-  /** What paths of the file and in it are relative to. */
+  /** The folder that the path of the file, and paths in it, are relative to. */
   cwd: string;
-  /** What the process is started as; `start` unless said otherwise. `api` and `worker` need a Redis address. */
+  /** The role of the process; `start` by default. `api` and `worker` need a Redis address. */
   role?: Role;
-  /** Reads the file as text; from disk unless said otherwise. */
+  /** Reads the file as text; from disk by default. */
   readFile?: ReadFile;
 }
 
 /**
  * Reads the flags, the environment and the operator's file, in this order of precedence, and checks them.
  *
- * Changes nothing and keeps no plain API key of a tenant. Throws one `ConfigError` with every problem it
- * finds, none of which repeats the value of a secret. A file that is not YAML hides what is wrong inside it.
+ * Writes nothing and keeps no plain API key of a tenant. Throws one `ConfigError` with every problem it finds, none of
+ * which repeats a secret. Problems inside a file that is not valid YAML cannot be found.
  */
 export function loadSettings(sources: SettingsSources): Settings {
   const { env, argv, cwd, role = 'start', readFile = readTextFile } = sources;
   const commandLine = readCommandLine(argv, role);
   const file = readSettingsFile({ env, flags: commandLine.values, cwd, readFile });
   const problems = [...commandLine.problems, ...file.problems];
-  // Without data every setting of the file would be reported as missing.
+  // Without the data of the file, every setting in it would be reported as missing.
   if (file.data === undefined) throw new ConfigError(problems);
 
   const input = gatherInput({ file, env, flags: commandLine.values, role });
@@ -56,7 +56,7 @@ function check(input: SettingsInput, role: Role) {
     for (const { path, message } of result.error.issues.flatMap((issue) =>
       explainIssue(issue, input.data, tree),
     )) {
-      // One mistake can break several rules of the schema; the first of them says enough.
+      // One mistake can break several rules of the schema; reporting the first is enough.
       if (seen.has(formatPath(path))) continue;
       seen.add(formatPath(path));
       found.push(input.problemAt(path, message));
@@ -68,7 +68,7 @@ function check(input: SettingsInput, role: Role) {
   return { parsed: result.data, found };
 }
 
-/** Where the schema asks for a number or a truth value and the environment gave text, reads the text as one. */
+/** Converts text of the environment and flags to a number or a boolean where the schema demands one. */
 function convertText(
   { data, isTextByOrigin }: SettingsInput,
   issues: readonly { path: PropertyKey[] }[],

@@ -6,7 +6,7 @@ const mostTokens = 1_000_000_000;
 const routeSchema = z.strictObject({
   provider: z.string().min(1).meta({ description: 'The `id` of a provider.' }),
   model: text(256).exactOptional().meta({
-    description: 'Name of the model at that provider; absent, the `id` of the model.',
+    description: 'Name of the model at that provider. The `id` of the model unless given.',
   }),
 });
 
@@ -15,22 +15,24 @@ export const modelSchema = z.strictObject({
   id: modelName().meta({ description: 'What clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:
-      'Tried in order, while nothing of the answer is visible. A simulator can only be the first: invented text is no fallback.',
+      'Tried in order, as long as no output is visible. A simulator can only be the first, because invented text is no fallback.',
   }),
   concurrency: wholeNumber(1, 1_000_000).exactOptional().meta({
-    description: 'Requests that run at a time, over all workers; absent, as many as the workers have slots.',
+    description:
+      'Most requests that run at a time, over all workers. Without it, as many as the workers have slots.',
   }),
   contextTokens: wholeNumber(1, mostTokens).exactOptional().meta({
-    description: 'Size of the context; absent, the upstream decides.',
+    description: 'Size of the context. Without it, the upstream decides.',
     unit: 'tokens',
     withoutEffect: true,
   }),
   maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({
-    description: 'Reserved against token limits when a request names no `max_output_tokens`.',
+    description: 'Counted against token limits when a request has no `max_output_tokens`.',
     unit: 'tokens',
     withoutEffect: true,
   }),
   queue: modelName().exactOptional().meta({
-    description: 'Name of the queue; absent, the `id`. Models of one queue share its concurrency.',
+    description:
+      'Name of the queue. The `id` unless given. Models with the same queue share its concurrency.',
   }),
 });

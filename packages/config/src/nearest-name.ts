@@ -1,6 +1,6 @@
 /**
- * The known name a misspelt one most likely means: the one with the fewest changed or swapped letters, if these
- * are few for its length. Letter case and the difference between `-`, `_` and nothing do not count.
+ * The known name that a misspelt one most likely means: the one with the fewest changed or swapped letters, unless
+ * these are too many for its length. Letter case, `-` and `_` are ignored.
  */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
   const wanted = plain(name);
@@ -15,7 +15,7 @@ export function nearestName(name: string, known: Iterable<string>): string | und
     : undefined;
 }
 
-/** The end of a message about an unknown name: the nearest known one, or all of them. */
+/** The end of a message about an unknown name: suggests the nearest known one, or lists all. */
 export function suggestName(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   if (nearest !== undefined) return `did you mean "${nearest}"?`;
@@ -26,7 +26,7 @@ function plain(name: string): string {
   return name.slice(0, 64).toLowerCase().replace(/[-_]/g, '');
 }
 
-/** Letters to add, drop, replace or swap with their neighbour. */
+/** Counts letters to add, drop, replace or swap with their neighbour. */
 function countChanges(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

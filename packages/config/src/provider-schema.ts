@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { credential, milliseconds, plainName, text, wholeNumber } from './value-schemas.ts';
 
-/** Kinds that the design names and this version does not have yet. */
+/** Planned types that this version does not have yet. */
 export const kindsToCome: readonly string[] = ['ai-sdk', 'llama-cpp'];
 
-const id = plainName().meta({ description: 'Name of the provider, for `routes`, logs and metrics.' });
+const id = plainName().meta({ description: 'Name of the provider in `routes` and in logs.' });
 
 const simulator = z.strictObject({
   type: z.literal('simulator'),
   id,
-  firstTokenMs: milliseconds(0).default(20).meta({ description: 'Wait before the first token.' }),
+  firstTokenMs: milliseconds(0).default(20).meta({ description: 'Delay before the first token.' }),
   tokensPerSecond: z
     .number()
     .min(0)
     .max(1_000_000)
     .default(200)
-    .meta({ description: 'Speed of the answer; 0 is as fast as possible.', unit: 'tokens/s' }),
+    .meta({ description: 'Speed of the answer. 0 is as fast as possible.', unit: 'tokens/s' }),
   seed: wholeNumber(0, 2 ** 32 - 1)
     .default(1)
-    .meta({ description: 'Two simulators of one seed give one answer to one request.' }),
+    .meta({ description: 'Simulators with the same seed give the same answer to the same request.' }),
   reasoning: z.boolean().default(false).meta({ description: 'Whether answers begin with a reasoning item.' }),
 });
 
@@ -28,9 +28,9 @@ const baseUrl = z
     const message = faultOfBaseUrl(value);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   })
-  .meta({ description: 'Address the paths of the API are appended to, such as `http://127.0.0.1:8000/v1`.' });
+  .meta({ description: 'Address of the API, such as `http://127.0.0.1:8000/v1`. Paths are appended to it.' });
 
-/** Headers that the HTTP client writes itself, or whose change would break the framing of a request. */
+/** Headers that the HTTP client sets itself, or that would break the framing of a request. */
 const reservedHeaders: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -60,12 +60,12 @@ const upstream = {
     .record(headerName, text().meta({ secret: true }))
     .default({})
     .meta({ description: 'Sent with each request to this provider.' }),
-  connectMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.connectMs`.' }),
-  firstTokenMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.firstTokenMs`.' }),
-  idleMs: milliseconds().exactOptional().meta({ description: 'In place of `timeouts.idleMs`.' }),
+  connectMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.connectMs`.' }),
+  firstTokenMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.firstTokenMs`.' }),
+  idleMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.idleMs`.' }),
   fetchesUrls: z.boolean().default(false).meta({
     description:
-      'Whether the upstream may be handed media URLs that clients send. It would fetch them from inside your network.',
+      'Whether media URLs from clients are passed to the upstream. It fetches them from inside your network.',
   }),
 };
 
@@ -74,7 +74,7 @@ const openaiChat = z.strictObject({
   ...upstream,
   maxTokensField: z.enum(['max_tokens', 'max_completion_tokens']).exactOptional().meta({
     description:
-      'Under which name `max_output_tokens` is sent; absent, `max_completion_tokens` to OpenAI and Azure and `max_tokens` to all others.',
+      'The name under which `max_output_tokens` is sent. Without it, `max_completion_tokens` to OpenAI and Azure, and `max_tokens` to all others.',
   }),
 });
 const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });

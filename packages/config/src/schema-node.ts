@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { settingsSchema } from './settings-schema.ts';
 
-/** What the schema says of one setting, read from its metadata. */
+/** What the schema and its metadata say about one setting. */
 export interface SchemaNode {
   type?: string;
   description?: string;
   unit?: string;
   secret?: boolean;
-  /** Known and checked, and acted on by a later release. */
+  /** Whether the setting is checked but has no effect in this release. */
   withoutEffect?: boolean;
   default?: unknown;
   const?: string;
@@ -26,14 +26,14 @@ export interface SchemaNode {
   oneOf?: SchemaNode[];
 }
 
-/** The tree of all settings. Takes some milliseconds, so it is made where an error or a printed page needs it. */
+/** The tree of all settings. It takes some milliseconds to build, so it is built only for errors and documentation. */
 export function settingsTree(): SchemaNode {
-  // The JSON Schema that zod writes holds these fields; `unit`, `secret` and `withoutEffect` are our metadata, passed through.
+  // The cast holds: zod's JSON Schema has these fields, and passes on our metadata (`unit`, `secret`, …).
   return z.toJSONSchema(settingsSchema, { io: 'input' }) as SchemaNode;
 }
 
-/** The node of one entry of `value`, which tells the kinds of a union apart by its `type`. */
-export function childNode(node: SchemaNode, key: PropertyKey, value: unknown): SchemaNode | undefined {
+/** The node of one entry of `value`. In a union, the `type` of `value` selects the kind. */
+function childNode(node: SchemaNode, key: PropertyKey, value: unknown): SchemaNode | undefined {
   const own = node.oneOf?.find((kind) => kind.properties?.['type']?.const === fieldOf(value, 'type')) ?? node;
   if (typeof key === 'number') return own.items;
   if (typeof key !== 'string') return undefined;
@@ -58,7 +58,7 @@ export function nodeAt(
   return node;
 }
 
-/** The keys that are known at a path of `value`. */
+/** The known keys at a path of `value`. */
 export function knownKeysAt(tree: SchemaNode, path: readonly PropertyKey[], value: unknown): string[] {
   const node = nodeAt(tree, path, value);
   const kind = fieldOf(valueAt(path, value), 'type');
@@ -66,12 +66,12 @@ export function knownKeysAt(tree: SchemaNode, path: readonly PropertyKey[], valu
   return Object.keys(own?.properties ?? {});
 }
 
-/** The value at a path, undefined where the path leads nowhere. */
+/** The value at a path; undefined if there is none. */
 export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   return path.reduce(fieldOf, value);
 }
 
-/** What a setting must be, in words: `a whole number from 1 to 64`. */
+/** What a value of a setting must be, in words: `a whole number from 1 to 64`. */
 export function expectationOf(node: SchemaNode): string {
   if (node.const !== undefined) return node.const;
   if (node.enum !== undefined) return `one of ${node.enum.join(', ')}`;
@@ -92,7 +92,7 @@ export function expectationOf(node: SchemaNode): string {
   }
 }
 
-/** The default of a setting as it would be written in the file, undefined where there is none. */
+/** The default of a setting as written in the file; undefined if there is none. */
 export function defaultOf(node: SchemaNode): string | undefined {
   if (node.default === undefined || node.properties !== undefined) return undefined;
   return typeof node.default === 'string' ? node.default : JSON.stringify(node.default);

@@ -15,15 +15,15 @@ import {
 import type { Problem } from './config-error.ts';
 import { type Environment, fileSetting, readVariable } from './environment-variables.ts';
 
-/** Reads a file as text; throws an error with `code: 'ENOENT'` when there is none. */
+/** Reads a file as text. Throws an error with `code: 'ENOENT'` if there is none. */
 export type ReadFile = (path: string) => string;
 
-/** The operator's file: its data as written, and where each part of it stands. */
+/** The operator's file: its data as written, and the lines of its parts. */
 export interface SettingsFile {
   /** The path as the operator wrote it; absent when there is no file. */
   name?: string;
   data: unknown;
-  /** The line of the deepest part of a path that is in the file. */
+  /** The line of a path, or of its deepest part that is in the file. */
   lineOf: (path: readonly PropertyKey[]) => number | undefined;
   problems: Problem[];
 }
@@ -35,14 +35,14 @@ interface Place {
   readFile: ReadFile;
 }
 
-/** Far above any file written by hand; bounds what parsing and alias expansion may cost. */
+/** Far more than any file written by hand. Bounds the cost of parsing and of expanding aliases. */
 const largestFileCharacters = 2 ** 20;
-/** How often anchors may be repeated, counting repeats within repeats: a file of ten lines can ask for billions. */
+/** How many aliases may be expanded, nested ones included: a file of ten lines can demand billions. */
 const mostAliases = 100;
-/** One broken bracket can break every line after it. */
+/** Most faults that are reported: one broken bracket can break every line after it. */
 const mostFaults = 20;
 
-/** Finds and parses the file. What is wrong with it is among the `problems`; a bad file has no data. */
+/** Finds and parses the file. Reports what is wrong as `problems`; a file that cannot be parsed has no data. */
 export function readSettingsFile({ env, flags, cwd, readFile }: Place): SettingsFile {
   const named = flags.get(fileSetting.flag) ?? readVariable(env, fileSetting.variable);
   const name = named ?? fileSetting.default;
@@ -72,7 +72,7 @@ export function readTextFile(path: string): string {
 
 function parseSettingsFile(name: string, text: string): SettingsFile {
   const lines = new LineCounter();
-  // Without pretty errors: these quote the line at fault, which may hold a key.
+  // No pretty errors, because they quote the faulty line, which may hold a key.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true });
   const faults = [...document.errors, ...document.warnings];
   if (faults.length > 0) return withoutData(name, problemsOfYaml(name, text, lines, faults));
@@ -80,7 +80,7 @@ function parseSettingsFile(name: string, text: string): SettingsFile {
   try {
     data = document.toJS({ maxAliasCount: mostAliases });
   } catch {
-    // Aliases that lead nowhere or expand without end; the parser does not say where.
+    // An alias has no anchor, or too many are expanded. The parser does not say where.
     const message = `holds an alias (*name) without its anchor, or more than ${mostAliases} of them; write the values out`;
     return withoutData(name, [{ path: '', message, file: name }]);
   }
@@ -92,7 +92,7 @@ function parseSettingsFile(name: string, text: string): SettingsFile {
   };
 }
 
-/** A section whose entries are all commented out reads as null and means the defaults, as an empty file does. */
+/** Removes sections whose entries are all commented out. They read as null and mean the defaults. */
 function withoutEmptySections(data: unknown): unknown {
   if (data === null || data === undefined) return {};
   if (typeof data !== 'object' || Array.isArray(data)) return data;
@@ -151,8 +151,8 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 };
 
 /**
- * In sentences of our own: those of the parser repeat words of the file, and a word may be a key. Of the
- * faults that say no more than "unexpected", only the first is told, because the others follow from it.
+ * Explains faults of the parser in our own words: the parser's messages repeat words of the file, and a word may be a
+ * key. Of faults without a sentence here, only the first is reported, because the others usually follow from it.
  */
 function problemsOfYaml(
   name: string,

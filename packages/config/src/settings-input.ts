@@ -3,14 +3,14 @@ import { type Environment, outerSettings, readVariable, type Role } from './envi
 import { expandVariables } from './expand-variables.ts';
 import type { SettingsFile } from './settings-file.ts';
 
-/** Everything the operator gave, in the shape of the file, before it is checked. */
+/** All that the operator set, in the shape of the file, before it is checked. */
 export interface SettingsInput {
   data: unknown;
-  /** Whether the value there is text only because the environment and flags have no other type. */
+  /** Whether the value at a path is text only because variables and flags have no other type. */
   isTextByOrigin: (path: readonly PropertyKey[]) => boolean;
-  /** Adds to a problem where its setting was given. */
+  /** Makes a problem that names the place where the setting was given. */
   problemAt: (path: readonly PropertyKey[], message: string) => Problem;
-  /** References to the environment that failed, and the paths they stand at. */
+  /** References to the environment that could not be resolved, and their paths below. */
   problems: Problem[];
   faultyPaths: ReadonlySet<string>;
 }
@@ -22,7 +22,7 @@ interface Layers {
   role: Role;
 }
 
-/** What is served when the operator names no model. */
+/** What is served if the operator names no model. */
 const simulatorAlone = {
   providers: [
     { id: 'simulator', type: 'simulator' },
@@ -34,7 +34,7 @@ const simulatorAlone = {
   ],
 };
 
-/** Lays flags over the environment over the file over the simulator. */
+/** Merges the sources: flags win over the environment, the environment over the file, the file over the simulator. */
 export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
   const { data, expandedPaths, faults } = expandVariables(file.data, env);
   const origins = new Map<string, string>();
@@ -60,7 +60,7 @@ export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
       ...(line !== undefined && { line }),
     };
   };
-  // A reference at a place that the environment or a flag fills anyway does no harm.
+  // A bad reference does no harm where a variable or a flag sets the value anyway.
   const harmful = faults.filter(({ path }) => !origins.has(formatPath(path)));
   return {
     data,
@@ -71,7 +71,7 @@ export function gatherInput({ file, env, flags, role }: Layers): SettingsInput {
   };
 }
 
-/** Puts a value into nested mappings; false when something else is in its way, which is an error of its own. */
+/** Puts a value into nested mappings. Returns false if another value is in the way, which is reported elsewhere. */
 function place(data: Record<string, unknown>, path: readonly string[], value: unknown): boolean {
   const last = path.at(-1);
   let mapping = data;

@@ -5,7 +5,7 @@ import { defaultOf, expectationOf, nodeAt, type SchemaNode, settingsTree } from 
 export const renewReference =
   'npx node --conditions=sluice-source packages/config/src/settings-reference.ts > docs/settings.md';
 
-/** The page of reference: variables and flags, then every setting of the file, all read from the schema. */
+/** Renders the reference page from the schema: variables and flags, then every setting of the file. */
 export function renderSettingsReference(): string {
   const tree = settingsTree();
   return [
@@ -13,8 +13,8 @@ export function renderSettingsReference(): string {
     '',
     `<!-- Made from packages/config; renew it with: ${renewReference} -->`,
     '',
-    'A flag wins over the environment, the environment over the file, the file over the default. A variable that',
-    'is set to nothing counts as not set. `sluice.example.yaml` shows a file.',
+    'A flag wins over the environment, the environment over the file, and the file over the default. An empty variable',
+    'counts as not set. `sluice.example.yaml` is an example of a file.',
     '',
     '## Environment and flags',
     '',
@@ -22,8 +22,8 @@ export function renderSettingsReference(): string {
     '',
     '## File',
     '',
-    'Any text value may hold `${NAME}`, which reads the environment variable; one that is missing is an error. `$${`',
-    'stands for `${` itself. An unknown name is an error. Durations, sizes and counts are plain numbers in the unit given.',
+    'Any text value may contain `${NAME}`, which reads an environment variable. A missing variable is an error, and so is',
+    'an unknown setting. `$${` stands for `${` itself. Durations, sizes and counts are plain numbers in the unit given.',
     '',
     ...topLevel(tree),
     ...Object.entries(tree.properties ?? {}).flatMap(([name, node]) => section(name, node)),
@@ -42,7 +42,7 @@ function outerRows(tree: SchemaNode): Row[] {
   ];
   const rows = outerSettings.map(({ variable, flag, path, role }) => {
     const node = nodeAt(tree, path, undefined) ?? {};
-    const only = role === undefined ? '' : ` Of \`${role}\` only.`;
+    const only = role === undefined ? '' : ` Only \`${role}\` has it.`;
     return [
       variable === undefined ? '' : code(variable),
       code(flag),
@@ -56,7 +56,7 @@ function outerRows(tree: SchemaNode): Row[] {
 
 const heads = ['setting', 'value', 'default', 'what it is'];
 
-/** The settings that stand in no section. */
+/** The settings outside of any section. */
 function topLevel(tree: SchemaNode): string[] {
   const rows = Object.entries(tree.properties ?? {})
     .filter(([, node]) => rowsOf(node, '').length === 0)
@@ -81,7 +81,7 @@ function rowsOf(node: SchemaNode, prefix: string): Row[] {
   });
 }
 
-/** Settings that the kinds have in common stand once; each other row names its kinds. */
+/** Settings that all kinds share appear once. Each other row names its kinds. */
 function unionRows(kinds: readonly SchemaNode[], prefix: string): Row[] {
   const nameOf = (kind: SchemaNode) => kind.properties?.['type']?.const ?? '';
   const rows: Row[] = [
@@ -123,7 +123,7 @@ function defaultCell(node: SchemaNode): string {
 }
 
 function descriptionOf(node: SchemaNode): string {
-  const secret = node.secret === true ? ' A secret: never printed.' : '';
+  const secret = node.secret === true ? ' A secret, never printed.' : '';
   const withoutEffect = node.withoutEffect === true ? ' **Without effect in this version.**' : '';
   return `${node.description ?? ''}${secret}${withoutEffect}`;
 }

@@ -1,25 +1,26 @@
 import { resolve } from 'node:path';
+import type { ServiceTier } from '@sluice/contract';
 import { hashKey } from './api-keys.ts';
-import { defaultReadsPerMinute, defaultWeight, type ServiceTier, type TenantLimits } from './key-schema.ts';
+import { defaultReadsPerMinute, defaultWeight, type TenantLimits } from './key-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
 
 type ParsedModel = ParsedSettings['models'][number];
 type ParsedKey = ParsedSettings['keys'][number];
 
-/** A provider to try, and the name the model has there. */
+/** A provider to try, and the name of the model there. */
 export interface RouteSettings {
   provider: string;
   model: string;
 }
 
-/** A model with the queue it waits in and the concurrency of that queue. */
+/** A model with its queue and the concurrency of that queue. */
 export interface ModelSettings extends Omit<ParsedModel, 'routes' | 'queue'> {
   routes: RouteSettings[];
   /** Not encoded. Models of one queue share its `concurrency`. */
   queue: string;
 }
 
-/** A key of a tenant. Holds the hash only: the plain key is gone once settings are loaded. */
+/** A key of a tenant. It holds only the hash; the plain key is dropped while settings load. */
 export interface KeySettings {
   /** The tenant. */
   name: string;
@@ -28,7 +29,7 @@ export interface KeySettings {
   /** Ids of models; `*` is all of them. */
   models: string[];
   tiers: ServiceTier[];
-  /** Of the tenant: equal in all its keys, as are the limits. */
+  /** The weight of the tenant. All of its keys have the same weight and limits. */
   weight: number;
   limits: TenantLimits;
   /** ISO 8601 in UTC. */
@@ -36,7 +37,7 @@ export interface KeySettings {
   disabled: boolean;
 }
 
-/** Everything a process is told by its operator, checked and complete. Plain data: it survives JSON. */
+/** All settings of a process, checked and complete. Plain data that survives JSON. */
 export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
   models: ModelSettings[];
   keys: KeySettings[];
@@ -44,7 +45,7 @@ export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
   file?: string;
 }
 
-/** Turns what the schema passed into what the service works with. */
+/** Completes the output of the schema to the settings that the service works with. */
 export function completeSettings(parsed: ParsedSettings, cwd: string, file: string | undefined): Settings {
   const { retention } = parsed;
   return {
@@ -52,7 +53,7 @@ export function completeSettings(parsed: ParsedSettings, cwd: string, file: stri
     dataDir: resolve(cwd, parsed.dataDir),
     models: completeModels(parsed.models),
     keys: completeKeys(parsed.keys),
-    // A log that outlived its response would keep content past its retention.
+    // An event log that outlives its response would keep content past its retention.
     retention: {
       ...retention,
       eventLogSeconds: Math.min(retention.eventLogSeconds, retention.responseSeconds),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** The longest delay a Node timer takes; given more, it fires at once. */
+/** The longest delay of a Node timer. With a longer one it fires at once. */
 const longestTimerMs = 2 ** 31 - 1;
 const tenYearsSeconds = 10 * 365 * 24 * 3600;
-/** A BullMQ queue name becomes part of some ten Redis keys a job touches: long ones cost memory on each. */
+/** Each job touches about ten Redis keys that contain the name of its queue, so a long name costs memory. */
 const longestQueueName = 200;
 
 /** A whole number between two bounds, both allowed. */
@@ -11,12 +11,12 @@ export function wholeNumber(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
 
-/** A duration in milliseconds that a timer can wait for. */
+/** A duration in milliseconds, within the range of a Node timer. */
 export function milliseconds(minimum = 1) {
   return wholeNumber(minimum, longestTimerMs).meta({ unit: 'ms' });
 }
 
-/** A duration in seconds, kept by Redis. */
+/** A duration in seconds, measured by Redis. */
 export function seconds(minimum = 1) {
   return wholeNumber(minimum, tenYearsSeconds).meta({ unit: 's' });
 }
@@ -26,7 +26,7 @@ export function port() {
   return wholeNumber(0, 65_535);
 }
 
-/** Text that is there and has no control characters. */
+/** Text that is not empty and has no control characters. */
 export function text(maximum = 4096) {
   return z
     .string()
@@ -35,7 +35,7 @@ export function text(maximum = 4096) {
     .regex(/^\P{Cc}*$/u, 'must not hold control characters or line ends');
 }
 
-/** A name of ours: short, and safe in Redis keys, metrics and logs as it stands. */
+/** A short name that needs no escaping in Redis keys, metrics and logs. */
 export function plainName() {
   return z
     .string()
@@ -55,7 +55,7 @@ export function credential(minimum = 1) {
     .meta({ secret: true });
 }
 
-/** A model's id or the name of its queue. Any script is allowed as long as the encoded queue name stays short. */
+/** The id of a model or the name of its queue. Any script is allowed, if the encoded name of the queue stays short. */
 export function modelName() {
   return z.string().superRefine((value, context) => {
     const message = faultOfModelName(value);

@@ -1,7 +1,7 @@
 /**
- * JSON with the members of every object in alphabetical order, so that two spellings of one value are equal.
+ * Writes a value as JSON with the members of every object in alphabetical order, so that equal values have equal text.
  *
- * For values that came through the body parser, whose depth is bounded: it recurses.
+ * It recurses, so it is safe only for values of bounded depth. The body parser bounds the depth of what it returns.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

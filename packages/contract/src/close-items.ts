@@ -3,7 +3,7 @@ import type { ContentEvent, EventType, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, type OutputFold } from './fold.ts';
 import type { OutputItem } from './output.ts';
 
-/** Output in the making, and for each item without its `done` the type of the last event that touched it. */
+/** The output so far. `open` has the last event type of each item that has not seen its `done`. */
 export interface OpenOutput {
   fold: OutputFold;
   open: Map<number, EventType>;
@@ -13,25 +13,25 @@ export function emptyOutput(): OpenOutput {
   return { fold: emptyFold(), open: new Map() };
 }
 
-/** Applies an event and keeps account of which items it leaves open. */
-export function follow(output: OpenOutput, event: UnnumberedEvent): void {
-  applyEvent(output.fold, event);
+/** Applies an event and notes which items are open after it. For `takeOver` see `applyEvent`. */
+export function track(output: OpenOutput, event: UnnumberedEvent, takeOver = false): void {
+  applyEvent(output.fold, event, takeOver);
   if (event.type === 'response.output_item.done') output.open.delete(event.output_index);
   else if ('output_index' in event) output.open.set(event.output_index, event.type);
 }
 
-/** What a whole log, or the part that a dead attempt wrote, amounts to. */
-export function followAll(events: Iterable<ContentEvent>): OpenOutput {
+/** Follows a whole log, or the part of one that a dead attempt wrote. */
+export function trackAll(events: Iterable<ContentEvent>): OpenOutput {
   const output = emptyOutput();
-  for (const event of events) follow(output, event);
+  for (const event of events) track(output, event);
   return output;
 }
 
 /**
- * The events that finish an open item: the `done` of its open part, then its own.
+ * Returns the events that finish an open item: the `done` of its open part, then the `done` of the item.
  *
- * They say nothing that was said before, so a log that breaks off anywhere, even between two `done` events,
- * becomes a complete one.
+ * Events that the log already has are left out. A log can therefore break off anywhere, even between two `done` events,
+ * and these events make it complete.
  */
 export function closeItem(
   output: OpenOutput,
@@ -47,9 +47,14 @@ export function closeItem(
   ];
 }
 
-/**
- * Closes everything that is open as `incomplete`, for a stream that a failure, a limit or a cancellation cuts short.
- */
+/** Closes an open item in place, without events, for an output whose events nobody follows. */
+export function closeSilently(output: OpenOutput, index: number, status: 'completed' | 'incomplete'): void {
+  const item = output.fold.items[index];
+  if (!item || !output.open.delete(index)) return;
+  item.status = status;
+}
+
+/** Returns the events that close every open item as `incomplete`, for a stream that is cut short. */
 export function closeAll(output: OpenOutput): UnnumberedEvent[] {
   return [...output.open.keys()].flatMap((index) => closeItem(output, index, 'incomplete'));
 }

@@ -1,11 +1,11 @@
 /**
- * A deep copy of plain data: objects, arrays and what JSON has besides.
+ * Makes a deep copy of plain JSON data.
  *
- * Measured against `structuredClone`, which copes with everything else too, this took 2 to 3 % off a worker's
- * time; every item and part passes through here.
+ * Every item and part passes through here. `structuredClone` also copies other kinds of objects, and it cost a worker
+ * 2 to 3 % more time.
  */
 export function copy<Value>(value: Value): Value {
-  // The branches keep the shape they were given, which the compiler cannot follow.
+  // Each branch returns the shape it was given, but the compiler cannot see that.
   if (Array.isArray(value)) return value.map(copy) as Value;
   if (typeof value !== 'object' || value === null) return value;
   const copied: Record<string, unknown> = {};

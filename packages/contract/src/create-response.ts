@@ -1,26 +1,27 @@
 import { z } from 'zod';
 import { inputSchema, toolNameSchema } from './items.ts';
+import { requestableTiers } from './service-tier.ts';
 
 const penalty = z.number().min(-2).max(2);
-const jsonObject = z.record(z.string(), z.unknown());
+export const jsonObjectSchema = z.record(z.string(), z.unknown());
 
 const functionToolSchema = z.object({
   type: z.literal('function'),
   name: toolNameSchema,
   description: z.string().nullish(),
-  parameters: jsonObject.nullish(),
+  parameters: jsonObjectSchema.nullish(),
   strict: z.boolean().nullish(),
 });
 /**
- * Tools this service does not run (Codex always sends `web_search` and `namespace`) are accepted and dropped:
- * a foreign tool becomes `undefined`, so that the tools behind it keep their index in an error's `param`.
+ * A tool that this service does not run is accepted and dropped, because Codex always sends `web_search` and
+ * `namespace`. It becomes `undefined` first: the tools after it keep their index, which errors name in `param`.
  */
 const toolSchema = z.preprocess(
   (tool) => (isForeign(tool, ['function']) ? undefined : tool),
   functionToolSchema.optional(),
 );
 
-/** Whether a tool, or a choice of one, has a type that is not among ours. */
+/** Whether a tool or a tool choice has a type that is not one of ours. */
 function isForeign(value: unknown, ours: readonly string[]): boolean {
   return (
     typeof value === 'object' &&
@@ -32,19 +33,20 @@ function isForeign(value: unknown, ours: readonly string[]): boolean {
   );
 }
 
-const namedFunction = z.object({ type: z.literal('function'), name: toolNameSchema });
+export const toolModeSchema = z.enum(['none', 'auto', 'required']);
+export const namedFunctionSchema = z.object({ type: z.literal('function'), name: toolNameSchema });
 const ownToolChoiceSchema = z.union([
-  z.enum(['none', 'auto', 'required']),
+  toolModeSchema,
   z.discriminatedUnion('type', [
-    namedFunction,
+    namedFunctionSchema,
     z.object({
       type: z.literal('allowed_tools'),
-      mode: z.enum(['none', 'auto', 'required']).nullish(),
-      tools: z.array(namedFunction).min(1).max(128),
+      mode: toolModeSchema.nullish(),
+      tools: z.array(namedFunctionSchema).min(1).max(128),
     }),
   ]),
 ]);
-/** The choice of a tool that was dropped is dropped with it. */
+/** A choice of a dropped tool is dropped with it. */
 const toolChoiceSchema = z.preprocess(
   (choice) => (isForeign(choice, ['function', 'allowed_tools']) ? undefined : choice),
   ownToolChoiceSchema.optional(),
@@ -57,7 +59,7 @@ const formatSchema = z.discriminatedUnion('type', [
     type: z.literal('json_schema'),
     name: toolNameSchema.nullish(),
     description: z.string().nullish(),
-    schema: jsonObject.nullish(),
+    schema: jsonObjectSchema.nullish(),
     strict: z.boolean().nullish(),
   }),
 ]);
@@ -80,10 +82,10 @@ export const includeValues = [
 ] as const;
 
 /**
- * The body of a create request, after `null` members of the top level were taken out (they mean "absent").
+ * The body of a create request. Its caller first removes `null` members of the top level, which mean "absent".
  *
- * Members that are not named here are ignored: SDKs send newer ones before this service learns of them.
- * The order of the members is the order in which problems are reported.
+ * Unknown members are ignored, because SDKs send new ones before this service knows them. Problems are reported in the
+ * order of the members here.
  */
 export const createResponseSchema = z.object({
   model: z.string().min(1).max(256),
@@ -125,18 +127,19 @@ export const createResponseSchema = z.object({
   metadata: metadataSchema.optional(),
   include: z.array(z.enum(includeValues)).max(64).optional(),
   truncation: z.enum(['auto', 'disabled']).optional(),
-  service_tier: z.enum(['auto', 'default', 'flex', 'priority', 'scale', 'fast', 'ultrafast']).optional(),
+  service_tier: z.enum(requestableTiers).optional(),
   prompt_cache_key: z.string().max(64).optional(),
   safety_identifier: z.string().max(128).optional(),
   user: z.string().max(512).optional(),
   prompt: z.unknown().optional(),
 });
 
-/** Members whose range errors speak of integers; zod's own issue does not say. */
+/** Members whose range errors have a code for integers. An issue of zod does not say whether a number is one. */
 export const integerMembers: ReadonlySet<string> = new Set([
   'top_logprobs',
   'max_output_tokens',
   'max_tool_calls',
+  'limit',
 ]);
 
 export type CreateResponseBody = z.output<typeof createResponseSchema>;

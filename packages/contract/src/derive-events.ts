@@ -1,11 +1,11 @@
-import { closeItem, emptyOutput, follow, type OpenOutput } from './close-items.ts';
+import { closeItem, emptyOutput, track, type OpenOutput } from './close-items.ts';
 import { errorEvent } from './error-event.ts';
 import type { UnnumberedEvent } from './events.ts';
 import type { ContentPart, OutputItem } from './output.ts';
 import type { ResponseEnd } from './response.ts';
 
 /**
- * The content events of a response that was not logged as a stream: each item with one delta for each part, as
+ * Makes the content events of a response that was not logged as a stream. Each part of an item has a single delta, as
  * if the model had produced it in one piece. The same response always gives the same events.
  */
 export function deriveEvents({ output, error }: Pick<ResponseEnd, 'output' | 'error'>): UnnumberedEvent[] {
@@ -20,7 +20,7 @@ class Derivation {
   readonly #output: OpenOutput = emptyOutput();
 
   emit(event: UnnumberedEvent): void {
-    follow(this.#output, event);
+    track(this.#output, event);
     this.events.push(event);
   }
 
@@ -84,7 +84,7 @@ class Derivation {
   }
 }
 
-/** An item as it is when it is added: what it is, and nothing in it yet. */
+/** Returns the item as it is when it is added: without content. */
 function emptied(item: OutputItem): OutputItem {
   switch (item.type) {
     case 'message':

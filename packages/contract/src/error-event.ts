@@ -2,8 +2,8 @@ import type { ErrorBody } from './errors.ts';
 import type { UnnumberedEvent } from './events.ts';
 
 /**
- * The `error` event that precedes `response.failed`. It carries the error twice, nested and flat, because
- * clients read either.
+ * Makes the `error` event that precedes `response.failed`. The event carries the error twice, nested and flat, because
+ * some clients read one and some the other.
  */
 export function errorEvent({ message, type, param, code }: ErrorBody): UnnumberedEvent {
   return { type: 'error', code, message, param, error: { type, code, message, param } };

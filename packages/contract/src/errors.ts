@@ -1,135 +1,231 @@
-/**
- * The error catalogue: every code a client can meet, and the `type` it is sent under.
- *
- * Each edge adds its own exhaustive table (HTTP status in the api, disposition in the worker), so a code
- * added here does not compile until every edge has decided what it means.
- */
-export const errorTypes = {
-  missing_required_parameter: 'invalid_request_error',
-  invalid_type: 'invalid_request_error',
-  invalid_value: 'invalid_request_error',
-  integer_below_min_value: 'invalid_request_error',
-  integer_above_max_value: 'invalid_request_error',
-  decimal_below_min_value: 'invalid_request_error',
-  decimal_above_max_value: 'invalid_request_error',
-  string_above_max_length: 'invalid_request_error',
-  array_above_max_length: 'invalid_request_error',
-  empty_array: 'invalid_request_error',
-  unsupported_parameter: 'invalid_request_error',
-  unsupported_value: 'invalid_request_error',
-  invalid_json: 'invalid_request_error',
-  model_not_found: 'invalid_request_error',
-  context_length_exceeded: 'invalid_request_error',
-  previous_response_not_found: 'invalid_request_error',
-  tool_call_not_found: 'invalid_request_error',
-  invalid_encrypted_content: 'invalid_request_error',
-  invalid_prompt: 'invalid_request_error',
-  invalid_base64_image: 'invalid_request_error',
-  invalid_image_format: 'invalid_request_error',
-  invalid_image_url: 'invalid_request_error',
-  mutually_exclusive_parameters: 'invalid_request_error',
-  stream_expired: 'invalid_request_error',
-  invalid_request: 'invalid_request_error',
-  invalid_api_key: 'invalid_request_error',
-  model_not_allowed: 'permission_error',
-  not_found: 'not_found',
-  item_not_found: 'not_found',
-  method_not_allowed: 'invalid_request_error',
-  request_timeout: 'invalid_request_error',
-  request_too_large: 'invalid_request_error',
-  upgrade_required: 'invalid_request_error',
-  headers_too_large: 'invalid_request_error',
-  uri_too_long: 'invalid_request_error',
-  unsupported_media_type: 'invalid_request_error',
-  idempotency_result_gone: 'conflict',
-  idempotency_mismatch: 'invalid_request_error',
-  rate_limit_exceeded: 'too_many_requests',
-  server_error: 'server_error',
-  model_error: 'model_error',
-  invalid_model_output: 'model_error',
-  upstream_error: 'server_error',
-  server_is_overloaded: 'server_error',
-  timeout: 'server_error',
-} as const;
+import { z } from 'zod';
 
-export type ErrorCode = keyof typeof errorTypes;
-export type ErrorType = (typeof errorTypes)[ErrorCode];
+/** One code of the catalogue. */
+interface ErrorRow {
+  /** The kind of error, sent beside the code. */
+  type: string;
+  /** The HTTP status of an answer that carries the error. */
+  status: number;
+  /** The sentence that clients read unless the thrower gives its own. `{param}` stands for the param. */
+  message: string;
+  /** The member of the request that the error is about, if it is the same each time. */
+  param?: string;
+  /**
+   * What an SDK should do. `later`: wait as long as `Retry-After` says, then try again. `never`: do not try again; the
+   * answer has `x-should-retry: false`. Absent: the answer says nothing, and SDKs decide by the status.
+   */
+  retry?: 'later' | 'never';
+  /** Whether a failed response can carry the code in its `error`. */
+  isFailure?: true;
+}
+
+const badRequest = { type: 'invalid_request_error', status: 400 } as const;
+const invalidValue = { ...badRequest, message: "Invalid value for '{param}'." } as const;
+const tooSmall = { ...badRequest, message: "Invalid '{param}': the value is too small." } as const;
+const tooLarge = { ...badRequest, message: "Invalid '{param}': the value is too large." } as const;
+
+/**
+ * ERROR CATALOGUE: every error code that a client can receive.
+ *
+ * A new error is one row here. The types, the schemas and the HTTP status follow from it.
+ *
+ * A failure has a fixed message, because the words of an upstream are never passed on: they can contain its address,
+ * its key or another client's prompt.
+ */
+export const errorCatalogue = {
+  missing_required_parameter: { ...badRequest, message: "Missing required parameter: '{param}'." },
+  invalid_type: { ...badRequest, message: "Invalid type for '{param}'." },
+  invalid_value: invalidValue,
+  integer_below_min_value: tooSmall,
+  integer_above_max_value: tooLarge,
+  decimal_below_min_value: tooSmall,
+  decimal_above_max_value: tooLarge,
+  string_above_max_length: { ...badRequest, message: "Invalid '{param}': the text is too long." },
+  array_above_max_length: { ...badRequest, message: "Invalid '{param}': there are too many items." },
+  empty_array: { ...badRequest, message: "Invalid '{param}': expected at least one item." },
+  unsupported_parameter: { ...badRequest, message: "'{param}' is not supported by this server." },
+  unsupported_value: { ...badRequest, message: "This value of '{param}' is not supported by this server." },
+  invalid_json: { ...badRequest, message: 'The request body is not valid JSON.' },
+  model_not_found: { ...badRequest, message: 'The model does not exist.', param: 'model' },
+  context_length_exceeded: {
+    ...badRequest,
+    message: "The input exceeds the model's context window. Shorten it and try again.",
+    param: 'input',
+    isFailure: true,
+  },
+  previous_response_not_found: {
+    ...badRequest,
+    message: 'A response that this one continues from no longer exists.',
+    param: 'previous_response_id',
+    isFailure: true,
+  },
+  tool_call_not_found: {
+    ...badRequest,
+    message: 'No tool call found for function call output.',
+    param: 'input',
+  },
+  invalid_encrypted_content: {
+    ...badRequest,
+    message: 'The encrypted content was not made by this server.',
+  },
+  invalid_prompt: {
+    ...badRequest,
+    message: 'The model server rejected the request as invalid.',
+    isFailure: true,
+  },
+  invalid_base64_image: invalidValue,
+  invalid_image_format: invalidValue,
+  invalid_image_url: invalidValue,
+  mutually_exclusive_parameters: {
+    ...badRequest,
+    message: "'previous_response_id' and 'conversation' cannot be used together.",
+    param: 'previous_response_id',
+  },
+  stream_expired: {
+    ...badRequest,
+    message: 'The events of this response can no longer be streamed; read it without stream=true.',
+    param: 'stream',
+  },
+  invalid_request: { ...badRequest, message: 'The request is not valid.' },
+  invalid_api_key: {
+    type: 'invalid_request_error',
+    status: 401,
+    message: 'Incorrect or missing API key. Send it as a header: Authorization: Bearer <key>.',
+  },
+  model_not_allowed: {
+    type: 'permission_error',
+    status: 403,
+    message: 'This key may not use the model.',
+    param: 'model',
+  },
+  not_found: { type: 'not_found', status: 404, message: 'There is nothing at this path.' },
+  item_not_found: {
+    type: 'not_found',
+    status: 404,
+    message: "Item not found. Items are not persisted when 'store' is false.",
+    param: 'input',
+  },
+  method_not_allowed: { ...badRequest, status: 405, message: 'This path does not take this method.' },
+  request_timeout: { ...badRequest, status: 408, message: 'The request did not arrive in time.' },
+  idempotency_result_gone: {
+    type: 'conflict',
+    status: 409,
+    message: 'This Idempotency-Key stands for a response that is no longer kept.',
+    param: 'Idempotency-Key',
+    retry: 'never',
+  },
+  request_too_large: { ...badRequest, status: 413, message: 'The request body is too large.' },
+  uri_too_long: { ...badRequest, status: 414, message: 'The URL of the request is too long.' },
+  unsupported_media_type: {
+    ...badRequest,
+    status: 415,
+    message: "The content type must be 'application/json'.",
+  },
+  idempotency_mismatch: {
+    ...badRequest,
+    status: 422,
+    message: 'This Idempotency-Key was used with another request body.',
+    param: 'Idempotency-Key',
+    retry: 'never',
+  },
+  upgrade_required: {
+    ...badRequest,
+    status: 426,
+    message: 'WebSockets are not available here; send requests over HTTP.',
+  },
+  rate_limit_exceeded: {
+    type: 'too_many_requests',
+    status: 429,
+    message: 'Rate limit reached.',
+    retry: 'later',
+  },
+  headers_too_large: { ...badRequest, status: 431, message: 'The headers of the request are too large.' },
+  server_error: {
+    type: 'server_error',
+    status: 500,
+    message: 'The server had an error while processing the request. A retry is safe.',
+    isFailure: true,
+  },
+  model_error: {
+    type: 'model_error',
+    status: 500,
+    message: 'The model failed to produce a response to this request.',
+    isFailure: true,
+  },
+  invalid_model_output: {
+    type: 'model_error',
+    status: 500,
+    message: 'The model produced output that does not satisfy the requested format.',
+    isFailure: true,
+  },
+  upstream_error: {
+    type: 'server_error',
+    status: 502,
+    message: 'The model server could not be reached or answered with an error.',
+    isFailure: true,
+  },
+  server_is_overloaded: {
+    type: 'server_error',
+    status: 503,
+    message: 'The model server is overloaded. Please try again later.',
+    retry: 'later',
+    isFailure: true,
+  },
+  timeout: {
+    type: 'server_error',
+    status: 504,
+    message: 'The response did not finish within the time allowed.',
+    isFailure: true,
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+type Catalogue = typeof errorCatalogue;
+export type ErrorCode = keyof Catalogue;
+export type ErrorType = Catalogue[ErrorCode]['type'];
+
+/** Codes that the `error` of a failed response can carry. */
+export type FailureCode = {
+  [Code in ErrorCode]: Catalogue[Code] extends { isFailure: true } ? Code : never;
+}[ErrorCode];
+
+/** Returns the row of a code, typed so that members which only some rows have can be read. */
+export function errorRow(code: ErrorCode): ErrorRow & { type: ErrorType } {
+  return errorCatalogue[code];
+}
 
 export function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(errorTypes, code);
+  return Object.hasOwn(errorCatalogue, code);
 }
 
-/** The `error` member of a response, of an `error` event and of every body that is not 2xx. */
-export interface ErrorBody {
-  message: string;
-  type: string;
-  param: string | null;
-  code: string;
+export function isFailureCode(code: string): code is FailureCode {
+  return isErrorCode(code) && errorRow(code).isFailure === true;
 }
 
-export interface ServiceErrorOptions {
-  param?: string;
-  /** How long to wait before another try can succeed, in milliseconds. Sent as `Retry-After`. */
-  retryAfterMs?: number;
-  /** Tells clients that obey `x-should-retry` whether another try makes sense; absent: the status decides. */
-  shouldRetry?: boolean;
-  cause?: unknown;
-}
+const errorCodes = Object.keys(errorCatalogue).filter(isErrorCode);
 
-/**
- * A refusal or failure with a stable code and a message that is safe to show.
- *
- * Knows neither HTTP nor the queue. The `cause` is for the log and never leaves the process.
- */
-export class ServiceError extends Error {
-  readonly code: ErrorCode;
-  readonly param: string | null;
-  readonly retryAfterMs: number | undefined;
-  readonly shouldRetry: boolean | undefined;
+/** The `error` member of the body of every refusal. */
+export const errorBodySchema = z.object({
+  message: z.string(),
+  type: z.enum([...new Set(errorCodes.map((code) => errorCatalogue[code].type))]),
+  param: z.string().nullable(),
+  code: z.enum(errorCodes),
+});
+export type ErrorBody = z.output<typeof errorBodySchema>;
 
-  constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
-    super(message, { cause: options.cause });
-    this.name = 'ServiceError';
-    this.code = code;
-    this.param = options.param ?? null;
-    this.retryAfterMs = options.retryAfterMs;
-    this.shouldRetry = options.shouldRetry;
-  }
+/** The body of every answer whose status is not 2xx. */
+export const errorEnvelopeSchema = z.object({ error: errorBodySchema });
 
-  toBody(): ErrorBody {
-    return { message: this.message, type: errorTypes[this.code], param: this.param, code: this.code };
-  }
-}
+/** The `error` member of a failed response. */
+export const failureBodySchema = errorBodySchema.extend({
+  code: z.enum(errorCodes.filter(isFailureCode)),
+});
+export type FailureBody = z.output<typeof failureBodySchema>;
 
-/**
- * The fixed sentence for a response that failed while it ran. An upstream's own words are never passed on:
- * they can carry its address, its key or somebody else's prompt.
- */
-export const failureMessages = {
-  server_error: 'The server had an error while processing the request. A retry is safe.',
-  model_error: 'The model failed to produce a response to this request.',
-  invalid_model_output: 'The model produced output that does not satisfy the requested format.',
-  upstream_error: 'The model server could not be reached or answered with an error.',
-  server_is_overloaded: 'The model server is overloaded. Please try again later.',
-  timeout: 'The response did not finish within the time allowed.',
-  invalid_prompt: 'The model server rejected the request as invalid.',
-  context_length_exceeded: "The input exceeds the model's context window. Shorten it and try again.",
-  previous_response_not_found: 'A response that this one continues from no longer exists.',
-} as const satisfies Partial<Record<ErrorCode, string>>;
-
-/** Codes that `response.error.code` of a failed response can carry. */
-export type FailureCode = keyof typeof failureMessages;
-
+/** Makes the `error` of a failed response. Message and param default to those of the catalogue. */
 export function failureBody(
   code: FailureCode,
-  message: string = failureMessages[code],
-  param: string | null = failureParams[code] ?? null,
-): ErrorBody {
-  return { message, type: errorTypes[code], param, code };
+  message: string = errorRow(code).message,
+  param: string | null = errorRow(code).param ?? null,
+): FailureBody {
+  return { message, type: errorRow(code).type, param, code };
 }
-
-/** What of the request a failure is about, where the code says so. */
-const failureParams: Partial<Record<FailureCode, string>> = {
-  previous_response_not_found: 'previous_response_id',
-  context_length_exceeded: 'input',
-};

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { responseFor } from './build-response.ts';
 import { errorEvent } from './error-event.ts';
 import { failureBody } from './errors.ts';
-import { isEventType, isLifecycleType, isTerminalType, lifecycleTypes, parseEvent } from './events.ts';
-import { responseFor } from './response.ts';
+import { eventSchema, isLifecycleType, isTerminalType, lifecycleTypes, parseEvent } from './events.ts';
 
-const response = responseFor(
+const accepted = responseFor(
   { model: 'simulator' },
   { id: 'create-response_abcdefghijklmnopqrstuvwxyz', createdAt: 1, serviceTier: 'default' },
 );
+const response = { ...accepted, object: 'response' };
 const at = { sequence_number: 7, item_id: 'msg_1', output_index: 0 };
 const inPart = { ...at, content_index: 0 };
 const inSummary = { ...at, summary_index: 0 };
@@ -79,7 +80,7 @@ const events = [
 describe('events', () => {
   it.each(events)('come back from JSON as they went: $type', (event) => {
     expect(parseEvent(JSON.stringify(event))).toEqual(event);
-    expect(isEventType(event.type)).toBe(true);
+    expect(eventSchema.parse(event)).toEqual(event);
   });
 
   it.each([
@@ -93,6 +94,10 @@ describe('events', () => {
     ['a number below zero', JSON.stringify({ ...events[0], sequence_number: -1 })],
     ['a number that is no integer', JSON.stringify({ ...events[0], sequence_number: 0.5 })],
     ['no response', '{"type":"response.created","sequence_number":0,"response":null}'],
+    [
+      'a response without a member',
+      JSON.stringify({ ...events[0], response: { ...response, model: undefined } }),
+    ],
   ])('are refused with %s', (_what, json) => {
     expect(() => parseEvent(json)).toThrow();
   });

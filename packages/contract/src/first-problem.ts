@@ -1,21 +1,22 @@
 import type { z } from 'zod';
 import { integerMembers } from './create-response.ts';
-import { isErrorCode, ServiceError, type ErrorCode } from './errors.ts';
+import { isErrorCode, type ErrorCode } from './errors.ts';
+import { ServiceError } from './service-error.ts';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
 /**
- * The first problem of a failed parse as an error with code and param.
+ * Makes an error, with code and param, of the first problem that a parse found.
  *
- * Usable for any schema of the contract; `root` is the value that was parsed.
+ * It works for any schema of the contract. `root` is the value that was parsed.
  */
 export function firstProblem(error: z.ZodError, root: unknown): ServiceError {
   const { issue, path } = deepest(error.issues, root, []);
   return problem(issue, path, root);
 }
 
-/** Follows a failed union into the branch that was meant: the one that got past the value's own type. */
+/** Finds the branch of a failed union that the client meant: the one that accepts the type of the value. */
 function deepest(
   issues: readonly Issue[],
   root: unknown,
@@ -38,12 +39,12 @@ function isOfTheRightType(issue: Issue, value: unknown): boolean {
 
 function problem(issue: Issue | undefined, path: Path, root: unknown): ServiceError {
   const param = formatPath(path);
-  const refuse = (code: ErrorCode, message: string, at: string = param) =>
-    new ServiceError(code, message, { param: at });
+  const refuse: Refuse = (code, message, at = param) =>
+    new ServiceError(code, message, { param: at === '' ? null : at });
   switch (issue?.code) {
     case 'invalid_type':
       return valueAt(root, path) === undefined
-        ? refuse('missing_required_parameter', `Missing required parameter: '${param}'.`)
+        ? refuse('missing_required_parameter')
         : refuse('invalid_type', `Invalid type for '${param}': expected ${expectedType(issue.expected)}.`);
     case 'too_small':
       return tooSmall(issue, refuse, param);
@@ -51,8 +52,7 @@ function problem(issue: Issue | undefined, path: Path, root: unknown): ServiceEr
       return tooBig(issue, refuse, param);
     case 'invalid_value': {
       const value = valueAt(root, path);
-      if (value === undefined)
-        return refuse('missing_required_parameter', `Missing required parameter: '${param}'.`);
+      if (value === undefined) return refuse('missing_required_parameter');
       const allowed = issue.values.map((each) => `'${String(each)}'`).join(', ');
       return typeof value === typeof issue.values[0]
         ? refuse('invalid_value', `Invalid value for '${param}': expected one of ${allowed}.`)
@@ -62,15 +62,19 @@ function problem(issue: Issue | undefined, path: Path, root: unknown): ServiceEr
       return unionProblem(issue, path, root, refuse);
     case 'custom': {
       const code: unknown = issue.params?.code;
-      const known = typeof code === 'string' && isErrorCode(code) ? code : 'invalid_value';
-      return refuse(known, customMessage(known, param, issue.params?.message));
+      const message: unknown = issue.params?.message;
+      return refuse(
+        typeof code === 'string' && isErrorCode(code) ? code : 'invalid_value',
+        typeof message === 'string' ? message : undefined,
+      );
     }
     default:
-      return refuse('invalid_value', `Invalid value for '${param}'.`);
+      return refuse('invalid_value');
   }
 }
 
-type Refuse = (code: ErrorCode, message: string, at?: string) => ServiceError;
+/** Makes an error of a code. Its message defaults to that of the catalogue. */
+type Refuse = (code: ErrorCode, message?: string, at?: string) => ServiceError;
 
 function tooSmall(issue: z.core.$ZodIssueTooSmall, refuse: Refuse, param: string): ServiceError {
   if (issue.origin === 'array')
@@ -102,18 +106,15 @@ function unionProblem(
 ): ServiceError {
   const discriminator = 'discriminator' in issue ? issue.discriminator : undefined;
   if (typeof discriminator !== 'string') {
-    const param = formatPath(path);
-    return valueAt(root, path) === undefined
-      ? refuse('missing_required_parameter', `Missing required parameter: '${param}'.`)
-      : refuse('invalid_type', `Invalid type for '${param}'.`);
+    return valueAt(root, path) === undefined ? refuse('missing_required_parameter') : refuse('invalid_type');
   }
-  // The path of a failed discriminator ends in its name. Without a `type` nobody knows what an object was meant to be,
-  // so the object itself is named.
+  // The path ends in the discriminator. An object without a known `type` could have been anything, so the error names
+  // the object and not its `type`.
   const at = formatPath(discriminator === 'type' && path.at(-1) === 'type' ? path.slice(0, -1) : path);
   return refuse('invalid_value', `Invalid value for '${at}': ${expectation(issue, discriminator)}.`, at);
 }
 
-/** More words than these are no help; the items of `input` have many. */
+/** The most options that a message lists. The items of `input` have far more, and a list of them would not help. */
 const mostOptions = 8;
 
 function expectation(issue: z.core.$ZodIssueInvalidUnion, discriminator: string): string {
@@ -122,25 +123,18 @@ function expectation(issue: z.core.$ZodIssueInvalidUnion, discriminator: string)
   return `'${discriminator}' must be one of ${options.map((each) => `'${String(each)}'`).join(', ')}`;
 }
 
-function customMessage(code: ErrorCode, param: string, message: unknown): string {
-  if (typeof message === 'string') return message;
-  if (code === 'missing_required_parameter') return `Missing required parameter: '${param}'.`;
-  if (code === 'unsupported_parameter') return `'${param}' is not supported by this server.`;
-  return `Invalid value for '${param}'.`;
-}
-
 function expectedType(expected: string): string {
   if (expected === 'record') return 'an object';
   return expected === 'int' ? 'an integer' : /^[aeiou]/.test(expected) ? `an ${expected}` : `a ${expected}`;
 }
 
-/** Characters of a member's name that an error repeats. */
+/** How many characters of a member's name an error repeats. */
 const longestName = 64;
 
 function formatPath(path: Path): string {
   let formatted = '';
   for (const key of path) {
-    // A client's own key can be as long as its body.
+    // A client can make up a key that is as long as its body.
     const name = String(key).slice(0, longestName);
     formatted += typeof key === 'number' ? `[${key}]` : `${formatted === '' ? '' : '.'}${name}`;
   }
@@ -151,7 +145,7 @@ function valueAt(root: unknown, path: Path): unknown {
   let value: unknown = root;
   for (const key of path) {
     if (typeof value !== 'object' || value === null) return undefined;
-    // Indexing with a key of the parsed value's own path; the result is treated as unknown.
+    // The key is part of a path into this very value, and the result stays unknown.
     value = (value as Record<PropertyKey, unknown>)[key];
   }
   return value;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { closeAll, followAll } from './close-items.ts';
+import { closeAll, trackAll } from './close-items.ts';
 import { deriveEvents } from './derive-events.ts';
+import { failureBody } from './errors.ts';
 import type { ContentEvent, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, foldEvents } from './fold.ts';
 import type { OutputItem } from './output.ts';
@@ -160,8 +161,8 @@ describe('closing', () => {
   it('leaves nothing open of any prefix, and repeats nothing', () => {
     for (let cut = 0; cut <= log.length; cut += 1) {
       const prefix = log.slice(0, cut);
-      const closing = closeAll(followAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
-      expect(followAll([...prefix, ...closing]).open.size).toBe(0);
+      const closing = closeAll(trackAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
+      expect(trackAll([...prefix, ...closing]).open.size).toBe(0);
       const said = new Set(prefix.map(unnumbered));
       for (const event of closing) expect(said).not.toContain(unnumbered(event));
       for (const item of foldEvents([...prefix, ...closing])) expect(item.status).not.toBe('in_progress');
@@ -172,7 +173,7 @@ describe('closing', () => {
     for (let cut = 0; cut <= log.length; cut += 1) {
       const prefix = log.slice(0, cut);
       const partial = foldEvents(prefix);
-      const closing = closeAll(followAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
+      const closing = closeAll(trackAll(prefix)).map((event) => ({ ...event, sequence_number: 0 }));
       const closed = foldEvents([...prefix, ...closing]);
       expect(closed.map((item) => ({ ...item, status: '' }))).toEqual(
         partial.map((item) => ({ ...item, status: '' })),
@@ -189,7 +190,8 @@ describe('derived events', () => {
   });
 
   it('end with the error of a failed response', () => {
-    const error = { message: 'no', type: 'server_error', param: null, code: 'timeout' };
-    expect(deriveEvents({ output: [], error }).map(({ type }) => type)).toEqual(['error']);
+    expect(deriveEvents({ output: [], error: failureBody('timeout') }).map(({ type }) => type)).toEqual([
+      'error',
+    ]);
   });
 });

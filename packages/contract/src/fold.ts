@@ -2,7 +2,7 @@ import { copy } from './copy.ts';
 import type { ResponseEvent, UnnumberedEvent } from './events.ts';
 import type { ContentPart, MessageItem, OutputItem, ReasoningItem } from './output.ts';
 
-/** Output items in the making: what the events so far amount to. */
+/** The output items that the events so far add up to. */
 export interface OutputFold {
   items: OutputItem[];
 }
@@ -12,21 +12,26 @@ export function emptyFold(): OutputFold {
 }
 
 /**
- * Applies one content event to the output so far, in place.
+ * Applies one content event to the output so far, in place. Items and parts of the event are copied, unless
+ * `takeOver` says that nobody else will look at it.
  *
- * Folding any prefix of a log gives the partial output at that point; the whole log gives `output`.
+ * The fold of a prefix of a log is the partial output at that point. The fold of the whole log is `output`.
  *
- * @throws {RangeError} when the event speaks of an item or part that was never added: the log is broken.
+ * @throws {RangeError} when the event names an item or part that was never added, which means that the log is broken.
  */
-export function applyEvent(fold: OutputFold, event: UnnumberedEvent): void {
+export function applyEvent(fold: OutputFold, event: UnnumberedEvent, takeOver = false): void {
   switch (event.type) {
     case 'response.output_item.added':
     case 'response.output_item.done':
-      fold.items[event.output_index] = copy(event.item);
+      fold.items[event.output_index] = takeOver ? event.item : copy(event.item);
       return;
     case 'response.content_part.added':
     case 'response.content_part.done':
-      setPart(itemAt(fold, event.output_index), event.content_index, copy(event.part));
+      setPart(
+        itemAt(fold, event.output_index),
+        event.content_index,
+        takeOver ? event.part : copy(event.part),
+      );
       return;
     case 'response.output_text.delta': {
       const part = partAt(fold, event.output_index, event.content_index, 'output_text');
@@ -77,7 +82,7 @@ export function applyEvent(fold: OutputFold, event: UnnumberedEvent): void {
   }
 }
 
-/** The output that a whole log, or any prefix of it, amounts to. Life-cycle events carry no output of their own. */
+/** Folds a whole log, or a prefix of one. Life-cycle events are skipped, since they add no output. */
 export function foldEvents(events: Iterable<ResponseEvent>): OutputItem[] {
   const fold = emptyFold();
   for (const event of events) {
@@ -126,7 +131,7 @@ function partAt<Type extends ContentPart['type']>(
   const part = contentOf(itemAt(fold, outputIndex))[index];
   if (part?.type !== type)
     throw new RangeError(`No ${type} part was added at index ${index} of item ${outputIndex}`);
-  // Narrowed by the comparison above, which the compiler does not follow for a generic type.
+  // The comparison above narrows the type, but the compiler does not follow it for a generic one.
   return part as Extract<ContentPart, { type: Type }>;
 }
 

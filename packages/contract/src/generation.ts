@@ -1,8 +1,13 @@
 import type { CreateResponse } from './parse-create-response.ts';
 
+/** Whether the model may make several calls in one response. It may unless the client says no. */
+export function allowsParallelCalls(request: Pick<Generation, 'parallel_tool_calls'>): boolean {
+  return request.parallel_tool_calls ?? true;
+}
+
 /**
- * What a provider is asked to generate: the client's own members under their wire names, absent where the
- * client chose nothing, and the whole context as `input`.
+ * What a provider is asked to generate. The members have their wire names, and are absent where the client chose
+ * nothing. `input` is the whole context.
  */
 export type Generation = Pick<
   CreateResponse,

@@ -2,21 +2,21 @@ import { z } from 'zod';
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
-/** A source of random bytes; processes pass `crypto.randomBytes`, tests a fixed sequence. */
+/** A source of random bytes. Processes pass `crypto.randomBytes`, and tests pass a fixed sequence. */
 export type RandomBytes = (size: number) => Uint8Array;
 
-/** Characters after the prefix: 32 of 62 carry 190 bits, so an id cannot be guessed. */
+/** How many characters follow the prefix. 31 of them are random and carry 184 bits, so nobody can guess an id. */
 const suffixLength = 32;
 
 /**
- * `length` random characters of `[A-Za-z0-9]`, each equally likely.
+ * Returns `length` random characters of `[A-Za-z0-9]`, each equally likely.
  *
- * Bytes of 248 and over are thrown away: taking them modulo 62 would favour the first letters.
+ * Bytes from 248 on are thrown away, because taking them modulo 62 would favour the first letters.
  */
 export function randomSuffix(randomBytes: RandomBytes, length: number = suffixLength): string {
   let suffix = '';
   while (suffix.length < length) {
-    // A few more than needed, so that throwing some away rarely takes another call.
+    // A few bytes more than needed: some are thrown away, and another call is then rarely necessary.
     for (const byte of randomBytes(length + 4)) {
       if (byte < 248 && suffix.length < length) suffix += alphabet[byte % 62];
     }
@@ -26,11 +26,12 @@ export function randomSuffix(randomBytes: RandomBytes, length: number = suffixLe
 
 export const responseIdPrefix = 'create-response_';
 
-/** The shape of a response id. Anything else is an unknown id, without a look into the store. */
+/** The shape of a response id. Any other text is an unknown id, and the store need not be asked. */
 export const responseIdSchema = z.string().regex(/^create-response_[A-Za-z0-9]{24,64}$/);
 
-export function newResponseId(randomBytes: RandomBytes): string {
-  return responseIdPrefix + randomSuffix(randomBytes);
+/** `cell` is the letter or digit of the store's cell that holds the response; the id says it first. */
+export function newResponseId(randomBytes: RandomBytes, cell: string = '0'): string {
+  return responseIdPrefix + cell + randomSuffix(randomBytes, suffixLength - 1);
 }
 
 /** Prefixes of item ids. LangChain JS sends an item's id back only under `msg_` and `fc_`. */
@@ -44,26 +45,26 @@ export const itemIdPrefixes = {
 
 type ItemKind = keyof typeof itemIdPrefixes;
 
-/** Random characters behind the response's own in the id of an output item. */
+/** How many random characters the id of an output item has of its own. */
 const outputPart = 8;
 
 /**
- * The id of an output item: the characters of its response's id, then some of its own.
+ * Makes the id of an output item: the characters of its response's id, then some of its own.
  *
- * An item's id leads to its response, so a reference to an item is resolved without an index of all items, and
- * is as hard to guess as the response.
+ * The id of an item leads to its response. A reference to an item therefore needs no index of all items, and is as
+ * hard to guess as the response.
  */
 export function newItemId(kind: ItemKind, responseId: string, randomBytes: RandomBytes): string {
   return itemIdPrefixes[kind] + suffixOf(responseId) + randomSuffix(randomBytes, outputPart);
 }
 
-/** The id of an input item: the same whenever it is asked for, so it need not be stored. */
+/** Returns the id of an input item. The same place always has the same id, so it need not be stored. */
 export function inputItemId(type: string, responseId: string, index: number): string {
   const kind = Object.hasOwn(itemIdPrefixes, type) ? (type as ItemKind) : 'item'; // checked by hasOwn
   return itemIdPrefixes[kind] + suffixOf(responseId) + String(index).padStart(5, '0');
 }
 
-/** The response that an item's id leads to; undefined for an id that is not one of ours. */
+/** Returns the id of the response that an item belongs to, or undefined if the item's id is not one of ours. */
 export function responseIdOfItem(itemId: string): string | undefined {
   const suffix = /^[a-z]+_([A-Za-z0-9]{32})[A-Za-z0-9]{5,8}$/.exec(itemId)?.[1];
   return suffix === undefined ? undefined : responseIdPrefix + suffix;

@@ -1,15 +1,19 @@
 export {
-  errorTypes,
+  errorBodySchema,
+  errorCatalogue,
+  errorEnvelopeSchema,
+  errorRow,
   failureBody,
-  failureMessages,
+  failureBodySchema,
   isErrorCode,
-  ServiceError,
+  isFailureCode,
   type ErrorBody,
   type ErrorCode,
   type ErrorType,
+  type FailureBody,
   type FailureCode,
-  type ServiceErrorOptions,
 } from './errors.ts';
+export { ServiceError, type ServiceErrorOptions } from './service-error.ts';
 export {
   inputItemId,
   itemIdPrefixes,
@@ -38,14 +42,13 @@ export {
   type TextFormat,
   type ToolChoice,
 } from './create-response.ts';
-export { firstProblem } from './first-problem.ts';
 export {
   openToolOutputs,
   parseCreateResponse,
   toolCallNotFound,
   type CreateResponse,
 } from './parse-create-response.ts';
-export type { Generation } from './generation.ts';
+export { allowsParallelCalls, type Generation } from './generation.ts';
 export {
   outputItemSchema,
   outputText,
@@ -60,34 +63,34 @@ export {
   type SummaryPart,
   type Usage,
 } from './output.ts';
+export { requestedTier, serviceTiers, type ServiceTier } from './service-tier.ts';
 export {
-  echoFormat,
-  effectiveEffort,
-  requestedTier,
-  responseFor,
+  responseBodySchema,
+  responseEndSchema,
+  responseSchema,
   statuses,
-  withEnd,
-  type Acceptance,
   type Effort,
   type IncompleteReason,
   type Response,
+  type ResponseBody,
   type ResponseEnd,
-  type ServiceTier,
   type Status,
 } from './response.ts';
+export { echoFormat, effectiveEffort, responseFor, withEnd, type AcceptedFacts } from './build-response.ts';
 export {
   eventTypeOf,
   cancelled,
   completed,
   failed,
   incomplete,
+  isRepeatable,
   isTerminal,
   nothingProduced,
   statusesBefore,
   transitions,
 } from './lifecycle.ts';
 export {
-  isEventType,
+  eventSchema,
   isLifecycleType,
   isTerminalType,
   lifecycleTypes,
@@ -100,8 +103,35 @@ export {
   type UnnumberedEvent,
 } from './events.ts';
 export { applyEvent, emptyFold, foldEvents, type OutputFold } from './fold.ts';
-export { closeAll, closeItem, emptyOutput, follow, followAll, type OpenOutput } from './close-items.ts';
+export {
+  closeAll,
+  closeItem,
+  closeSilently,
+  emptyOutput,
+  track,
+  trackAll,
+  type OpenOutput,
+} from './close-items.ts';
 export { deriveEvents } from './derive-events.ts';
-export { listedItem, outputAsInput, type ListedItem } from './stored-items.ts';
+export { listedItem, listedItemSchema, outputAsInput, type ListedItem } from './stored-items.ts';
+export {
+  createResponseHeadersSchema,
+  listInputItemsQuerySchema,
+  listResponsesQuerySchema,
+  modelParamsSchema,
+  parsePart,
+  plainHttpHeadersSchema,
+  responseParamsSchema,
+  retrieveResponseQuerySchema,
+} from './request-parts.ts';
+export {
+  deletedResponseSchema,
+  inputItemListSchema,
+  livenessSchema,
+  modelListSchema,
+  modelSchema,
+  readinessSchema,
+  responseListSchema,
+} from './answers.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { errorEvent } from './error-event.ts';

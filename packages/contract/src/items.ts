@@ -89,7 +89,7 @@ const functionCallOutputSchema = z
     output: z.union([text, z.array(toolOutputPart)]),
   })
   .superRefine((item, context) => {
-    // Newer clients may leave the call id out when they name the tool; one of the two is needed.
+    // Newer clients may name the tool and leave out the call id. One of the two is needed.
     if (item.call_id == null && item.name == null) report(context, 'missing_required_parameter', ['call_id']);
   });
 const reasoningSchema = z.object({
@@ -120,7 +120,7 @@ const customToolCallOutputSchema = z.object({
   output: z.union([text, z.array(toolOutputPart)]),
 });
 
-/** Items of hosted tools that this service does not run: kept with the input, left out of the prompt. */
+/** Items of hosted tools that this service does not run. They are kept with the input, and left out of the prompt. */
 const toleratedTypes = [
   'web_search_call',
   'file_search_call',
@@ -154,8 +154,8 @@ const toleratedSchema = z.looseObject({ type: z.enum(toleratedTypes), id: itemId
 /**
  * One element of `input`.
  *
- * An element without `type` is a message when it has a `role` (the AI SDK, Agents and LangChain send it so)
- * and an item reference when it has only an `id`.
+ * An element without `type` is a message if it has a `role`: the AI SDK, Agents and LangChain send messages so. It is
+ * an item reference if it has only an `id`.
  */
 export const inputItemSchema = z.preprocess(
   withType,
@@ -184,7 +184,7 @@ export const maxInputItems = 4096;
 
 export const inputSchema = z.union([text, z.array(inputItemSchema).max(maxInputItems)]);
 
-/** A text input is one user message with one part; a list is taken as it is. */
+/** Returns the input as a list. A text becomes one user message with one part. */
 export function normalizeInput(input: z.output<typeof inputSchema>): InputItem[] {
   if (typeof input !== 'string') return input;
   return [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }];
@@ -237,7 +237,7 @@ function checkFile(
   }
 }
 
-/** Base64, alone or as a data URL of any type. */
+/** Whether a value is base64, alone or as a data URL of any type. */
 function isFileData(value: string): boolean {
   if (!value.startsWith('data:')) return isBase64(value, 0);
   const comma = value.indexOf(',');
@@ -251,7 +251,7 @@ function dataUrlProblem(url: string): 'invalid_image_format' | 'invalid_base64_i
   return isBase64(url, comma + 1) ? undefined : 'invalid_base64_image';
 }
 
-/** Looks at each character once and copies nothing: an image can be twenty million characters long. */
+/** Whether a value is base64 from a position on. An image can have twenty million characters, so nothing is copied. */
 function isBase64(value: string, from: number): boolean {
   let end = value.length;
   while (end > from && end > value.length - 2 && value[end - 1] === '=') end -= 1;
@@ -260,13 +260,13 @@ function isBase64(value: string, from: number): boolean {
     const code = value.charCodeAt(at);
     const isLetter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
     const isDigit = code >= 48 && code <= 57;
-    // + / and the URL-safe pair - _
+    // + and /, or the URL-safe pair - and _
     if (!isLetter && !isDigit && code !== 43 && code !== 47 && code !== 45 && code !== 95) return false;
   }
   return true;
 }
 
-/** https or http, a host, and neither credentials nor a fragment. Who may fetch it is the provider's question. */
+/** Whether a URL is https or http without credentials and fragment. The provider decides whether it may be fetched. */
 function isFetchableUrl(value: string): boolean {
   const url = URL.parse(value);
   if (!url || value.length > 8192) return false;

@@ -1,9 +1,9 @@
-import type { ErrorBody } from './errors.ts';
+import type { FailureBody } from './errors.ts';
 import type { LifecycleType } from './events.ts';
 import type { OutputItem, Usage } from './output.ts';
 import type { IncompleteReason, ResponseEnd, Status } from './response.ts';
 
-/** The only state machine: which status may follow which. A terminal one has no successor. */
+/** The only state machine: each status with those that may follow it. Nothing follows a terminal status. */
 export const transitions = {
   queued: ['in_progress', 'failed', 'cancelled'],
   in_progress: ['completed', 'incomplete', 'failed', 'cancelled'],
@@ -17,17 +17,22 @@ export function isTerminal(status: Status): boolean {
   return transitions[status].length === 0;
 }
 
-/** The statuses a response may have before it gets this one; handed to the scripts that move it. */
+/** Whether an ended response leaves its Idempotency-Key free, so that the same request can be tried again. */
+export function isRepeatable(status: Status): boolean {
+  return status === 'failed' || status === 'cancelled';
+}
+
+/** Returns the statuses that this one may follow. The scripts that change a status get them as arguments. */
 export function statusesBefore(next: Status): Status[] {
   return (Object.keys(transitions) as Status[]) // the table's own keys
     .filter((from) => (transitions[from] as readonly Status[]).includes(next));
 }
 
 /**
- * The event that shows a status.
+ * Returns the event type that shows a status.
  *
- * A cancelled response ends in `response.incomplete`: neither API has an event of its own for it, and
- * openai-node's stream helper throws on one.
+ * A cancelled response ends with `response.incomplete`. Neither API has an event for it, and the stream helper of
+ * openai-node throws on an event it does not know.
  */
 export function eventTypeOf(status: Status): LifecycleType {
   return status === 'cancelled' ? 'response.incomplete' : `response.${status}`;
@@ -38,7 +43,7 @@ interface Produced {
   usage: Usage | null;
 }
 
-/** `completedAt` in Unix seconds. */
+/** The model finished. `completedAt` is in Unix seconds. */
 export function completed(produced: Produced, completedAt: number): ResponseEnd {
   return {
     status: 'completed',
@@ -49,7 +54,7 @@ export function completed(produced: Produced, completedAt: number): ResponseEnd 
   };
 }
 
-/** The model stopped at a limit. Output so far is kept, its last item marked incomplete. */
+/** The model stopped at a limit. The output so far is kept, and its last item may be incomplete. */
 export function incomplete(produced: Produced, reason: Exclude<IncompleteReason, 'cancelled'>): ResponseEnd {
   return {
     status: 'incomplete',
@@ -60,11 +65,11 @@ export function incomplete(produced: Produced, reason: Exclude<IncompleteReason,
   };
 }
 
-export function failed(produced: Produced, error: ErrorBody): ResponseEnd {
+export function failed(produced: Produced, error: FailureBody): ResponseEnd {
   return { status: 'failed', completed_at: null, incomplete_details: null, error, ...produced };
 }
 
-/** Somebody asked for the end, or nobody is left who waits for it. */
+/** The caller asked for the end, or no caller is left. */
 export function cancelled(produced: Produced): ResponseEnd {
   return {
     status: 'cancelled',

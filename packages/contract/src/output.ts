@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a model produced: the elements of a response's `output`. */
+/** The elements of a response's `output`: what a model produced. */
 
 const annotationSchema = z.looseObject({ type: z.string() });
 const logprobSchema = z.object({
@@ -20,7 +20,7 @@ const refusalSchema = z.object({ type: z.literal('refusal'), refusal: z.string()
 const reasoningTextSchema = z.object({ type: z.literal('reasoning_text'), text: z.string() });
 
 export const messagePartSchema = z.discriminatedUnion('type', [outputTextSchema, refusalSchema]);
-/** A part as `content_part` events carry it; reasoning items have parts of their own. */
+/** A part of a message or of a reasoning item, as `content_part` events carry it. */
 export const contentPartSchema = z.discriminatedUnion('type', [
   outputTextSchema,
   refusalSchema,
@@ -81,7 +81,7 @@ export const usageSchema = z.object({
 
 export type Usage = z.output<typeof usageSchema>;
 
-/** All text of all messages, in order; what SDKs call `output_text`. */
+/** Joins the text of all messages, in order. SDKs call it `output_text`. */
 export function outputText(output: readonly OutputItem[]): string {
   let text = '';
   for (const item of output) {

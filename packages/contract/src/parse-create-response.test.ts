@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { includeValues } from './create-response.ts';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from './service-error.ts';
 import { openToolOutputs, parseCreateResponse } from './parse-create-response.ts';
 
 const least = { model: 'simulator', input: 'hi' };

@@ -1,34 +1,31 @@
 import { createResponseSchema, type CreateResponseBody } from './create-response.ts';
-import { ServiceError } from './errors.ts';
 import { firstProblem } from './first-problem.ts';
 import { type InputItem, normalizeInput } from './items.ts';
+import { ServiceError } from './service-error.ts';
 
 /**
- * A validated request: the members the client sent, with `input` as a list of items.
+ * A valid request: the members that the client sent, with `input` as a list of items.
  *
- * Members that were absent stay absent; `responseFor` fills in what the wire promises for them, and a
- * provider can tell a default from a choice.
+ * An absent member stays absent, so a provider can tell a default from a choice. `responseFor` fills in the defaults.
  */
 export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] };
 
-/** Members that belong to features of a later release. Refused by name, so that nobody relies on silence. */
+/** Members of features that are not built yet. They are refused, because a client could rely on them. */
 const notAvailable = ['conversation', 'prompt'] as const;
 
 /**
  * Parses the body of a create request.
  *
- * Rejects with the first problem alone, in this order: the body itself, required members, types and ranges in
- * the order of the schema, members that exclude one another.
+ * Only the first problem is reported. The checks run in this order: the body itself, required members, types and
+ * ranges in the order of the schema, members that exclude one another.
  *
- * @throws {ServiceError} with a code of the 400 family and the `param` it is about.
+ * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
  */
 export function parseCreateResponse(body: unknown): CreateResponse {
   const given = presentMembers(body);
   for (const required of ['model', 'input'] as const) {
     if (given[required] === undefined) {
-      throw new ServiceError('missing_required_parameter', `Missing required parameter: '${required}'.`, {
-        param: required,
-      });
+      throw new ServiceError('missing_required_parameter', { param: required });
     }
   }
   const parsed = createResponseSchema.safeParse(given);
@@ -39,7 +36,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   return request;
 }
 
-/** `null` means "absent" for every member, so it is taken out before anything looks at the body. */
+/** Returns the members of the body without those that are `null`, which means "absent" for every member. */
 function presentMembers(body: unknown): Record<string, unknown> {
   if (body === undefined)
     throw new ServiceError('invalid_json', 'The request has no body; send a JSON object.');
@@ -56,19 +53,10 @@ function checkMembersTogether(request: CreateResponse): void {
     });
   }
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
-    throw new ServiceError(
-      'mutually_exclusive_parameters',
-      "'previous_response_id' and 'conversation' cannot be used together.",
-      { param: 'previous_response_id' },
-    );
+    throw new ServiceError('mutually_exclusive_parameters');
   }
   for (const name of notAvailable) {
-    const value = request[name];
-    if (value !== undefined) {
-      throw new ServiceError('unsupported_parameter', `'${name}' is not supported by this server.`, {
-        param: name,
-      });
-    }
+    if (request[name] !== undefined) throw new ServiceError('unsupported_parameter', { param: name });
   }
   if (request.background === true && request.store === false) {
     throw new ServiceError('unsupported_value', "'background' needs 'store' to be true.", {
@@ -76,23 +64,17 @@ function checkMembersTogether(request: CreateResponse): void {
     });
   }
   if (request.input.length === 0 && request.previous_response_id === undefined) {
-    throw new ServiceError('empty_array', "Invalid 'input': expected at least one item.", { param: 'input' });
+    throw new ServiceError('empty_array', { param: 'input' });
   }
   checkItems(request.input);
   checkToolChoice(request);
 }
 
-/** Sealed content that this server did not seal. */
+/** Refuses sealed content. This server has not sealed any, so it cannot open it. */
 function checkItems(input: InputItem[]): void {
   input.forEach((item, index) => {
     if (item.type === 'compaction' || (item.type === 'reasoning' && item.encrypted_content != null)) {
-      throw new ServiceError(
-        'invalid_encrypted_content',
-        'The encrypted content was not made by this server.',
-        {
-          param: `input[${index}].encrypted_content`,
-        },
-      );
+      throw new ServiceError('invalid_encrypted_content', { param: `input[${index}].encrypted_content` });
     }
   });
 }
@@ -115,9 +97,7 @@ function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): v
   }
 }
 
-/**
- * Call ids whose outputs are in `input` while the calls are not: they must be somewhere in the earlier context.
- */
+/** Returns the ids of calls that the earlier context must have: their outputs are in `input`, and they are not. */
 export function openToolOutputs(input: readonly InputItem[]): Set<string> {
   const called = new Set<string>();
   const open = new Set<string>();
@@ -133,6 +113,5 @@ export function toolCallNotFound(callId: string): ServiceError {
   return new ServiceError(
     'tool_call_not_found',
     `No tool call found for function call output with call_id ${callId}.`,
-    { param: 'input' },
   );
 }

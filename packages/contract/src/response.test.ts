@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { responseFor, withEnd } from './build-response.ts';
 import { failureBody } from './errors.ts';
 import { cancelled, completed, failed, incomplete, nothingProduced } from './lifecycle.ts';
 import { parseCreateResponse } from './parse-create-response.ts';
-import { requestedTier, responseFor, withEnd } from './response.ts';
+import { responseBodySchema, responseEndSchema, responseSchema } from './response.ts';
+import { requestedTier } from './service-tier.ts';
 
 const acceptance = {
   id: 'create-response_abcdefghijklmnopqrstuvwxyz',
@@ -95,8 +97,24 @@ describe('response object', () => {
       const allowed = Object.entries(required).filter(([, rule]) => rule === 'nullable');
       expect(allowed.map(([name]) => name)).toEqual(expect.arrayContaining(nulls.map(([name]) => name)));
       expect(Object.values(response)).not.toContain(undefined);
+      expect(responseSchema.parse(response)).toEqual(response);
+      expect(responseBodySchema.parse({ ...response, object: 'response' })).toMatchObject(response);
+      expect(responseEndSchema.parse(response)).toEqual({
+        status: response.status,
+        completed_at: response.completed_at,
+        incomplete_details: response.incomplete_details,
+        error: response.error,
+        output: response.output,
+        usage: response.usage,
+      });
     },
   );
+
+  it('is refused with another word in object, and without one', () => {
+    const response = responseTo();
+    expect(responseBodySchema.safeParse(response).success).toBe(false);
+    expect(responseBodySchema.safeParse({ ...response, object: 'realtime' }).success).toBe(false);
+  });
 
   it('fills in what a request leaves open', () => {
     expect(responseTo()).toMatchObject({

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { canonicalJson } from './canonical-json.ts';
-import { errorTypes, failureBody, failureMessages, isErrorCode, ServiceError } from './errors.ts';
 import { parseCreateResponse } from './parse-create-response.ts';
 import { listedItem, outputAsInput } from './stored-items.ts';
 import type { OutputItem } from './output.ts';
@@ -78,32 +77,5 @@ describe('canonical JSON', () => {
     [{ a: { b: 1 } }, { a: 1, b: 1 }],
   ])('differs for two values: %j and %j', (left, right) => {
     expect(canonicalJson(left)).not.toBe(canonicalJson(right));
-  });
-});
-
-describe('errors', () => {
-  it('have a body whose every member is filled', () => {
-    const error = new ServiceError('rate_limit_exceeded', 'Slow down.', { cause: new Error('secret') });
-    expect(error.toBody()).toEqual({
-      message: 'Slow down.',
-      type: 'too_many_requests',
-      param: null,
-      code: 'rate_limit_exceeded',
-    });
-    expect(JSON.stringify(error.toBody())).not.toContain('secret');
-  });
-
-  it('of failed responses say a fixed sentence under a known code', () => {
-    for (const [code, message] of Object.entries(failureMessages)) {
-      expect(isErrorCode(code)).toBe(true);
-      expect(message).toMatch(/\.$/);
-    }
-    expect(failureBody('timeout')).toEqual({
-      message: failureMessages.timeout,
-      type: errorTypes.timeout,
-      param: null,
-      code: 'timeout',
-    });
-    expect(isErrorCode('toString')).toBe(false);
   });
 });

@@ -1,15 +1,19 @@
+import { z } from 'zod';
 import { inputItemId } from './ids.ts';
 import type { InputItem } from './items.ts';
 import type { OutputItem } from './output.ts';
 
-/** An input item as the list of a response's input shows it: with an id, a status, and its text in parts. */
+/** An input item in the list of a response's input. It has an id and a status, and its text is in parts. */
 export type ListedItem = Omit<InputItem, 'id' | 'content'> & {
   id: string;
   status: string;
   content?: unknown;
 };
 
-/** The item at a place of a response's own input. The same place always gets the same id. */
+/** The members of every listed item. The others are as the client sent them. */
+export const listedItemSchema = z.looseObject({ type: z.string(), id: z.string(), status: z.string() });
+
+/** Returns the item at a place of the input as it is listed. The same place always has the same id. */
 export function listedItem(item: InputItem, responseId: string, index: number): ListedItem {
   const id = inputItemId(item.type, responseId, index);
   if (item.type !== 'message') return { ...item, id, status: 'completed' };
@@ -21,7 +25,7 @@ export function listedItem(item: InputItem, responseId: string, index: number): 
   return { ...item, id, status: 'completed', content };
 }
 
-/** What a model said, as it stands in the context of what follows. Reasoning keeps what can be sent back. */
+/** Turns an output item into an input item of a later request. Reasoning keeps its summary alone. */
 export function outputAsInput(item: OutputItem): InputItem {
   switch (item.type) {
     case 'message':

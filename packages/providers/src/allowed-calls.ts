@@ -1,12 +1,12 @@
-import type { FunctionTool, Generation } from '@sluice/contract';
+import { allowsParallelCalls, type FunctionTool, type Generation } from '@sluice/contract';
 import type { ProviderChunk } from './provider.ts';
 
 type ToolRules = Pick<Generation, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
-/** How far the model is pushed towards a call: not at all, to one of the callable tools, or to this one. */
+/** Whether the model may call a tool: `none` forbids it, `auto` leaves it to the model, `required` demands a call. */
 export type CallDemand = 'none' | 'auto' | 'required';
 
-/** The tools a request lets the model call, and whether it has to call one. Without tools there is no demand. */
+/** The tools a request lets the model call, and whether it may or must call one. Without tools the demand is `none`. */
 export function callableTools({ tools = [], tool_choice: choice = 'auto' }: ToolRules): {
   tools: FunctionTool[];
   demand: CallDemand;
@@ -23,13 +23,13 @@ export function callableTools({ tools = [], tool_choice: choice = 'auto' }: Tool
 }
 
 /**
- * Holds a stream to the calls its request allows.
+ * Keeps a stream to the calls that its request allows.
  *
- * A call of a tool that is not callable is suppressed with all its arguments, and so is every call after the
- * first when parallel calls are switched off. The finish then says what is left: `function_call` when a call
- * got through, `stop` when none did. Upstreams are asked to keep these rules as well; many do not.
+ * It drops calls of tools that are not callable, with their arguments. Without parallel calls it drops every call
+ * after the first. It then corrects the finish reason: `function_call` if a call got through, `stop` if none did.
+ * Requests ask the upstream for the same, and many upstreams ignore it.
  *
- * One instance for one stream.
+ * Each stream needs an instance of its own.
  */
 export class AllowedCalls {
   readonly #names: ReadonlySet<string>;
@@ -39,10 +39,10 @@ export class AllowedCalls {
 
   constructor(rules: ToolRules) {
     this.#names = new Set(callableTools(rules).tools.map((tool) => tool.name));
-    this.#most = rules.parallel_tool_calls === false ? 1 : Number.POSITIVE_INFINITY;
+    this.#most = allowsParallelCalls(rules) ? Number.POSITIVE_INFINITY : 1;
   }
 
-  /** The chunk as it may go on, or nothing when it belongs to a suppressed call. */
+  /** Returns the chunk to pass on, or undefined when it belongs to a suppressed call. */
   admit(chunk: ProviderChunk): ProviderChunk | undefined {
     if (chunk.type === 'function_call') {
       if (this.#names.has(chunk.name) && this.#admitted < this.#most) {

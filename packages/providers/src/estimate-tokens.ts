@@ -1,21 +1,21 @@
 import type { Generation, InputPart } from '@sluice/contract';
 
-/** What a picture, a file or a video counts, whatever its size. */
+/** Tokens counted for an image, a file or a video of any size. */
 const mediaTokens = 256;
-/** What the frame around a message or a call counts. */
+/** Tokens counted for the frame around a message or a call. */
 const itemTokens = 4;
 
 /**
- * The number of tokens of a text, estimated: one for every four bytes of UTF-8, rounded up.
+ * Estimates the tokens of a text: one for every four bytes of UTF-8, rounded up.
  *
- * About right for English prose with common tokenizers, some thirty per cent off for code, and a rough upper
- * bound for scripts of three bytes a character. Costs a look at the length, however long the text is.
+ * The estimate is about right for English prose with common tokenizers, some thirty per cent off for code, and a
+ * rough upper bound for scripts of three bytes a character. It needs only the length of the text.
  */
 export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** The tokens of a whole prompt, estimated: instructions, every item, and the tools as JSON. */
+/** Estimates the tokens of a whole prompt: instructions, every item, and the tools as JSON. */
 export function estimateInputTokens({ input, instructions = '', tools = [] }: Generation): number {
   let tokens = estimateTokens(instructions);
   if (tools.length > 0) tokens += estimateTokens(JSON.stringify(tools));

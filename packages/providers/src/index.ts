@@ -8,10 +8,7 @@ export {
   type ProviderErrorOptions,
 } from './provider.ts';
 export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
-export type { OpenAiChatSettings } from './openai-chat.ts';
-export type { OpenAiResponsesSettings } from './openai-responses.ts';
-export type { SimulatorSettings } from './simulator.ts';
-export { AllowedCalls, callableTools, type CallDemand } from './allowed-calls.ts';
-export { checkMediaUrl, urlProblem, type MediaPolicy } from './media-policy.ts';
+export type { OpenAiChatSettings } from './openai/chat.ts';
+export type { OpenAiResponsesSettings } from './openai/responses.ts';
+export type { SimulatorSettings } from './simulator/simulator.ts';
 export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';
-export { exampleFromSchema } from './example-from-schema.ts';

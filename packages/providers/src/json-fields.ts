@@ -1,4 +1,4 @@
-/** Reading members of JSON that somebody else wrote: a member of another type is as good as absent. */
+/** Readers for members of untrusted JSON. A member of an unexpected type reads as absent. */
 
 export type JsonObject = Record<string, unknown>;
 
@@ -10,22 +10,31 @@ export function objectOf(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
+/** The object that a text is the JSON of. What the parser would say of another text quotes it, and must not be logged. */
+export function parseObject(json: string): JsonObject | undefined {
+  try {
+    return objectOf(JSON.parse(json));
+  } catch {
+    return undefined;
+  }
+}
+
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The string, or nothing for another type and for the empty string. */
+/** The string; undefined if the value is empty or of another type. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** A token count: whole, not negative, and zero for anything that is no number. */
+/** A token count: a whole number of zero or more. Anything that is not such a number counts as zero. */
 export function countOf(value: unknown): number {
   if (typeof value !== 'number' || !(value >= 0)) return 0;
   return Math.min(Math.trunc(value), Number.MAX_SAFE_INTEGER);
 }
 
-/** The object without the members that are `undefined` or `null`, as upstreams read both differently. */
+/** The object without members that are `undefined` or `null`: upstreams disagree on what an explicit null means. */
 export function present(members: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== undefined && value !== null),

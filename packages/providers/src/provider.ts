@@ -1,6 +1,6 @@
 import type { Annotation, FailureCode, Generation, Logprob, Usage } from '@sluice/contract';
 
-/** What a call to an upstream is told besides the generation itself. */
+/** The arguments of a call besides the generation. */
 export interface ProviderCall {
   /** The upstream's own name for the model. */
   model: string;
@@ -16,7 +16,7 @@ export interface ProviderCall {
  *
  * A chunk belongs to the item that is open: text to the current message, arguments to the call of their
  * `callKey`. The worker opens and closes items as the kinds change, so a provider sends `message`, `reasoning`
- * and `summary_part` only where the upstream itself drew a line between two items or parts of the same kind.
+ * and `summary_part` only where the upstream itself separates two items or parts of the same kind.
  */
 export type ProviderChunk =
   | { type: 'message'; phase?: 'commentary' | 'final_answer' }
@@ -42,15 +42,15 @@ export interface Provider {
    * Runs the model once and yields its chunks as they arrive.
    *
    * Rejects with a `ProviderError` when the upstream fails, and with the signal's reason when it is aborted.
-   * A stream that ends without `finish` is reported as an error by the provider itself. Breaking out of the
-   * iteration closes the upstream's connection.
+   * A stream that ends without `finish` counts as a failure. Breaking out of the iteration closes the upstream's
+   * connection.
    */
   generate(generation: Generation, call: ProviderCall): AsyncIterable<ProviderChunk>;
   /** Closes idle connections. Running calls are ended by their own signals. */
   close(): Promise<void>;
 }
 
-/** What the worker may do about a failed attempt, as long as nothing of it is visible. */
+/** What the worker may do after a failed attempt of which the client has seen nothing. */
 export type Disposition = 'retry' | 'fail';
 
 export interface ProviderErrorOptions {
@@ -61,9 +61,9 @@ export interface ProviderErrorOptions {
   upstreamStatus?: number;
   upstreamRequestId?: string;
   cause?: unknown;
-  /** A sentence of our own for the client, where the code's fixed one would not say what to change. */
+  /** A sentence for the client that says what to change, in place of the fixed sentence of the code. */
   publicMessage?: string;
-  /** What of the request it is about, where that is known. */
+  /** The field of the request that is at fault, if known. */
   param?: string;
 }
 

@@ -1,19 +1,19 @@
-import type { Timeouts } from './event-stream.ts';
-import { openAiChat, type OpenAiChatSettings } from './openai-chat.ts';
-import { openAiResponses, type OpenAiResponsesSettings } from './openai-responses.ts';
+import type { Timeouts } from './upstream/event-stream.ts';
+import { openAiChat, type OpenAiChatSettings } from './openai/chat.ts';
+import { openAiResponses, type OpenAiResponsesSettings } from './openai/responses.ts';
 import type { Provider } from './provider.ts';
-import { simulator, type SimulatorSettings } from './simulator.ts';
+import { simulator, type SimulatorSettings } from './simulator/simulator.ts';
 
-/** What an operator says about an upstream, told apart by `type`. */
+/** The operator's settings of one provider, told apart by `type`. */
 export type ProviderSettings = SimulatorSettings | OpenAiChatSettings | OpenAiResponsesSettings;
 
-/** The time-outs of upstreams that have none of their own, in milliseconds. */
+/** Default time-outs, in milliseconds, for upstreams that set none of their own. */
 export type ProviderTimeouts = Timeouts;
 
 /**
- * Makes the provider of a `type`. Nothing is connected before the first call; whoever makes it closes it.
+ * Makes the provider of a `type`. It connects at its first call. The caller has to close it.
  *
- * @throws {TypeError} when an upstream's `baseUrl` is no URL.
+ * @throws {TypeError} when the `baseUrl` of an upstream is not a URL.
  */
 export function createProvider(settings: ProviderSettings, defaults: ProviderTimeouts): Provider {
   switch (settings.type) {

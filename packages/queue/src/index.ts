@@ -1,4 +1,4 @@
 export type { Outcome } from './outcome.ts';
 export { queueName, queuePrefix } from './queue-names.ts';
 export { ResponseQueue, type QueueCounts, type ResponseQueueOptions } from './response-queue.ts';
-export { ResponseWorker, type ResponseWorkerOptions } from './response-worker.ts';
+export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';

@@ -1,13 +1,12 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { jobName, neutralPriority, queuePrefix } from './queue-names.ts';
+import { jobName, queuePrefix } from './queue-names.ts';
 
 export interface ResponseQueueOptions {
   connection: Redis;
   keyPrefix: string;
   /** Names of all queues, so that the dashboard and the metrics show one that was never used. */
   names: readonly string[];
-  keep: { completed: number; failed: number };
   onError: (error: Error) => void;
 }
 
@@ -23,10 +22,8 @@ export type QueueCounts = Record<
  */
 export class ResponseQueue {
   readonly #queues = new Map<string, Queue>();
-  readonly #keep: ResponseQueueOptions['keep'];
 
-  constructor({ connection, keyPrefix, names, keep, onError }: ResponseQueueOptions) {
-    this.#keep = keep;
+  constructor({ connection, keyPrefix, names, onError }: ResponseQueueOptions) {
     for (const name of names) {
       const queue = new Queue(name, {
         connection,
@@ -47,9 +44,6 @@ export class ResponseQueue {
       { id: responseId },
       {
         jobId: responseId,
-        priority: neutralPriority,
-        removeOnComplete: this.#keep.completed === 0 ? true : { count: this.#keep.completed },
-        removeOnFail: this.#keep.failed === 0 ? true : { count: this.#keep.failed },
         stackTraceLimit: 0,
       },
     );

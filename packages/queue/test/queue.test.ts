@@ -18,10 +18,9 @@ import {
   queuePrefix,
   ResponseQueue,
   type ResponseQueueOptions,
-  ResponseWorker,
-  type ResponseWorkerOptions,
+  QueueConsumer,
+  type QueueConsumerOptions,
 } from '../src/index.ts';
-import { neutralPriority } from '../src/queue-names.ts';
 
 const name = queueName('simulator');
 const settled: Outcome = { kind: 'settled' };
@@ -42,7 +41,6 @@ function aQueue(options: Partial<ResponseQueueOptions> = {}) {
     connection: redis.client,
     keyPrefix: redis.prefix,
     names: [name],
-    keep: { completed: 100, failed: 100 },
     onError: () => undefined, // Connections are cut while tests end.
     ...options,
   });
@@ -50,18 +48,19 @@ function aQueue(options: Partial<ResponseQueueOptions> = {}) {
   return queue;
 }
 
-type Run = ResponseWorkerOptions['run'];
+type Run = QueueConsumerOptions['run'];
 
-function aWorker(run: Run, options: Partial<ResponseWorkerOptions> = {}) {
+function aWorker(run: Run, options: Partial<QueueConsumerOptions> = {}) {
   const errors: Error[] = [];
   const defects: unknown[] = [];
-  const worker = new ResponseWorker({
+  const worker = new QueueConsumer({
     connection: redis.connect(),
     keyPrefix: redis.prefix,
     names: [name],
     concurrency: 5,
     lockMs: 10_000,
     stalledMs: 3_000,
+    keep: { completed: 100, failed: 100 },
     run,
     onError: (error) => errors.push(error),
     onDefect: (error) => defects.push(error),
@@ -129,14 +128,13 @@ describe('response queue', () => {
     expect(started).toEqual(['r1']);
   });
 
-  it('gives every job a priority, and nothing but the id', async () => {
+  it('keeps jobs in order, with nothing in them but the id', async () => {
     const queue = aQueue();
     await queue.enqueue(name, 'r1');
     const job = await bare().getJob('r1');
     expect(job?.data).toEqual({ id: 'r1' });
-    expect(job?.opts.priority).toBe(neutralPriority);
-    expect(await bare().getPrioritizedCount()).toBe(1);
-    expect(await bare().getWaitingCount()).toBe(0);
+    expect(await bare().getPrioritizedCount()).toBe(0);
+    expect(await bare().getWaitingCount()).toBe(1);
   });
 
   it.each<Outcome>([settled, { kind: 'failed', code: 'timeout' }])(
@@ -210,9 +208,9 @@ describe('response queue', () => {
   });
 
   it('keeps as many finished jobs as it is told to', async () => {
-    const queue = aQueue({ keep: { completed: 2, failed: 0 } });
+    const queue = aQueue();
     const { run, finish } = held();
-    aWorker(run);
+    aWorker(run, { keep: { completed: 2, failed: 0 } });
     for (let at = 0; at < 5; at += 1) {
       finish(`ok-${at}`);
       finish(`no-${at}`, { kind: 'failed', code: 'timeout' });
@@ -223,6 +221,28 @@ describe('response queue', () => {
       const { waiting, active, completed, failed } = await queue.counts(name);
       return waiting + active + failed === 0 && completed === 2;
     });
+  });
+
+  it('keeps a sample of the completed jobs when they come fast', async () => {
+    const queue = aQueue();
+    let runs = 0;
+    aWorker(
+      () => {
+        runs += 1;
+        return Promise.resolve(settled);
+      },
+      { concurrency: 64, keep: { completed: 1_000, failed: 1_000 } },
+    );
+    await Promise.all(Array.from({ length: 400 }, (_, at) => queue.enqueue(name, `fast-${at}`)));
+    await eventually(() => runs === 400);
+    await eventually(async () => {
+      const { waiting, active } = await queue.counts(name);
+      return waiting + active === 0;
+    });
+    const { completed } = await queue.counts(name);
+    // As many as are kept in a second, for each second that it took.
+    expect(completed % 20).toBe(0);
+    expect(completed).toBeLessThan(400);
   });
 
   it('has a queue for every model, whatever its name, and for no other', async () => {
@@ -241,15 +261,15 @@ describe('response worker', () => {
   it('starts a whole burst at once, up to its slots', async () => {
     const queue = aQueue();
     const { run, started, finish } = held();
-    const { worker } = aWorker(run, { concurrency: 20 });
-    const ids = Array.from({ length: 21 }, (_, at) => `r${at}`);
+    aWorker(run, { concurrency: 18 });
+    const ids = Array.from({ length: 19 }, (_, at) => `r${at}`);
     await Promise.all(ids.map((id) => queue.enqueue(name, id)));
-    await eventually(() => worker.running === 20);
-    expect(await queue.counts(name)).toMatchObject({ active: 20, waiting: 1 });
+    await eventually(() => started.length === 18);
+    expect(await queue.counts(name)).toMatchObject({ active: 18, waiting: 1 });
     for (const id of ids) finish(id);
-    await eventually(() => started.length === 21);
-    await eventually(async () => (await queue.counts(name)).completed === 21);
-    expect(worker.running).toBe(0);
+    await eventually(() => started.length === 19);
+    await eventually(async () => (await queue.counts(name)).completed === 19);
+    expect(await queue.counts(name)).toMatchObject({ active: 0, waiting: 0 });
   });
 
   it('holds the limit of a queue over all workers', async () => {
@@ -257,6 +277,7 @@ describe('response worker', () => {
     await queue.limitConcurrency(name, 3);
     let running = 0;
     let most = 0;
+    let ended = 0;
     const isFull = latch();
     const run: Run = async () => {
       running += 1;
@@ -266,13 +287,14 @@ describe('response worker', () => {
       // Long enough for another worker to start one too many: a round trip through the store.
       await redis.client.ping();
       running -= 1;
+      ended += 1;
       return settled;
     };
     aWorker(run);
     aWorker(run);
     const ids = Array.from({ length: 30 }, (_, at) => `r${at}`);
     await Promise.all(ids.map((id) => queue.enqueue(name, id)));
-    await eventually(async () => (await queue.counts(name)).completed === 30);
+    await eventually(() => ended === 30);
     expect(most).toBe(3);
     await queue.limitConcurrency(name, undefined);
     expect(await bare().getGlobalConcurrency()).toBeNull();
@@ -300,13 +322,14 @@ describe('response worker', () => {
   });
 
   it('stops without having started', async () => {
-    const worker = new ResponseWorker({
+    const worker = new QueueConsumer({
       connection: redis.client,
       keyPrefix: redis.prefix,
       names: [name],
       concurrency: 1,
       lockMs: 10_000,
       stalledMs: 3_000,
+      keep: { completed: 100, failed: 100 },
       run: async () => settled,
       onError: () => undefined,
       onDefect: () => undefined,
@@ -375,7 +398,6 @@ describe('response worker', () => {
     await within(worker.stop());
     expect(await queue.counts(name)).toMatchObject({ waiting: 2, active: 0 });
     const job = await bare().getJob('r1');
-    expect(job?.opts.priority).toBe(neutralPriority);
     expect(job?.attemptsMade).toBe(0);
 
     const second = held();
@@ -403,7 +425,7 @@ describe('response worker', () => {
     const aborted = latch();
     let runs = 0;
     // BullMQ owns these clocks: a renewal every 500 ms, a look for stalled jobs every 500 ms.
-    const { worker } = aWorker(
+    aWorker(
       async (_id, lost) => {
         runs += 1;
         if (runs > 1) return settled;
@@ -414,7 +436,7 @@ describe('response worker', () => {
       { lockMs: 1_500, stalledMs: 500 },
     );
     await queue.enqueue(name, 'r1');
-    await eventually(() => worker.running === 1);
+    await eventually(() => runs === 1);
     await redis.client.del(`${queuePrefix(redis.prefix)}:${name}:r1:lock`);
     await aborted.wait();
     await eventually(async () => (await stateOf('r1')) === 'completed');

@@ -22,11 +22,11 @@ export interface EventLoopWatchOptions {
 }
 
 /**
- * Watches how late timers fire. A blocked loop renews no locks, so a process that stalls for as long as a lock lasts
- * loses every job it holds; the warning comes long before that, at most once in ten seconds.
+ * Watches how late timers fire. A blocked event loop renews no locks: a process that stalls for as long as a lock lasts
+ * loses all of its jobs. The warning comes long before that, at most once in ten seconds.
  */
 export function watchEventLoop({ logger, warnAboveMs = 200 }: EventLoopWatchOptions): EventLoopWatch {
-  // Two histograms, because a scrape resets one and must not hide a stall from the other.
+  // Two histograms: a scrape resets its own, and must not hide a stall from the warning.
   const forScrape = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   const forAlarm = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   forScrape.enable();
@@ -60,6 +60,6 @@ const ALARM_PERIOD_MS = 10_000;
 /** The histogram holds the time between two ticks of its timer, in nanoseconds, so an idle loop shows the resolution. */
 function delayMs(nanoseconds: number): number {
   const milliseconds = nanoseconds / 1e6 - RESOLUTION_MS;
-  // An empty histogram says NaN or, for `max`, 0.
+  // An empty histogram returns NaN or, for `max`, 0.
   return milliseconds > 0 ? milliseconds : 0;
 }

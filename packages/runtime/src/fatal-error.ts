@@ -1,11 +1,11 @@
 /**
- * A failure that the operator can mend. `runProcess` prints its message as one line on standard error, without a
+ * A failure that the operator can fix. `runProcess` prints its message as one line on standard error, without a
  * stack, and exits with `exitCode`: 1 for a failure, 2 for a wrong setting. The message says what to change and
  * holds no secret.
  */
 export class FatalError extends Error {
   readonly exitCode: 1 | 2;
-  /** Whether the operator has been told already, by a process below this one: then nothing is printed. */
+  /** Whether a child process has already reported it. It is then not printed again. */
   readonly isReported: boolean;
 
   constructor(message: string, options: { exitCode?: 1 | 2; isReported?: boolean; cause?: unknown } = {}) {
@@ -16,7 +16,7 @@ export class FatalError extends Error {
   }
 }
 
-/** An error that the operator can mend: a `FatalError`, or any other that says its `exitCode`. Undefined: a defect. */
+/** The error as a `FatalError` if it is one or has an `exitCode`. Undefined for any other, which is a defect. */
 export function asFatalError(error: unknown): FatalError | undefined {
   if (error instanceof FatalError) return error;
   if (!(error instanceof Error) || !('exitCode' in error)) return undefined;
@@ -24,7 +24,7 @@ export function asFatalError(error: unknown): FatalError | undefined {
   return exitCode === 1 || exitCode === 2 ? new FatalError(message, { exitCode, cause: error }) : undefined;
 }
 
-/** Where a server was told to listen, and the setting that told it. */
+/** Where a server was told to listen, and the settings that say so. */
 export interface ListenTarget {
   host: string;
   port: number;

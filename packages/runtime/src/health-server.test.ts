@@ -1,7 +1,10 @@
+import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Registry } from 'prom-client';
 import { startHealthServer, type HealthServer, type HealthServerOptions } from './health-server.ts';
 import { createLogger } from './logger.ts';
+
+const token = 'token-of-the-operator';
 
 const servers: HealthServer[] = [];
 
@@ -17,6 +20,7 @@ async function start(options: Partial<HealthServerOptions> = {}): Promise<Health
     hostSetting: 'HOST',
     logger: createLogger({ name: 'test', level: 'silent' }),
     metrics: { registry: new Registry() },
+    token: undefined,
     readiness: () => ({ isReady: true, checks: { redis: 'ok' } }),
     ...options,
   });
@@ -27,6 +31,22 @@ async function start(options: Partial<HealthServerOptions> = {}): Promise<Health
 async function get({ port }: HealthServer, path: string): Promise<{ status: number; body: string }> {
   const response = await fetch(`http://127.0.0.1:${port}${path}`);
   return { status: response.status, body: await response.text() };
+}
+
+/** The status of the answer to a request with headers of the test's own, of which `fetch` would replace `host`. */
+function statusOf(
+  { port }: HealthServer,
+  path: string,
+  headers: Record<string, string>,
+): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, path, headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
 }
 
 describe('health server', () => {
@@ -62,6 +82,22 @@ describe('health server', () => {
     expect((await get(server, '/')).status).toBe(404);
     const posted = await fetch(`http://127.0.0.1:${server.port}/healthz`, { method: 'POST' });
     expect(posted.status).toBe(405);
+  });
+
+  it('shows its metrics to the operator alone, and whether it is well to anybody', async () => {
+    const server = await start({ token });
+    expect(await statusOf(server, '/metrics', { authorization: `Bearer ${token}` })).toBe(200);
+    for (const authorization of ['', 'Bearer wrong']) {
+      expect(await statusOf(server, '/metrics', { authorization })).toBe(401);
+    }
+    for (const path of ['/healthz', '/readyz']) expect(await statusOf(server, path, {})).toBe(200);
+  });
+
+  it('shows its metrics without a token to whoever names a loopback host', async () => {
+    const server = await start();
+    expect(await statusOf(server, '/metrics', { host: 'localhost:3002' })).toBe(200);
+    expect(await statusOf(server, '/metrics', { host: 'worker:3002' })).toBe(403);
+    expect(await statusOf(server, '/healthz', { host: 'worker:3002' })).toBe(200);
   });
 
   it('names its setting when the port is taken', async () => {

@@ -2,8 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listenFailure, type ListenTarget } from './fatal-error.ts';
 import { loggedError, type Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import { checkOperator, operatorChallenge } from './operator-access.ts';
 
-/** Whether the process can do its work now. The checks are shown to anybody: no addresses, no secrets. */
+/** Whether the process can do its work now. Anybody can read the checks, so they hold no addresses and no secrets. */
 export interface Readiness {
   isReady: boolean;
   checks: Record<string, string | number | boolean>;
@@ -12,12 +13,14 @@ export interface Readiness {
 export interface HealthServerOptions extends ListenTarget {
   logger: Logger;
   metrics: Pick<Metrics, 'registry'>;
+  /** Asked for by `GET /metrics`; without one only this machine is answered there. See `checkOperator`. */
+  token: string | undefined;
   /** Asked at each `GET /readyz`; one that throws or takes more than a second counts as not ready. */
   readiness: () => Readiness | Promise<Readiness>;
 }
 
 export interface HealthServer {
-  /** The port it got, which differs from the one asked for only when that was 0. */
+  /** The port it listens on, which differs from the requested one only if that was 0. */
   port: number;
   /** Closes the listener and every connection; twice is fine. */
   stop(): Promise<void>;
@@ -25,7 +28,8 @@ export interface HealthServer {
 
 /**
  * Serves `GET /healthz` (200 as long as the event loop turns), `GET /readyz` (200 or 503 with the checks) and
- * `GET /metrics` for a process without an HTTP edge of its own. Rejects with a `FatalError` when the port is taken.
+ * `GET /metrics` for a process without an HTTP edge of its own. The first two answer anybody, the metrics the operator
+ * alone. Rejects with a `FatalError` when the port is taken.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (request, response) => {
@@ -41,7 +45,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     stop: () =>
       new Promise((resolve) => {
-        // Its error says that the server is closed already.
+        // An error would only mean that the server is closed already.
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -60,14 +64,27 @@ async function answer(
     if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { status: 'error' });
     else if (path === '/healthz') sendJson(response, 200, { status: 'ok' });
     else if (path === '/readyz') await sendReadiness(options, response);
-    else if (path === '/metrics') {
-      const { registry } = options.metrics;
-      send(response, 200, registry.contentType, await registry.metrics());
-    } else sendJson(response, 404, { status: 'error' });
+    else if (path === '/metrics') await sendMetrics(options, request, response);
+    else sendJson(response, 404, { status: 'error' });
   } catch (error) {
     options.logger.error({ err: loggedError(error) }, 'health request failed');
     if (!response.headersSent) sendJson(response, 500, { status: 'error' });
   }
+}
+
+async function sendMetrics(
+  { metrics, token }: HealthServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const refused = checkOperator(request, token);
+  if (refused === undefined) {
+    const { registry } = metrics;
+    send(response, 200, registry.contentType, await registry.metrics());
+    return;
+  }
+  if (refused === 401) response.setHeader('www-authenticate', operatorChallenge);
+  sendJson(response, refused, { status: 'error' });
 }
 
 async function sendReadiness(options: HealthServerOptions, response: ServerResponse): Promise<void> {

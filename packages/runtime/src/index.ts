@@ -1,5 +1,3 @@
-export { watchEventLoop } from './event-loop.ts';
-export type { EventLoopDelay, EventLoopWatch, EventLoopWatchOptions } from './event-loop.ts';
 export { errorCode, FatalError, listenFailure } from './fatal-error.ts';
 export type { ListenTarget } from './fatal-error.ts';
 export { startHealthServer } from './health-server.ts';
@@ -8,10 +6,9 @@ export { runProcess } from './lifecycle.ts';
 export type { ProcessRole, RequestStop, StopReason } from './lifecycle.ts';
 export { createLogger, loggedError } from './logger.ts';
 export type { LoggedError, Logger, LoggerOptions, LogLevel } from './logger.ts';
-export { maskSecrets } from './mask-secrets.ts';
 export { createMetrics } from './metrics.ts';
 export type { Metrics, MetricsOptions } from './metrics.ts';
-export { nodeVersionComplaint, requireNode } from './node-version.ts';
+export { requireNode } from './node-version.ts';
 export {
   closeRedis,
   commandClient,
@@ -23,18 +20,17 @@ export {
   writerClient,
 } from './redis-clients.ts';
 export type { RedisClientOptions } from './redis-clients.ts';
+export { checkOperator, operatorChallenge } from './operator-access.ts';
 export { RedisClock } from './redis-clock.ts';
 export type { RedisClockOptions } from './redis-clock.ts';
 export { inspectRedis, redisProblems } from './redis-readiness.ts';
 export type { RedisFacts, RedisProblem } from './redis-readiness.ts';
+export { memoize } from './memoize.ts';
+export { Telemetry } from './telemetry.ts';
+export type { TelemetryEvent, TelemetryEvents } from './telemetry.ts';
 export { throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
-export { printFatal } from './print-fatal.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
 export { isRedisUnavailable, redisAnswers } from './redis-failure.ts';
 export { requireRedis } from './require-redis.ts';
-export { chooseStore } from './store/choose-store.ts';
-export type { StoreChoice, StoreKind, StoreSurroundings } from './store/choose-store.ts';
-export { startStore } from './store/start-store.ts';
-export type { RunningStore, StartStoreOptions, StoreExit } from './store/start-store.ts';

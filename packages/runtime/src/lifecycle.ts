@@ -13,35 +13,34 @@ export type StopReason =
 export interface ProcessRole {
   logger: Logger;
   /**
-   * Opens what the process needs. The signal aborts when a stop is asked for meanwhile; `start` then rejects or
-   * resolves soon, and `stop` runs in either case.
+   * Opens what the process needs. The signal aborts when a stop is requested during the start. `start` must then settle
+   * soon, and `stop` runs in either case.
    */
   start(signal: AbortSignal, requestStop: RequestStop): Promise<void>;
-  /** Drains and closes, also after a start that failed half way. Called once. The process exits when nothing is open. */
+  /** Drains and closes, also after a failed start. Called once. The process exits when nothing is left open. */
   stop(reason: StopReason): Promise<void>;
-  /** How long `stop` may take before the process exits with code 1 regardless. */
+  /** How long `stop` may take before the process exits with code 1. */
   drainTimeoutMs: number;
-  /** Runs synchronously before an exit that cannot wait, for what would outlive the process, such as children. */
+  /** Runs synchronously before a forced exit, to end what would outlive the process, such as children. */
   onForcedExit?(): void;
 }
 
-/** Asks for the same stop as SIGTERM, with exit code 0, or 1 when an error is given. */
+/** Requests the same stop as SIGTERM. The exit code is 0, or 1 if an error is given. */
 export type RequestStop = (error?: unknown) => void;
 
 /**
- * Runs a process from start to exit; the promise resolves when it has stopped and only the exit is left.
+ * Runs a process from its start to its exit. The promise resolves when the process has stopped and is about to exit.
  *
- * - SIGTERM drains; so does SIGINT, unless a supervisor holds an IPC channel to this process: the terminal sends Ctrl-C
- *   to every process at once, and the order of stopping is the supervisor's. SIGHUP is left alone, because a listener
- *   would undo `nohup`.
- * - A second signal exits at once with code 1. One within half a second of the first is the same: `npm` passes on a
+ * - SIGTERM drains. SIGINT does too, except in a child with an IPC channel: a terminal sends Ctrl-C to every process at
+ *   once, and the parent decides the order of stopping. SIGHUP has no listener, because one would undo `nohup`.
+ * - A second signal exits at once with code 1. Within half a second it counts as the first one, because `npm` repeats a
  *   Ctrl-C that the process has already received.
- * - A closed IPC channel drains, so that nothing outlives its supervisor.
- * - An uncaught error is logged and drains with exit code 1, because nobody knows what state it left behind.
- * - An error out of `start` that the operator can mend is printed, without a stack, and exits with its code.
+ * - A closed IPC channel drains, so that no child outlives its parent.
+ * - An uncaught error is logged and drains with exit code 1, because the state of the process is unknown.
+ * - A `FatalError` from `start` is printed without a stack, and its exit code is used.
  *
- * After a clean drain the process ends by itself. What still holds it open after five seconds is logged and
- * ends in exit code 1.
+ * After a clean drain the process ends by itself. If something still holds it open after five seconds, that is logged
+ * and the exit code is 1.
  */
 export async function runProcess(role: ProcessRole): Promise<void> {
   const { logger } = role;
@@ -111,7 +110,7 @@ export async function runProcess(role: ProcessRole): Promise<void> {
     logger.error({ err: loggedError(error) }, 'stop failed');
   }
   clearTimeout(deadline);
-  // Until here a listener stays on each signal: without one, the second would kill the process in mid-drain.
+  // The listeners stay until here: without them, a second signal would kill the process during its drain.
   for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
   process.off('disconnect', onDisconnect);
   logger.info({ exitCode: process.exitCode }, 'stopped');
@@ -133,7 +132,7 @@ function reportFailedStart(error: unknown, logger: Logger): void {
   logger.fatal({ err: loggedError(error) }, 'start failed');
 }
 
-/** Finds what keeps a stopped process alive. The timer is no work of the process, so it must not hold it open itself. */
+/** Logs what keeps a stopped process alive. The timer itself must not, hence `unref`. */
 function watchForOpenHandles(logger: Logger, forceExit: () => void): void {
   const timer = setTimeout(() => {
     logger.error({ resources: process.getActiveResourcesInfo() }, 'still open after the stop, exiting');

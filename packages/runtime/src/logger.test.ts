@@ -42,6 +42,23 @@ describe('logger', () => {
     expect(lines.join('')).not.toContain(CANARY);
   });
 
+  it('shows what caused a defect, and what caused that, to a bound', () => {
+    const { logger, lines } = capture();
+    const root = new RangeError('the log is broken at redis://user:secret@host');
+    const ring = new Error('a failure of our own', { cause: new Error('in between', { cause: root }) });
+    root.cause = ring;
+    logger.error({ err: ring }, 'attempt failed');
+    const { err } = JSON.parse(lines[0] ?? '');
+    const message = expect.stringMatching(/^the log is broken/);
+    expect(err.cause).toMatchObject({ type: 'Error', cause: { type: 'RangeError', message } });
+    expect(err.cause.cause.stack).toContain('logger.test.ts');
+    expect(lines[0]).not.toContain('secret');
+    for (const cause of [new Error(CANARY), { input: CANARY }]) {
+      logger.error({ err: new Error('plain', { cause }) }, 'attempt failed');
+    }
+    expect(lines.join('')).not.toContain(CANARY);
+  });
+
   it('reduces errors under any name to what is safe', () => {
     const { logger, lines } = capture();
     const error = Object.assign(new Error('command failed'), {

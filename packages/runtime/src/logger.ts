@@ -4,31 +4,33 @@ import { maskSecrets } from './mask-secrets.ts';
 
 export type { Logger };
 
-/** From the loudest to the quietest; `silent` prints nothing. */
+/** From the most to the least verbose; `silent` writes nothing. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 export interface LoggerOptions {
-  /** The process that writes, such as `api`. */
+  /** The name of the process, such as `api`. */
   name: string;
   level: LogLevel;
   /** Where lines go; standard output by default, written synchronously so that a crash loses none. */
   destination?: DestinationStream;
 }
 
-/** What the log shows of an error. Properties that a library hangs on its errors (commands, bodies) are not among them. */
+/** What is logged of an error. Properties that libraries attach to errors (commands, bodies) are left out. */
 export interface LoggedError {
   type: string;
   code?: string;
   message: string;
   stack: string;
+  /** What caused it, down to a few levels. */
+  cause?: LoggedError;
 }
 
 /**
  * Creates the process's logger: one JSON object a line, ISO time, level as a word.
  *
- * It is the last guard against leaks, not the first. Fields whose names stand for credentials or content are
- * replaced at the top and two levels down, and an `Error` under any name is reduced to type, code, message and frames,
- * with secrets masked in the message. What is put into the text of a message, or deeper, is not looked at.
+ * Its redaction is the last guard against leaks, not the first. Fields named like credentials or content are replaced,
+ * down to the third level. An `Error` under any name is reduced to type, code, message and frames, with secrets masked
+ * in the message. Deeper fields and the text of log messages are not checked.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const settings = {
@@ -37,19 +39,19 @@ export function createLogger(options: LoggerOptions): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedPaths(), censor: '[redacted]' },
     formatters: { level: (label: string) => ({ level: label }), log: withSafeErrors },
-    // In place of pino's own, which takes what has been reduced for an error whose type is Object.
+    // Replaces pino's own, which would treat a reduced error as one of type Object.
     serializers: { err: (error: unknown) => (error instanceof Error ? loggedError(error) : error) },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
-/** What `loggedError` has made, so that it is not reduced again, to nothing. */
+/** The results of `loggedError`, so that none is reduced a second time and loses everything. */
 const reduced = new WeakSet<object>();
 
-/** Reduces an error to what may be logged. Anything else that was thrown is named by its type only. */
+/** Reduces an error to what may be logged. Of a thrown value that is not an error, only the type is logged. */
 export function loggedError(error: unknown): LoggedError {
   if (isReduced(error)) return error;
-  const made = reduce(error);
+  const made = reduce(error, 0);
   reduced.add(made);
   return made;
 }
@@ -58,7 +60,10 @@ function isReduced(error: unknown): error is LoggedError {
   return typeof error === 'object' && error !== null && reduced.has(error);
 }
 
-function reduce(error: unknown): LoggedError {
+/** Causes are shown down to this level; a chain may be a ring. */
+const deepestCause = 3;
+
+function reduce(error: unknown, level: number): LoggedError {
   if (!(error instanceof Error)) {
     return { type: typeof error, message: 'something that is not an error was thrown', stack: '' };
   }
@@ -66,12 +71,13 @@ function reduce(error: unknown): LoggedError {
   return {
     type: error.name,
     ...(code === undefined ? {} : { code }),
-    message: maskSecrets(withoutQuotedInput(error)).slice(0, MESSAGE_LIMIT),
+    message: messageOf(error, level).slice(0, MESSAGE_LIMIT),
     stack: framesOf(error),
+    ...(error.cause instanceof Error && level < deepestCause && { cause: reduce(error.cause, level + 1) }),
   };
 }
 
-/** Long enough for any message of ours; a vendor's that quotes a whole body is cut. */
+/** Long enough for our own messages. A vendor's message that quotes a whole body is cut. */
 const MESSAGE_LIMIT = 500;
 
 const CREDENTIAL_FIELDS = ['authorization', 'cookie', 'apiKey', 'key', 'keys', 'secret', 'password', 'token'];
@@ -107,7 +113,7 @@ function redactedPaths(): string[] {
   });
 }
 
-/** Serialisers go by field name; an error logged under a name nobody thought of would show all it carries. */
+/** Serialisers apply to known field names only, so errors under any other name are reduced here. */
 function withSafeErrors(fields: Record<string, unknown>): Record<string, unknown> {
   const safe: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
@@ -119,6 +125,17 @@ function withSafeErrors(fields: Record<string, unknown>): Record<string, unknown
 
 function loggedErrorOrText(value: unknown): LoggedError | string {
   return typeof value === 'string' ? maskSecrets(value) : loggedError(value);
+}
+
+/**
+ * The message of an error, with secrets masked. That of a cause is shown when the engine wrote it, which is what a
+ * defect looks like. Anybody else's may quote a prompt or an answer: its type, code and frames have to do.
+ */
+function messageOf(error: Error, level: number): string {
+  const isTheEngines =
+    error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError;
+  if (level > 0 && !isTheEngines) return 'not shown';
+  return maskSecrets(withoutQuotedInput(error));
 }
 
 /** `JSON.parse` quotes the text it could not read, which may be a prompt. */

@@ -1,4 +1,4 @@
-/** Replaces what looks like a credential: passwords in URLs, bearer tokens, keys of the usual shapes. */
+/** Masks what looks like a credential: passwords in URLs, bearer tokens, API keys of common formats. */
 export function maskSecrets(text: string): string {
   return text
     .replace(/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/?#@]*@/gi, '$1***@')

@@ -8,16 +8,16 @@ export interface MetricsOptions {
   labels?: Record<string, string>;
 }
 
-/** The process's registry, on which an app defines its own counters. `stop()` ends the measuring; twice is fine. */
+/** The registry of the process, to which an app adds its own metrics. `stop()` ends the measuring; twice is fine. */
 export interface Metrics {
   registry: Registry;
   stop(): void;
 }
 
 /**
- * Creates a registry with the process's own figures (memory, CPU, handles) and `sluice_event_loop_delay_seconds`,
- * which each scrape reads and starts anew, so that two scrapers would each see a part. Call it once per process: the
- * default metrics install observers that live as long as the process, without keeping it alive.
+ * Creates a registry with the default metrics of a process (memory, CPU, handles) and
+ * `sluice_event_loop_delay_seconds`. Each scrape resets that delay, so of two scrapers each sees only a part. Call it
+ * once per process: the default metrics install observers that live as long as the process, without keeping it alive.
  */
 export function createMetrics({ logger, labels = {} }: MetricsOptions): Metrics {
   const registry = new Registry();

@@ -1,9 +1,8 @@
 /**
  * Ends the process with exit code 2 and one plain line when Node is older than `minimumMajor`; does nothing otherwise.
  *
- * It helps only when it runs before anything that an old Node cannot load, so an entry point calls it first and loads
- * the rest with `import()`. An old Node cannot read this file before it is built: runs from source preload
- * `require-node.mjs` beside it instead.
+ * It must run before anything that an old Node cannot load, so an entry point calls it first and loads the rest with
+ * `import()`. An old Node cannot load this file as TypeScript: runs from source preload `require-node.mjs` instead.
  */
 export function requireNode(minimumMajor: number, version: string = process.versions.node): void {
   const complaint = nodeVersionComplaint(minimumMajor, version);

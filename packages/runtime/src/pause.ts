@@ -1,4 +1,4 @@
-/** Resolves after a delay, or as soon as the signal is aborted; the caller looks which. */
+/** Resolves after a delay or as soon as the signal aborts. The caller checks the signal to tell which. */
 export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {

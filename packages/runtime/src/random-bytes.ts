@@ -4,8 +4,8 @@ const poolSize = 8 * 1024;
 let pool = Buffer.alloc(0);
 
 /**
- * Random bytes for ids, from the system's generator by the pool: a call of it for each id showed as 2 to 4 % of
- * an api's time. Every byte is given out once.
+ * Random bytes for ids. They come from the system's generator in pools, because a call for each id took 2 to 4 % of an
+ * api's CPU time. Every byte is used once.
  */
 export function randomBytes(size: number): Uint8Array {
   if (size > poolSize) return randomFillSync(new Uint8Array(size));

@@ -5,16 +5,16 @@ import { throttledWarning } from './throttled-warning.ts';
 
 export interface RedisClientOptions {
   logger: Logger;
-  /** Shown by `CLIENT LIST`; the role's own name by default. */
+  /** The name in `CLIENT LIST`; by default that of the role. */
   connectionName?: string;
 }
 
 /**
- * For short commands with somebody waiting: accept, get, cancel, limits, and adding to a queue.
+ * For short commands of a request in progress: accept, get, cancel, limits, and adding to a queue.
  *
- * It fails rather than waits: within a second when Redis is frozen, at once when it is away (also before the first
- * connection, see `waitForRedis`). A command that timed out may still run when Redis thaws, so every write sent
- * here is idempotent or guarded by a deadline. A command that lost its connection is rejected, never sent again.
+ * Commands fail instead of waiting: within a second when Redis hangs, at once when it is not connected (also before the
+ * first connection, see `waitForRedis`). A command that timed out may still run later, so every write sent here is
+ * idempotent or guarded by a deadline. A command whose connection is lost is rejected and never sent again.
  */
 export function commandClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-commands', options, {
@@ -25,8 +25,8 @@ export function commandClient(url: string, options: RedisClientOptions): Redis {
 }
 
 /**
- * For a worker's appends. Like `commandClient`, with five seconds to answer: a worker prefers a late success to a
- * retry, and repeats with the same sequence numbers when a command was rejected or timed out.
+ * For a worker's appends. Like `commandClient`, but with a time-out of five seconds: a worker prefers a late success to
+ * a retry. After a failed or timed out command it repeats the append with the same sequence numbers.
  */
 export function writerClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-writer', options, {
@@ -37,27 +37,27 @@ export function writerClient(url: string, options: RedisClientOptions): Redis {
 }
 
 /**
- * For BullMQ's `Worker`, which duplicates it for its blocking reads. Commands wait for Redis as long as it takes and
- * are sent again after a lost connection; there is no command time-out, because blocking reads would inherit it.
+ * For BullMQ's `Worker`, which duplicates it for its blocking reads. Commands wait until Redis is back and are sent
+ * again after a lost connection. There is no command time-out, because blocking reads would inherit it.
  */
 export function queueClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-queue', options, { maxRetriesPerRequest: null });
 }
 
 /**
- * For the one subscription of a process. It subscribes again after each reconnect; messages published in between are
- * lost, and `ready` fires before the new subscription stands, so whoever listens reads the log again by a cursor.
+ * For the subscriptions of a process. It subscribes again after each reconnect. Messages published in between are lost,
+ * and `ready` fires before the new subscription is active, so subscribers catch up from the log by their cursor.
  */
 export function subscriberClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-subscriber', options, { maxRetriesPerRequest: null, autoResubscribe: true });
 }
 
-/** Capped at a second plus jitter, so that a service is back within three seconds of Redis, and not all at once. */
+/** Exponential backoff, capped at a second, with jitter: a service recovers within three seconds of Redis. */
 export function retryDelayMs(attempt: number, random: () => number = Math.random): number {
   return Math.min(50 * 2 ** attempt, 1000) + Math.floor(random() * 200);
 }
 
-/** The URL as it may be shown: without user name, password and query. */
+/** The URL without user name, password and query, for messages and logs. */
 export function maskRedisUrl(url: string): string {
   if (!URL.canParse(url)) return '(not a URL)';
   const parsed = new URL(url);
@@ -66,8 +66,8 @@ export function maskRedisUrl(url: string): string {
 }
 
 /**
- * Resolves once the client can take commands, at once when it can already. Rejects with the signal's reason, or when
- * the client was closed. A process that must serve without Redis does not await it before listening.
+ * Resolves when the client can take commands. Rejects with the signal's reason, or when the client is closed. A process
+ * that must serve without Redis does not await it before it listens.
  */
 export function waitForRedis(client: Redis, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -90,15 +90,15 @@ export function waitForRedis(client: Redis, signal: AbortSignal): Promise<void> 
 }
 
 /**
- * Closes a client in any state: lets commands on the way finish, for `withinMs` at the longest (1 s by default), then
- * cuts the connection. Never rejects and never hangs; a second call resolves like the first.
+ * Closes a client in any state. Commands in flight have `withinMs` to finish (1 s by default), then the connection is
+ * cut. Never rejects and never hangs; a second call resolves like the first.
  */
 export async function closeRedis(client: Redis, withinMs = 1000): Promise<void> {
   if (client.status === 'end') return;
   if (client.status === 'ready') await quitWithin(client, withinMs);
   const ended = untilEnd(client, withinMs);
-  // Between two attempts there is no socket whose end could end the client: it would stay `reconnecting` for ever, and
-  // its queued commands with it. An attempt that is cut at once ends properly.
+  // Between two attempts there is no socket whose end could end the client. It would stay `reconnecting` for ever, with
+  // its queued commands. A new attempt that is cut at once ends it properly.
   if (client.status === 'reconnecting') client.connect().catch(() => undefined);
   client.disconnect();
   await ended;
@@ -106,8 +106,8 @@ export async function closeRedis(client: Redis, withinMs = 1000): Promise<void> 
 
 const FAILING_FAST = {
   enableOfflineQueue: false,
-  // Also what keeps a command from being sent twice. The option that promises it, `autoResendUnfulfilledCommands:
-  // false`, leaves the command unsettled for ever in ioredis 6.0.0 (https://github.com/redis/ioredis/issues/2193).
+  // This also keeps a command from being sent twice. The option meant for that, `autoResendUnfulfilledCommands: false`,
+  // leaves the command pending for ever in ioredis 6.0.0 (https://github.com/redis/ioredis/issues/2193).
   maxRetriesPerRequest: 0,
 } satisfies RoleOptions;
 
@@ -116,7 +116,7 @@ function isReadOnlyError(error: Error): boolean {
   return error.message.includes('READONLY');
 }
 
-/** What the roles differ in. */
+/** The options in which the roles differ. */
 type RoleOptions = Pick<
   RedisOptions,
   'autoResubscribe' | 'commandTimeout' | 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'reconnectOnError'
@@ -128,7 +128,7 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
     keepAlive: 10_000,
     retryStrategy: (attempt) => retryDelayMs(attempt),
     connectionName: client.connectionName ?? role,
-    // RESP3 would bring nothing here, and its HELLO is refused by some proxies and access lists.
+    // RESP3 has no benefit here, and some proxies and access lists refuse its HELLO.
     protocol: 2,
     ...options,
   });
@@ -138,8 +138,8 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
 }
 
 /**
- * Sends what is written in one turn of the event loop with one system call. A command is a write of its own
- * otherwise, and system calls were a fifth of the time of an api and of a worker under load; see
+ * Sends everything written in one turn of the event loop with one system call. Otherwise each command is a write of its
+ * own, and system calls took a fifth of the CPU time of an api and of a worker under load; see
  * docs/decisions/0005-gathered-writes.md.
  */
 function gatherWrites(redis: Redis): void {
@@ -159,15 +159,15 @@ function gatherWrites(redis: Redis): void {
       }
       return write(...chunk);
     };
-    // `write` has overloads that differ in what may be left out; they are passed on as they come.
+    // `write` has several overloads. The arguments are passed on unchanged, so the cast holds.
     socket.write = gather as typeof write;
   });
 }
 
-/** How long the start of a process may say by itself, in one line, that it has no connection. */
+/** For this long the start of a process reports a missing connection itself, so errors are logged as debug only. */
 const FIRST_CONNECTION_MS = 10_000;
 
-/** An outage makes an error per attempt: few of them are logged, and the recovery. */
+/** An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. */
 function logConnection(redis: Redis, logger: Logger): void {
   const createdAt = performance.now();
   const { warn, restored } = throttledWarning(logger, 'redis connection failed');
@@ -185,7 +185,7 @@ function logConnection(redis: Redis, logger: Logger): void {
 async function quitWithin(client: Redis, withinMs: number): Promise<void> {
   const { promise: deadline, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, withinMs);
-  // A subscriber refuses some commands and a dying connection all; either way it is cut below.
+  // QUIT may fail, for example on a dying connection. The caller cuts the connection anyway.
   const quit = client.quit().then(
     () => undefined,
     () => undefined,

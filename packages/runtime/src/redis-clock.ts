@@ -8,16 +8,16 @@ export interface RedisClockOptions {
   everyMs?: number;
   /** A clock that does not jump, in milliseconds; `performance.now` by default. */
   monotonicNow?: () => number;
-  /** This machine's idea of the time, used until Redis has answered once; `Date.now` by default. */
+  /** The local clock, used until Redis has answered once; `Date.now` by default. */
   localNow?: () => number;
 }
 
 /**
  * Redis's time in this process, for deadlines that scripts compare with `TIME`.
  *
- * It counts on from the last sample with the monotonic clock, so neither a wrong local clock nor one that is set
- * while the process runs changes what `now()` says. After a reconnect the offset is taken anew, because another
- * server may have answered. While Redis is away the last offset stays in use.
+ * Between samples it advances with the monotonic clock, so a local clock that is wrong, or set while the process runs,
+ * has no effect on `now()`. After a reconnect the offset is measured again, because it may be another server. While
+ * Redis is away the last offset stays in use.
  */
 export class RedisClock {
   readonly #client: Redis;
@@ -48,12 +48,7 @@ export class RedisClock {
     return this.#estimate !== undefined;
   }
 
-  /** How far the local clock is ahead of Redis's, in milliseconds; 0 until Redis has answered. */
-  get localSkewMs(): number {
-    return this.#localNow() - this.now();
-  }
-
-  /** Takes the first sample and goes on sampling. Resolves also when Redis is away: the next connection is sampled. */
+  /** Takes the first sample and keeps sampling. It also resolves while Redis is away, and samples once it is back. */
   async start(): Promise<void> {
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => void this.sample(), this.#everyMs);
@@ -61,7 +56,7 @@ export class RedisClock {
     if (this.#client.status === 'ready') await this.sample();
   }
 
-  /** Ends the sampling; `now()` goes on from the last sample. Twice, or before `start`, is fine. */
+  /** Ends the sampling; `now()` continues from the last sample. Twice, or before `start`, is fine. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -86,13 +81,13 @@ export class RedisClock {
   }
 }
 
-/** Redis's time minus the monotonic clock, and how far off that may be: half of the sample's round trip. */
+/** Redis's time minus the monotonic clock, and the error of that: half of the sample's round trip. */
 interface Estimate {
   offsetMs: number;
   errorMs: number;
 }
 
-/** A slow sample tells nothing new when the known offset lies within its error; any other replaces it. */
+/** Keeps the known offset if it lies within the error of a slower sample. Otherwise the sample replaces it. */
 function betterEstimate(known: Estimate | undefined, sample: Estimate): Estimate {
   if (known === undefined || sample.errorMs <= known.errorMs) return sample;
   return Math.abs(sample.offsetMs - known.offsetMs) > sample.errorMs ? sample : known;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** What a Redis says of itself. A field is undefined where the server, or an access list, does not tell. */
+/** What a Redis reports about itself. A field is undefined if the server or an access list hides it. */
 export interface RedisFacts {
   /** `redis` or `valkey`. */
   product: 'redis' | 'valkey';
@@ -8,7 +8,7 @@ export interface RedisFacts {
   version: string | undefined;
   role: string | undefined;
   isCluster: boolean;
-  /** Whether it is the embedded store, which saves snapshots by itself and says nothing of it. */
+  /** Whether it is the embedded store, which saves snapshots without reporting them. */
   isEmbedded: boolean;
   maxmemoryPolicy: string | undefined;
   maxmemoryBytes: number | undefined;
@@ -25,15 +25,15 @@ export interface RedisFacts {
   clockOffsetMs: number;
 }
 
-/** `refuse`: do not start. `warn`: start, and say it. */
+/** `refuse`: do not start. `warn`: start, and log the problem. */
 export interface RedisProblem {
   severity: 'refuse' | 'warn';
   message: string;
 }
 
 /**
- * Asks a Redis what matters for keeping work. Managed services hide some of it, which is then undefined; rejects only
- * when `INFO` or `TIME` fail. The setting names of the messages are those of Redis.
+ * Reads the settings of a Redis that decide whether accepted work is kept. Managed services hide some of them. Rejects
+ * only when `INFO` or `TIME` fails.
  */
 export async function inspectRedis(
   client: Redis,
@@ -63,8 +63,8 @@ export async function inspectRedis(
 }
 
 /**
- * What stands in the way of keeping the promises on this Redis. An embedded store keeps snapshots of its own, of which
- * the server does not know, so its persistence is not judged here.
+ * The problems that keep us from promising durability on this Redis. The persistence of an embedded store is not
+ * checked, because it keeps snapshots that the server does not report. Messages use Redis's own names of settings.
  */
 export function redisProblems(
   facts: RedisFacts,
@@ -136,7 +136,7 @@ function persistenceProblem({ appendOnly, appendFsync, save }: RedisFacts): Redi
 }
 
 function configProblem({ isConfigForbidden, maxmemoryPolicy }: RedisFacts): RedisProblem | undefined {
-  // Without the policy there is a warning already, and nothing else is missed much.
+  // A missing policy has a warning of its own already.
   if (!isConfigForbidden || maxmemoryPolicy === undefined) return undefined;
   return warn('Redis does not allow CONFIG GET, so its settings for writing to disk could not be checked.');
 }
@@ -166,7 +166,7 @@ function parseInfo(text: string): Map<string, string> {
   return fields;
 }
 
-/** Undefined when any of it is refused: by an access list (NOPERM) or because the command is renamed or removed. */
+/** Undefined when `CONFIG GET` is refused by an access list (NOPERM), or the command is renamed or removed. */
 async function readConfig(client: Redis): Promise<Map<string, string> | undefined> {
   const fields = new Map<string, string>();
   try {

@@ -4,13 +4,14 @@ import type { Logger } from './logger.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
 import { inspectRedis, redisProblems } from './redis-readiness.ts';
 
-/** A server that starts beside this process needs a moment; one that is away longer is somebody's mistake. */
+/** Enough for a server that starts at the same time. If it takes longer, something is misconfigured. */
 const withinMs = 5_000;
 
 /**
  * Waits for Redis and refuses one that would lose accepted work.
  *
- * @throws {FatalError} that says what to change, when it cannot be reached, refuses us or is set up to forget.
+ * @throws {FatalError} that says what to change, when Redis cannot be reached, refuses the credentials, or is set up to
+ *   lose data.
  */
 export async function requireRedis(
   client: Redis,
@@ -56,7 +57,7 @@ function complaint(address: string, error: unknown): string {
   }
 }
 
-/** Why a server that answers will not do, however long one waits for it. */
+/** Why a server that answers cannot be used, even after a longer wait. */
 function refusal(error: unknown): 'credentials' | 'protocol' | undefined {
   if (!(error instanceof Error)) return undefined;
   if (/^(WRONGPASS|NOAUTH|NOPERM|ERR .*(AUTH|password))/.test(error.message)) return 'credentials';

@@ -2,8 +2,8 @@ import { asFatalError } from './fatal-error.ts';
 import { printFatal } from './print-fatal.ts';
 
 /**
- * Runs the body of a command. An error that the operator can mend (one with an `exitCode`) is printed without a stack
- * and becomes the exit code; anything else is a defect and crashes as one.
+ * Runs the body of a command. An error with an `exitCode`, which the operator can fix, is printed without a stack and
+ * sets the exit code. Any other error is a defect and crashes the process.
  */
 export async function runMain(body: () => Promise<void>): Promise<void> {
   try {

@@ -4,13 +4,13 @@ const periodMs = 10_000;
 
 export interface ThrottledWarning {
   warn: (error: unknown) => void;
-  /** Says that what was warned of is over, each time; nothing before the first warning. */
+  /** Logs the recovery from what was warned of. Does nothing before the first warning. */
   restored: (message: string) => void;
 }
 
 /**
- * A warning about errors that come in numbers while something is away: the first is logged, and then one line in ten
- * seconds that says how many were left out. The period is kept over a recovery, so that what comes and goes cannot
+ * A warning about an error that repeats while something is away. The first one is logged, then at most one in ten
+ * seconds, with the number of those suppressed. A recovery does not reset the interval, so a flapping connection cannot
  * fill the log.
  */
 export function throttledWarning(

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
 
-// An upstream that nobody here wrote: what it says and counts is its own reading of the two interfaces.
+// This upstream is a third party's, so what it sends and counts is an independent reading of the two interfaces.
 const mock = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 5, strict: true });
 const answer = 'Bergen lies between seven mountains.';
 
@@ -11,7 +11,7 @@ let service: Service;
 
 beforeAll(async () => {
   mock.onToolResult('call_from_mock', { content: 'It rains there.' });
-  // Each interface has its own names for the counts.
+  // The two interfaces have different names for the counts.
   const usage = { prompt_tokens: 11, completion_tokens: 7, input_tokens: 11, output_tokens: 7 };
   mock.onMessage('mountains', { content: answer, usage });
   mock.onMessage('weather', {

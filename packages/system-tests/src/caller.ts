@@ -1,18 +1,7 @@
-import { type ReadStream, readStream, type StreamEvent } from './read-stream.ts';
+import { type ReadStream, readStream, type ResponseObject, type StreamEvent } from './read-stream.ts';
 
-/** What a request may say. Tests state only what matters to them. */
+/** The body of a request. Tests state only what matters to them. */
 export type RequestBody = { input: unknown; model?: string } & Record<string, unknown>;
-
-/** A response object, as far as tests look into it. */
-export interface ResponseObject {
-  id: string;
-  object: string;
-  status: string;
-  output: { type: string; status?: string; content?: { type: string; text?: string }[] }[];
-  output_text: string;
-  error: { code: string; message: string } | null;
-  usage: { input_tokens: number; output_tokens: number; total_tokens: number } | null;
-}
 
 export interface CallOptions {
   signal?: AbortSignal;
@@ -25,11 +14,11 @@ export interface Answer {
   body: ResponseObject;
 }
 
-/** A caller of one api, without a client library between it and the bytes. */
+/** A caller of one api that uses no client library. */
 export interface Caller {
-  /** Creates a response and waits for all of it. */
+  /** Creates a response and waits for the whole of it. */
   create: (body: RequestBody, options?: CallOptions) => Promise<Answer>;
-  /** Creates a response and reads its stream to the end; the stream has been checked against the grammar. */
+  /** Creates a response, reads its stream to the end, and checks the stream against the grammar. */
   stream: (
     body: RequestBody,
     options?: CallOptions & { onEvent?: (event: StreamEvent) => void },
@@ -37,7 +26,7 @@ export interface Caller {
   get: (id: string, options?: CallOptions) => Promise<Answer>;
 }
 
-/** A caller with a key; the model is the simulator unless a request names another. */
+/** Makes a caller with a key. The model is the simulator unless a request names another. */
 export function callerOf(apiUrl: string, key: string): Caller {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const post = (body: RequestBody, { signal, mount = '/v1' }: CallOptions) =>
@@ -65,7 +54,7 @@ export function callerOf(apiUrl: string, key: string): Caller {
 }
 
 async function answerOf(response: Response): Promise<Answer> {
-  // Tests expect what they need of it, an error's body included.
+  // Tests check the members they need. The body may also be that of an error.
   const body = (await response.json()) as ResponseObject;
   return { status: response.status, headers: response.headers, body };
 }

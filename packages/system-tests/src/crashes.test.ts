@@ -5,10 +5,10 @@ import type { StreamEvent } from './read-stream.ts';
 import { startService } from './service.ts';
 import { runningAttempts } from './worker-metrics.ts';
 
-/** What a crash of a worker may cost a response, with the default recovery settings. */
+/** How much time a crash of a worker may cost a response with the default recovery settings. */
 const recoveredWithinMs = 20_000;
 
-// They wait for locks to lapse most of the time, so they wait together.
+// These tests mostly wait for locks to expire, so they run concurrently.
 describe.concurrent('a process that is killed', () => {
   it('costs responses without a token nothing but time when it is a worker', async ({ expect }) => {
     await using service = await startService({ apis: 2, workers: 3 });

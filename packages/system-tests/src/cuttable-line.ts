@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** A way to an api whose connections a test can cut. */
+/** A proxy in front of an api. A test can cut its connections. */
 export interface CuttableLine {
   url: string;
-  /** Resets every connection that is open now; new ones go through. */
+  /** Resets every connection that is open now. New connections work. */
   cut: () => void;
   close: () => Promise<void>;
 }
 
-/** Starts a proxy of bytes on a free port of 127.0.0.1 in front of an address. */
+/** Starts a TCP proxy on a free port of 127.0.0.1 in front of an address. */
 export async function startCuttableLine(url: string): Promise<CuttableLine> {
   const { hostname, port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -16,7 +16,7 @@ export async function startCuttableLine(url: string): Promise<CuttableLine> {
     const upstream = connect(Number(port), hostname);
     for (const socket of [downstream, upstream]) {
       sockets.add(socket);
-      socket.on('error', () => undefined); // Cut on purpose.
+      socket.on('error', () => undefined); // The test cuts connections on purpose.
       socket.on('close', () => {
         sockets.delete(socket);
         downstream.destroy();
@@ -27,7 +27,7 @@ export async function startCuttableLine(url: string): Promise<CuttableLine> {
     upstream.pipe(downstream);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address() as AddressInfo; // it listens on a port
+  const address = server.address() as AddressInfo; // the server listens on a port
   const cut = () => {
     for (const socket of sockets) socket.resetAndDestroy();
   };

@@ -1,19 +1,12 @@
-import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
+import { chromiumPath, launchChromium } from './chromium.ts';
 import { type Service, startService } from './service.ts';
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'chrome'];
-const executablePath = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .concat('/usr/bin')
-  .flatMap((folder) => names.map((name) => join(folder, name)))
-  .find((path) => existsSync(path));
-
-describe.skipIf(executablePath === undefined)('the dashboard in a browser (needs Chromium)', () => {
+describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs Chromium)', () => {
   const prompt = 'A prompt that nobody but its tenant may read: zanzibar-7431.';
   let service: Service;
   let browser: Browser;
@@ -37,32 +30,20 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser (needs
     answer = body.output_text;
     const failed = await caller.stream({ input: `${prompt} [[sluice: fail=invalid_prompt]]` });
     failedId = failed.final.id;
-    browser = await chromium.launch({
-      ...(executablePath !== undefined && { executablePath }),
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
   });
 
-  /** A page, and what the browser complained of or asked of others. */
+  /** Opens a page, and collects errors of the browser and its requests to other hosts. */
   async function open(path: string) {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
-      // bull-board's page names a font of another host; our policy keeps the browser from asking for it.
+      // bull-board's page links a font on another host. Our policy keeps the browser from loading it.
       if (
         message.type() === 'error' &&
         !message.text().startsWith("Loading the stylesheet 'https://fonts.")

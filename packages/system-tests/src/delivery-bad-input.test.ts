@@ -6,7 +6,7 @@ import { storeContents, writtenBetween } from './store-contents.ts';
 import { open, readFrames, send, type WireAnswer, type WireRequest } from './wire.ts';
 
 let site: DeliverySite;
-/** Ids of responses that a test must not get at, or only in one way. */
+/** Ids of responses that a caller must not reach, or may reach in one way only. */
 let ids: Record<
   'own' | 'deleted' | 'foreign' | 'foreignRunning' | 'running' | 'failed' | 'cancelled' | 'unstored',
   string
@@ -62,19 +62,19 @@ afterAll(async () => {
 
 const unknown = `create-response_${'A'.repeat(32)}`;
 
-/** What an answer says apart from its own id and time. */
+/** An answer without its own id and times. */
 function said({ status, headers, text }: WireAnswer) {
   const { 'x-request-id': _, date: __, 'openai-processing-ms': ___, ...rest } = headers;
   return { status, headers: rest, text };
 }
 
-/** An error as far as a client decides by it. */
+/** The members of an error that a client decides by. */
 function errorOf({ status, text }: WireAnswer) {
   const { error } = JSON.parse(text) as { error: { type: string; code: string; param: string | null } };
   return { status, type: error.type, code: error.code, param: error.param };
 }
 
-/** What is stored once the notes of earlier requests, which nobody waits for, are written: three looks that agree. */
+/** What is stored once background writes of earlier requests are done, which is when three looks agree. */
 async function settledContents(): Promise<Map<string, string>> {
   let looks = 0;
   let last = await storeContents(site.service.redis);
@@ -86,7 +86,7 @@ async function settledContents(): Promise<Map<string, string>> {
   });
 }
 
-/** Asks, and shows that nothing was written by it. */
+/** Sends a request and checks that it wrote nothing. */
 async function asked(...requests: WireRequest[]): Promise<WireAnswer[]> {
   const before = await settledContents();
   const answers: WireAnswer[] = [];
@@ -105,7 +105,7 @@ const create = (body: object, headers: Record<string, string> = {}): WireRequest
   headers,
 });
 
-/** Ids that lead to nothing the caller may see, as they stand in a body. */
+/** Ids of which none names anything that the caller may see, as a body has them. */
 const strangeIds: Record<string, () => string> = {
   'a response of another tenant': () => ids.foreign,
   'a running response of another tenant': () => ids.foreignRunning,
@@ -418,7 +418,7 @@ it('a stream whose events are no longer kept is refused, and the response is sti
   const { frames } = await readFrames(answer);
   const { response } = JSON.parse(frames.at(-1)?.data ?? '') as { response: { id: string } };
   const path = `/v1/responses/${response.id}`;
-  // The store's own clock ends the second.
+  // The second is over when the store's clock says so.
   const refused = await eventually(async () => {
     const opened = await open(short.api(0), { path: `${path}?stream=true`, key });
     opened.cut();
@@ -436,7 +436,7 @@ it('a stream whose events are no longer kept is refused, and the response is sti
   expect(JSON.parse(kept.text)).toEqual(response);
 });
 
-/** Sent as it stands in a query, unless it stands there encoded already. */
+/** Encodes a value for a query, unless it is encoded already. */
 function encodeOnce(value: string): string {
   return value.includes('%') ? value : encodeURIComponent(value);
 }

@@ -46,14 +46,14 @@ it.each([
 it('a cancel that races a completion has one winner, and every door tells the same', async () => {
   const result = await measureRaces(site, 120, Date.now());
   expect(result).toMatchObject({ disagreements: 0, first: undefined });
-  // Both win at times, or there was no race.
+  // Each of the two must win sometimes. Otherwise there was no race.
   expect(Math.min(result.completed, result.cancelled)).toBeGreaterThan(0);
 });
 
 it('the death of an api closes the upstream connections of its callers within ten seconds', async () => {
   const { times, queued } = await measureKilledApi(site, 3);
   expect(Math.max(...times)).toBeLessThan(10_000);
-  // Those in the queue wait for two rounds of the rescue, and no upstream hears of them.
+  // Queued responses wait for two rounds of the rescue, and no upstream is called for them.
   expect(queued.upstreamCalls).toBe(0);
   expect(Math.max(...queued.times)).toBeLessThan(20_000);
 });

@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const upstreamCalls = () => site.upstream.fake.requests.length;
 
-/** What a caller of any mode learned in the end. */
+/** What a caller received in the end, in any mode. */
 interface Told {
   id: string;
   object: string;
@@ -40,7 +40,7 @@ async function told(answer: OpenAnswer): Promise<Told> {
   }
   const { frames, isWhole } = await readFrames(answer);
   if (!isWhole) throw new Error('the stream broke off');
-  return (JSON.parse(frames.at(-1)?.data ?? '') as { response: Told }).response; // the last event carries it
+  return (JSON.parse(frames.at(-1)?.data ?? '') as { response: Told }).response; // the last event carries the response
 }
 
 async function textOf({ incoming }: OpenAnswer): Promise<string> {
@@ -65,7 +65,7 @@ describe('fifty duplicates at a time', () => {
       const body = { model: 'scripted', input: call.input, ...(streams && { stream: true }) };
       return { mount, streams, answer: post(at, idempotencyKey, body, mount) } as const;
     });
-    // A stream is answered as soon as it is attached, so by then half of them follow the same response.
+    // A stream gets its headers as soon as it is attached, so half of the callers follow the same response by then.
     await Promise.all(callers.filter(({ streams }) => streams).map(({ answer }) => answer));
     await call.arrived.wait();
     call.finish();
@@ -126,7 +126,7 @@ it('a finished answer is replayed in the mode that is asked for, and says so', a
   const { frames } = await readFrames(stream);
   expect(frames[0]?.event).toBe('response.created');
   expect(frames.at(-1)?.data).toContain(original);
-  // The same members in another order are the same body.
+  // A body with the same members in another order is the same body.
   const reordered = await post(0, idempotencyKey, { input: 'Only once.', model: 'simulator' });
   expect(await textOf(reordered)).toBe(original);
 });

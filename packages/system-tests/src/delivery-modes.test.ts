@@ -26,7 +26,7 @@ const tool = {
   },
 };
 
-/** Requests that bring out every kind of output, and every member that is echoed. */
+/** Requests that lead to every kind of output and to every echoed member. */
 const requests: Record<string, object> = {
   'plain text': { model: 'simulator', input: 'Say hello.' },
   'every member': {
@@ -84,12 +84,12 @@ async function streamed(at: number, path: string, body: object): Promise<unknown
   expect(isWhole).toBe(true);
   const events = frames.map(({ data }): unknown => JSON.parse(data));
   expect(checkEventGrammar(events)).toEqual([]);
-  return (events.at(-1) as { response: unknown }).response; // the grammar holds the last event to it
+  return (events.at(-1) as { response: unknown }).response; // the grammar checks that the last event has a response
 }
 
 async function inBackground(at: number, path: string, body: object): Promise<unknown> {
   const created = await whole(at, path, { ...body, background: true });
-  const { id } = created as { id: string }; // a 200 of this route is a response
+  const { id } = created as { id: string }; // a 200 from this route is a response
   return eventually(async () => {
     const { text } = await send(site.api(at + 1), { path: `${path}/${id}`, key });
     const response = JSON.parse(text) as { status: string };
@@ -97,7 +97,7 @@ async function inBackground(at: number, path: string, body: object): Promise<unk
   });
 }
 
-/** A response without what must differ: ids, times, and the mode itself where it is echoed. */
+/** A response without the members that must differ: ids, times, and the echoed mode. */
 function comparable(response: unknown): unknown {
   const ids = new Map<string, string>();
   const text = JSON.stringify(response, (name, value: unknown) => {

@@ -18,12 +18,12 @@ afterAll(async () => {
   await site?.[Symbol.asyncDispose]();
 });
 
-/** A client of one api; whoever reads elsewhere takes another. */
+/** A client of one api. A test that reads at another api takes another client. */
 function clientAt(at: number, url: string = site.api(at)): OpenAI {
   return new OpenAI({ baseURL: `${url}/v1`, apiKey: siteKeys.tester, maxRetries: 0 });
 }
 
-/** Reads events until the stream ends, and holds what a reader has of it against the grammar. */
+/** Reads events until the stream ends, and checks all events that the reader has against the grammar. */
 async function readAll(
   stream: AsyncIterable<ResponseStreamEvent>,
   seen: ResponseStreamEvent[] = [],
@@ -35,10 +35,10 @@ async function readAll(
   return { events: seen, final: last.response };
 }
 
-/** What the upstream was sent last. */
+/** The last request to the upstream. */
 function lastMessages(): unknown {
   const request = site.upstream.fake.requests.at(-1);
-  return (request?.body as { messages: unknown } | undefined)?.messages; // as our own provider writes it
+  return (request?.body as { messages: unknown } | undefined)?.messages; // the format of our own provider
 }
 
 const slow = '[[sluice: tokens=40 tokens_per_second=200]]';
@@ -105,7 +105,7 @@ describe('retrieve with stream', () => {
     expect(events.map(({ sequence_number }) => sequence_number)).toEqual([...events.keys()]);
     expect(final).toEqual(expect.objectContaining({ status: 'completed' }));
 
-    // One that was not created as a stream has its events derived, the same each time.
+    // The events of a response that was not created as a stream are derived, and are the same each time.
     const whole = await readAll(await clientAt(0).responses.retrieve(id, { stream: true }));
     const again = await readAll(await clientAt(1).responses.retrieve(id, { stream: true }));
     expect(again.events).toEqual(whole.events);
@@ -208,7 +208,7 @@ describe('cancel', () => {
         expect(cancelled.output).toEqual([]);
       }
       expect(JSON.parse(await answered)).toEqual(cancelled);
-      // A second time changes nothing, and the stream tells the same.
+      // A second cancellation changes nothing, and the stream shows the same end.
       await expect(clientAt(0).responses.cancel(id)).resolves.toMatchObject({ status: 'cancelled' });
       const { final } = await readAll(await clientAt(1).responses.retrieve(id, { stream: true }));
       expect(JSON.stringify(final)).toBe(JSON.stringify(cancelled));

@@ -9,7 +9,7 @@ export interface Table {
   rows: readonly (readonly string[])[];
 }
 
-/** The page of results, in Markdown. Every number on it was measured or read in this run, or is the goal. */
+/** The page of results, in Markdown. Every figure on it was measured or read in this run, or is a goal. */
 export async function renderDeliveryPage(run: {
   tables: readonly Table[];
   seed: number;
@@ -59,7 +59,7 @@ async function conditions({
 
 function ownVersion(): string {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version; // every package.json has one
+  return (JSON.parse(text) as { version: string }).version; // every package.json has a version
 }
 
 function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -3,7 +3,7 @@ import { type DeliverySite, startDeliverySite } from './delivery-site.ts';
 import { measureCuts } from './measure-cuts.ts';
 import { measureReaders } from './measure-readers.ts';
 
-/** How many streams are cut; all of those of the measurement need a minute. */
+/** How many streams are cut. The measurement cuts more, which takes a minute. */
 const streams = Number(process.env['SLUICE_CUT_STREAMS'] ?? 150);
 
 let site: DeliverySite;

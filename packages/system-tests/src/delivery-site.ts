@@ -3,24 +3,24 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 import { type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
 
-/** What a response says, as far as measurements look into it. */
+/** The members of a response that measurements read. */
 export interface SentResponse {
   id: string;
   status: string;
   output: unknown[];
 }
 
-/** Two apis and two workers before a model server that does as it is told: where delivery is measured. */
+/** Two apis and two workers with a scripted model server, for measurements of delivery. */
 export interface DeliverySite {
   service: Service;
   upstream: ScriptedUpstream;
-  /** The address of an api; any number goes. */
+  /** The address of an api. Numbers beyond the last api start over. */
   api: (at: number) => string;
   create: (at: number, body: object, headers?: Record<string, string>) => Promise<WireAnswer>;
-  /** The same for a stream, whose events are still to be read. */
+  /** The same for a stream. Its events are still to be read. */
   stream: (at: number, body: object) => Promise<OpenAnswer>;
   get: (at: number, id: string) => Promise<WireAnswer>;
-  /** The stream of a stored response, after a cursor or, with -1, all of it. */
+  /** The stream of a stored response, after a cursor. -1 reads all of it. */
   replay: (at: number, id: string, cursor?: number) => Promise<OpenAnswer>;
   cancel: (at: number, id: string) => Promise<WireAnswer>;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -30,19 +30,19 @@ export interface DeliverySiteOptions {
   redisUrl?: string;
   apis?: number;
   workers?: number;
-  /** Lies over the settings of the site. */
+  /** Overrides settings of the site. */
   settings?: SettingsFile;
 }
 
-/** The keys of the site: two of one tenant would be no strangers. */
+/** The keys of the site, of two tenants. */
 export const siteKeys = { tester: 'sk-test-0123456789abcdef', stranger: 'sk-stranger-0123456789abcdef' };
 
-/** Prompts that need time say so themselves. */
+/** The simulator is fast unless a prompt asks it to be slow. */
 const atFullSpeed = { firstTokenMs: 0, tokensPerSecond: 0 };
 
 /**
- * The models of the site: `simulator` and `simulator-reasoning`; `scripted`, answered by the upstream; and `narrow`,
- * the same with one place, which a test can hold so that everything else is queued.
+ * Starts a site. Its models are `simulator` and `simulator-reasoning`, `scripted`, which the upstream answers, and
+ * `narrow`, which is the same with a concurrency of one: a test that holds its only place keeps everything else queued.
  */
 export async function startDeliverySite(options: DeliverySiteOptions = {}): Promise<DeliverySite> {
   const upstream = await startScriptedUpstream();
@@ -97,14 +97,14 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
   };
 }
 
-/** A body that is known to be a response. */
+/** Parses a body that is known to be a response. */
 export function responseIn({ status, text }: WireAnswer): SentResponse {
   if (status !== 200) throw new Error(`status ${status}: ${text}`);
-  return JSON.parse(text) as SentResponse; // a 200 of these routes is a response object
+  return JSON.parse(text) as SentResponse; // a 200 from these routes is a response object
 }
 
-/** The events of a streamed response as they stand in the log, by number; life-cycle events only by their type. */
+/** The logged events of a streamed response by number. Life-cycle events are logged as their type only. */
 export async function loggedEvents(redis: TestRedis, id: string): Promise<string[]> {
-  const entries = await redis.client.xrange(`${redis.prefix}:log:${id}`, '-', '+');
+  const entries = await redis.client.xrange(`${redis.prefix}:{0}:log:${id}`, '-', '+');
   return entries.map(([, fields]) => fields[1] ?? '');
 }

@@ -25,7 +25,7 @@ it('an api that stops before a stream is over leaves it to be resumed at another
   expect(await within(ending)).toBe('cut');
   expect(await within(leaving.exited)).toMatchObject({ code: 0 });
 
-  // Not in the background: it goes on because its callers get time to come back.
+  // It is not in the background. It goes on because its callers have time to come back.
   const id = seen[0]?.response?.id ?? expect.unreachable();
   const client = new OpenAI({ baseURL: `${staying.url}/v1`, apiKey: service.key, maxRetries: 0 });
   const last = seen.at(-1)?.sequence_number ?? expect.unreachable();

@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const callerFor = (at: number) => callerOf(service.apiUrls[at % 2] ?? '', service.key);
 
-/** Has the upstream say nothing at all, or a first word and then nothing. */
+/** Makes the upstream send nothing at all, or one word and then nothing. */
 function holdAfter(words: 'nothing' | 'one word'): void {
   upstream.onChatCompletions(async ({ stream, hang }) => {
     if (words === 'one word') {
@@ -37,7 +37,7 @@ function holdAfter(words: 'nothing' | 'one word'): void {
   });
 }
 
-/** From the moment the caller leaves to the end of the upstream call, in milliseconds. */
+/** The time from the moment the caller leaves to the end of the upstream call, in milliseconds. */
 async function timeToStop(leave: () => void, callIndex: number): Promise<number> {
   const { ended } = await upstream.request(callIndex);
   const leftAt = performance.now();
@@ -139,6 +139,6 @@ it('a caller who leaves while the response is queued keeps it from the upstream'
   });
   const last = await callerFor(0).create({ model: 'narrow', input: 'After all of them.' });
   expect(last.body.output_text).toBe('Last.');
-  // The one that held the queue and this one: none of those that were left.
+  // The call that held the queue and this one. None for the responses whose callers left.
   expect(upstream.requests.length - before).toBe(2);
 });

@@ -55,7 +55,7 @@ it("a model's concurrency holds over all workers", async () => {
   );
   for (let released = 0; released < 30; released++) {
     await eventually(() => held.length >= Math.min(released + 3, 30));
-    // What every worker takes after the rest has been queued: a fourth call would have come before its answer.
+    // Workers take this one after the rest was queued, so a fourth call would have come before its answer.
     const probes = await Promise.all([0, 1, 2].map((at) => callerFor(at, key).create({ input: 'Probe.' })));
     expect(probes.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(open).toBeLessThanOrEqual(3);

@@ -3,24 +3,24 @@ import { type DeliverySite, loggedEvents } from './delivery-site.ts';
 import { concurrently, randomFrom } from './statistics.ts';
 import { numberOf, type OpenAnswer, readFrames } from './wire.ts';
 
-/** What readers saw of background streams that were cut and resumed on the other api. */
+/** What readers received of background streams that were cut and resumed on the other api. */
 export interface CutStreams {
   streams: number;
   cuts: number;
   events: number;
-  /** Numbers that a reader never saw. */
+  /** Sequence numbers that a reader never received. */
   gaps: number;
-  /** Numbers that a reader saw more than once. */
+  /** Sequence numbers that a reader received more than once. */
   repeats: number;
   /** Events whose data differ from the log, or from a whole replay by either api. */
   differences: number;
-  /** Rules of the grammar that the union of what a reader saw breaks. */
+  /** Rules of the grammar that all the events of a reader together break. */
   violations: number;
-  /** The first thing that was wrong. */
+  /** The first problem. */
   first: string | undefined;
 }
 
-/** Starts streams in the background and cuts each several times at a random byte, while they run and after. */
+/** Starts streams in the background, and cuts each of them several times at a random byte, while it runs and after. */
 export async function measureCuts(
   site: DeliverySite,
   options: { streams: number; cutsEach: number; atATime: number; seed: number },
@@ -51,18 +51,18 @@ export async function measureCuts(
   return total;
 }
 
-/** About as many bytes as the streams below have; a cut may lie behind the end of one. */
+/** About as many bytes as the streams below have. A cut may be after the end of a stream. */
 const usualBytes = 16_000;
 
 async function followWithCuts(site: DeliverySite, index: number, cutsEach: number, random: () => number) {
   const tokens = 20 + Math.floor(random() * 60);
   const answer = await site.stream(index, {
-    // Some with reasoning, so that there are items of more than one kind.
+    // Some streams have reasoning, so that there are items of more than one kind.
     model: index % 3 === 0 ? 'simulator-reasoning' : 'simulator',
     input: `Stream ${index}. [[sluice: tokens=${tokens} tokens_per_second=60]]`,
     background: true,
   });
-  // The first cut comes behind the first event: without an id nobody can come back.
+  // The first cut comes after the first event, because a client needs the id to come back.
   const begun = await readFrames(answer, { events: 1 + Math.floor(random() * 30) });
   const frames = begun.frames;
   const id = idIn(frames[0]);
@@ -81,7 +81,7 @@ async function followWithCuts(site: DeliverySite, index: number, cutsEach: numbe
   return { id, frames, cuts };
 }
 
-/** Holds what a reader saw against the log itself, and against whole replays by both apis. */
+/** Compares what a reader received with the log itself, and with whole replays by both apis. */
 async function compare(site: DeliverySite, id: string, frames: readonly SseFrame[]) {
   const logged = await loggedEvents(site.service.redis, id);
   const replays = await Promise.all([0, 1].map((at) => wholeReplay(site.replay(at, id))));
@@ -96,7 +96,7 @@ async function compare(site: DeliverySite, id: string, frames: readonly SseFrame
   const differences = frames.flatMap(({ event, data }) => {
     const number = numberOf({ event, data });
     const isDifferent =
-      // Life-cycle events carry the response, of which the log keeps no copy.
+      // A life-cycle event carries the response, which the log does not contain.
       (!data.startsWith(`{"type":"${event}","sequence_number":${number},"response":`) &&
         data !== logged[number]) ||
       logged[number]?.startsWith(`{"type":"${event}"`) !== true ||

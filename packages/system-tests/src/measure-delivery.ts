@@ -16,9 +16,9 @@ import { windows } from './running-response.ts';
 import { percentile } from './statistics.ts';
 
 /**
- * Measures the delivery of responses over two apis and two workers, as built, and writes the page of results:
+ * Measures the delivery of responses by two built apis and two built workers, and writes the page of results:
  * `npx node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts [--quick] [--seed n]`.
- * A quick run shows that everything works; it writes nothing.
+ * A quick run shows that everything works, and writes nothing.
  */
 const { values } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const page = new URL('../../../docs/delivery-measurements.md', import.meta.url);
 
-/** How much of everything. */
+/** How often each measurement is made. */
 const size = values.quick
   ? { streams: 50, cancelsEach: 10, races: 30, leavesEach: 10, kills: 1, stalled: 40 }
   : { streams: 1_000, cancelsEach: 200, races: 1_000, leavesEach: 200, kills: 8, stalled: 40 };

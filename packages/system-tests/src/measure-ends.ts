@@ -6,8 +6,8 @@ import { endOf } from './scripted-upstream.ts';
 import { readFrames } from './wire.ts';
 
 /**
- * Times from a `POST …/cancel`, by the api that does not serve the caller, to the closed connection of the upstream,
- * in milliseconds.
+ * Measures the times from a `POST …/cancel` to the closed connection of the upstream, in milliseconds. The cancellation
+ * goes to the api that does not serve the caller.
  */
 export async function measureCancels(site: DeliverySite, window: Window, tries: number): Promise<number[]> {
   const times: number[] = [];
@@ -25,7 +25,7 @@ export async function measureCancels(site: DeliverySite, window: Window, tries: 
   return times;
 }
 
-/** Times from the moment a caller leaves to the closed connection of the upstream, in milliseconds. */
+/** Measures the times from a caller's departure to the closed connection of the upstream, in milliseconds. */
 export async function measureDepartures(
   site: DeliverySite,
   window: Window,
@@ -42,15 +42,15 @@ export async function measureDepartures(
   return times;
 }
 
-/** What became of the callers of an api that was killed. */
+/** What became of the responses of an api that was killed. */
 export interface KilledApi {
-  /** From the death to the closed connection of the upstream, in milliseconds. */
+  /** Time from the kill to the closed connection of the upstream, in milliseconds. */
   times: number[];
-  /** The same of those in the queue, to the status `cancelled`, and the upstream calls that they led to. */
+  /** For queued responses, the time to the status `cancelled`, and the upstream calls that they led to. */
   queued: QueuedDepartures;
 }
 
-/** Has callers in every window and in the queue, on an api of their own, and kills it. */
+/** Puts callers into every window and into the queue, on an api of their own, and kills that api. */
 export async function measureKilledApi(site: DeliverySite, callersEach: number): Promise<KilledApi> {
   const api = await site.service.addApi();
   const at = site.service.apis.indexOf(api);
@@ -66,7 +66,7 @@ export async function measureKilledApi(site: DeliverySite, callersEach: number):
   const killedAt = performance.now();
   await api.kill();
   site.service.apis.splice(at, 1);
-  // Far above the promise: what takes longer is to be seen, not to break off the measurement.
+  // Far longer than the promise, so that a slow end shows in the result and does not stop the measurement.
   const ended = await Promise.all(ends.map((end) => abortedAt(end, patienceMs)));
   const queuedTimes: number[] = [];
   for (const { id } of waiting) {
@@ -76,22 +76,22 @@ export async function measureKilledApi(site: DeliverySite, callersEach: number):
     queuedTimes.push(performance.now() - killedAt);
   }
   await place.release();
-  // The last call is that of whoever took the place after them.
+  // The last call belongs to the response that got the place after them.
   const upstreamCalls = site.upstream.fake.requests.length - callsBefore - 1;
   return { times: ended.map((endedAt) => endedAt - killedAt), queued: { times: queuedTimes, upstreamCalls } };
 }
 
 const patienceMs = 60_000;
 
-/** What became of callers that left while their response was queued. */
+/** What became of queued responses whose callers left. */
 export interface QueuedDepartures {
-  /** From the departure to the status `cancelled`, in milliseconds. */
+  /** Time from the departure to the status `cancelled`, in milliseconds. */
   times: number[];
-  /** Calls of the upstream that any of them led to. */
+  /** Upstream calls that any of them led to. */
   upstreamCalls: number;
 }
 
-/** Holds the only place of a model, has callers queue for it and leave, and lets the queue go on. */
+/** Holds the only place of a model, lets callers queue for it and leave, and then releases the place. */
 export async function measureQueuedDepartures(
   site: DeliverySite,
   tries: number,
@@ -109,11 +109,11 @@ export async function measureQueuedDepartures(
     times.push(performance.now() - leftAt);
   }
   await place.release();
-  // The last call is that of whoever took the place after them.
+  // The last call belongs to the response that got the place after them.
   return { times, upstreamCalls: site.upstream.fake.requests.length - before - 1 };
 }
 
-/** Holds the only place of the narrow model; `release` shows that the queue behind it is empty by then. */
+/** Holds the only place of the narrow model. `release` resolves once the queue behind it is empty. */
 async function holdPlace(site: DeliverySite): Promise<{ release: () => Promise<void> }> {
   const holder = site.upstream.expect('nothing');
   const held = site.create(0, { model: 'narrow', input: holder.input });
@@ -122,7 +122,7 @@ async function holdPlace(site: DeliverySite): Promise<{ release: () => Promise<v
     async release() {
       holder.finish();
       responseIn(await held);
-      // Gets the place after all of them, had any stayed in the queue.
+      // This response gets the place after all others, so a call of another would have come first.
       responseIn(await site.create(1, { model: 'narrow', input: 'The last one.' }));
     },
   };
@@ -133,7 +133,7 @@ interface Waiting {
   leave: () => void;
 }
 
-/** Has a caller wait in the queue of the narrow model. */
+/** Lets a caller wait in the queue of the narrow model. */
 async function startWaiting(site: DeliverySite, at: number): Promise<Waiting> {
   const answer = await site.stream(at, { model: 'narrow', input: `Queued ${at}.` });
   const queued = Promise.withResolvers<string>();

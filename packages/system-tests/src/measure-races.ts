@@ -5,21 +5,21 @@ import { wholeReplay } from './measure-cuts.ts';
 import { responseJsonIn, startRunning, type Window, windows } from './running-response.ts';
 import { concurrently, randomFrom } from './statistics.ts';
 
-/** What became of responses that were cancelled while they finished. */
+/** What became of responses that were cancelled while they were about to complete. */
 export interface Races {
   races: number;
   /** How many ended each way. */
   completed: number;
   cancelled: number;
-  /** Doors that told of another end than the others: two apis, the canceller, the caller, two replays. */
+  /** Observers that saw another end than the others: two apis, the canceller, the caller, two replays. */
   disagreements: number;
   first: string | undefined;
 }
 
-/** How far the two racers start apart, in milliseconds: from a clear lead of one to a clear lead of the other. */
+/** The lead of one racer over the other, in milliseconds: from a clear lead of one to a clear lead of the other. */
 const spreadMs = 12;
 
-/** Has cancels race completions, on different apis, in every window. */
+/** Lets cancellations race completions, on different apis, in every window. */
 export async function measureRaces(site: DeliverySite, races: number, seed: number): Promise<Races> {
   const random = randomFrom(seed);
   const result: Races = { races, completed: 0, cancelled: 0, disagreements: 0, first: undefined };
@@ -38,7 +38,7 @@ export async function measureRaces(site: DeliverySite, races: number, seed: numb
 async function race(site: DeliverySite, window: Window, at: number, leadMs: number) {
   const { id, finish, answered } = await startRunning(site, window, at);
   const finishing = async () => {
-    await pause(Math.max(0, leadMs)); // the race itself, not a wait for something
+    await pause(Math.max(0, leadMs)); // this is the race itself, not a wait for something
     finish();
   };
   const cancelling = async () => {

@@ -4,32 +4,32 @@ import { idIn, wholeReplay } from './measure-cuts.ts';
 import { numberOf, type OpenAnswer, readFrames, send } from './wire.ts';
 
 export interface ReadersOptions {
-  /** Readers that read, each from another offset, taking turns over the apis. */
+  /** How many readers read, each from another offset, on alternating apis. */
   readers: number;
-  /** Readers of the first api that open the stream and take nothing. */
+  /** How many readers of the first api open the stream and take nothing. */
   stalled: number;
-  /** In how many pieces the model answers. */
+  /** How many pieces the answer of the model has. */
   pieces: number;
 }
 
 export interface Readers {
-  /** Readers whose events are not, byte for byte, what a later replay has behind their offset. */
+  /** Readers whose events differ, byte for byte, from a later replay after the same offset. */
   differing: number;
-  /** Characters of events that the readers took together. */
+  /** Characters of events that all readers received together. */
   characters: number;
-  /** From the moment the model goes on to the last byte of the last reader, in milliseconds. */
+  /** Time from the moment the model goes on to the last byte of the last reader, in milliseconds. */
   tookMs: number;
-  /** What each stalled reader holds of the memory of its api, in bytes: with them, less what it is without. */
+  /** Memory of the api that each stalled reader holds, in bytes: the memory with them less the memory without. */
   bytesEach: number;
-  /** Until the api has given up the last stalled reader, in milliseconds; undefined when nobody waited for it. */
+  /** Time until the api has given up the last stalled reader, in milliseconds. Undefined if that was not awaited. */
   givenUpAfterMs: number | undefined;
-  /** Readers that were given up and whose events, before and after they came back, are not those of the replay. */
+  /** Readers that were given up and whose events, before and after they came back, differ from the replay. */
   differingAfterResume: number;
 }
 
 /**
- * Lets many read one stream while it runs, and looks at what they get and at what those cost that take nothing.
- * `waitForEnd` waits until the api closes the stalled ones, and has them come back for the rest.
+ * Lets many readers read one stream while it runs, and compares what they get. Measures what readers cost that take
+ * nothing. `waitForEnd` waits until the api closes the stalled readers, and lets them come back for the rest.
  */
 export async function measureReaders(
   site: DeliverySite,
@@ -85,7 +85,7 @@ export async function measureReaders(
   return result;
 }
 
-/** Takes what was sent before the connection was closed, and fetches the rest by the other api. */
+/** Reads what was sent before the connection was closed, and fetches the rest from the other api. */
 async function comeBack(site: DeliverySite, id: string, answer: OpenAnswer): Promise<SseFrame[]> {
   const seen: SseFrame[] = [];
   await readFrames(answer, { onFrame: (frame) => seen.push(frame) }).then(
@@ -101,12 +101,12 @@ function joined(frames: readonly SseFrame[]): string {
   return frames.map(({ event, data }) => `${event} ${data}`).join('\n');
 }
 
-/** So many bodies of a megabyte make a collector clean up at least once. */
+/** How many bodies of a megabyte make the garbage collector run at least once. */
 const broken = { bodies: 200, body: 'no JSON '.repeat(131_072) };
 
 /**
- * What the first api holds in memory, without what it has dropped: the smallest look after bodies that it refuses,
- * of which one has made its collector clean up.
+ * The memory that the first api holds, without garbage: the smallest of several looks. Before each look the api gets a
+ * body that it refuses, and one of these bodies has made its garbage collector run.
  */
 async function liveBytes(site: DeliverySite): Promise<number> {
   const path = '/v1/responses';
@@ -125,7 +125,7 @@ async function liveBytes(site: DeliverySite): Promise<number> {
   return least;
 }
 
-/** A number the first api tells of itself. */
+/** A number from the metrics of the first api. */
 async function gauge(site: DeliverySite, name: string): Promise<number> {
   const answer = await fetch(`${site.service.adminUrls[0]}/metrics`);
   const text = await answer.text();

@@ -7,7 +7,7 @@ export interface ListedProcess {
   args: string;
 }
 
-/** The processes below one, however deep. */
+/** All descendants of a process. */
 export function descendantsOf(pid: number): ListedProcess[] {
   const all = listProcesses();
   const found: ListedProcess[] = [];
@@ -21,7 +21,7 @@ export function descendantsOf(pid: number): ListedProcess[] {
   return found;
 }
 
-/** Those of the processes that still run. One that ended and that nobody has asked about yet does not count. */
+/** The processes that still run. A zombie, which has ended, does not count. */
 export function stillRunning(processes: readonly ListedProcess[]): ListedProcess[] {
   const alive = new Map(listProcesses().map((process) => [process.pid, process]));
   return processes.filter(({ pid, args }) => alive.get(pid)?.args === args);

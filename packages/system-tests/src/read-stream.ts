@@ -1,7 +1,17 @@
 import { checkEventGrammar, readSse, sseFrames } from '@sluice/testing';
-import type { ResponseObject } from './caller.ts';
 
-/** An event as it came over the wire, parsed. */
+/** The members of a response object that tests read. */
+export interface ResponseObject {
+  id: string;
+  object: string;
+  status: string;
+  output: { type: string; status?: string; content?: { type: string; text?: string }[] }[];
+  output_text: string;
+  error: { code: string; message: string } | null;
+  usage: { input_tokens: number; output_tokens: number; total_tokens: number } | null;
+}
+
+/** A parsed event from the wire. */
 export type StreamEvent = { type: string; sequence_number: number; response?: ResponseObject } & Record<
   string,
   unknown
@@ -9,14 +19,14 @@ export type StreamEvent = { type: string; sequence_number: number; response?: Re
 
 export interface ReadStream {
   events: StreamEvent[];
-  /** The response of the last event. */
+  /** The response in the last event. */
   final: ResponseObject;
   text: string;
 }
 
 /**
- * Reads an event stream to its end and calls `onEvent` as events come. Rejects when the stream is cut, is not
- * framed as it should be, or breaks a rule of the grammar.
+ * Reads an event stream to its end and calls `onEvent` for each event as it arrives. Rejects if the stream is cut, has
+ * wrong framing, or breaks a rule of the grammar.
  */
 export async function readStream(
   response: Response,
@@ -32,13 +42,13 @@ export async function readStream(
     }
   };
   for await (const { data } of sseFrames(texts())) {
-    // What is no event of the contract is found below, when all of it is checked.
+    // The check of the whole stream below finds what is not an event of the contract.
     if (data !== '[DONE]') onEvent(JSON.parse(data) as StreamEvent);
   }
   const { events: read, done, problems } = await readSse(whole);
   const violations = [...problems, ...checkEventGrammar(read)];
   if (!done) violations.push('the stream does not say that it is over');
-  const events = read as StreamEvent[]; // The grammar holds each of them against the contract's schema.
+  const events = read as StreamEvent[]; // The grammar has checked each of them with the contract's schema.
   const final = events.at(-1)?.response;
   if (violations.length > 0 || final === undefined) {
     throw new Error(`not a good stream:\n${violations.join('\n')}\n\n${whole.slice(-2000)}`);
@@ -46,7 +56,7 @@ export async function readStream(
   return { events, final, text: textOf(events) };
 }
 
-/** What the deltas of the text say together. */
+/** The text that its deltas add up to. */
 export function textOf(events: readonly StreamEvent[]): string {
   return events
     .filter(({ type }) => type === 'response.output_text.delta')

@@ -12,7 +12,7 @@ import { descendantsOf, stillRunning } from './process-tree.ts';
 import { type Service, startService } from './service.ts';
 import { bareEnvironment, startProcess } from './sluice-process.ts';
 
-// The examples of the README run here as they stand there: only where the service is comes from outside of them.
+// The examples of the README run here unchanged. Only the address and the key come from the environment.
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -41,10 +41,10 @@ describe('the examples of the README', () => {
   });
   afterAll(() => service?.stop());
 
-  /** What a program prints that has the examples' environment. */
+  /** Runs a program in the environment of the examples and returns its output. */
   async function run(command: string, args: readonly string[]): Promise<string> {
     const { stdout } = await promisify(execFile)(command, args, {
-      // The package is found from here.
+      // The package `openai` is found from here.
       cwd: fileURLToPath(new URL('..', import.meta.url)),
       env: {
         ...bareEnvironment(),
@@ -133,7 +133,7 @@ describe('what the README says', () => {
       expect(body.status).toBe('completed');
       expect(withoutPlaces(output)).toContain(withoutPlaces(blocksOf('text')[0] ?? ''));
     } finally {
-      // A terminal sends it to every process of the group.
+      // A terminal sends the signal to every process of the group.
       await npm.endedBy(() => process.kill(-npm.pid, 'SIGINT'));
     }
   });
@@ -151,15 +151,19 @@ describe('what the README says', () => {
   });
 });
 
-it('the map in docs/architecture.md leads to files that are there', () => {
-  const map = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-  const paths = [...map.matchAll(/`([a-z-]+\/src\/[\w./-]+)`/g)].map(([, path = '']) => path);
-  expect(paths.length).toBeGreaterThan(15);
-  const isThere = (path: string) => ['apps', 'packages'].some((at) => existsSync(join(root, at, path)));
-  expect(paths.filter((path) => !isThere(path))).toEqual([]);
+describe.each(['architecture', 'changing'])('docs/%s.md', (name) => {
+  it('names only files that are there', () => {
+    const page = readFileSync(join(root, `docs/${name}.md`), 'utf8');
+    const paths = [...page.matchAll(/`([a-z-]+\/(?:src\/[\w./-]*|package\.json))`/g)].map(
+      ([, path = '']) => path,
+    );
+    expect(paths.length).toBeGreaterThan(15);
+    const isThere = (path: string) => ['apps', 'packages'].some((at) => existsSync(join(root, at, path)));
+    expect(paths.filter((path) => !isThere(path))).toEqual([]);
+  });
 });
 
-/** `npm start` as the leader of a group of its own, like the foreground job of a terminal. */
+/** Runs `npm start` as the leader of a process group, like the foreground job of a terminal. */
 function npmStart(directory: string) {
   const npm = spawn('npm', ['start'], {
     cwd: root,
@@ -178,7 +182,7 @@ function npmStart(directory: string) {
   return {
     pid,
     banner: () => eventually(() => output.includes('Ctrl-C stops it.') && output, { timeoutMs: 30_000 }),
-    /** Everything ends, well, and nothing is left. */
+    /** Sends a signal, and checks that every process ends and npm exits with 0. */
     async endedBy(signal: () => void) {
       const below = descendantsOf(pid);
       signal();
@@ -188,7 +192,7 @@ function npmStart(directory: string) {
   };
 }
 
-/** A banner without what differs between two machines: ports, the key, and which store there is. */
+/** A banner without the parts that differ between machines: ports, the key, and the store. */
 function withoutPlaces(banner: string): string {
   return banner
     .replaceAll(/:\d{4,5}\b/g, ':PORT')

@@ -14,7 +14,7 @@ import { type Caller, callerOf } from './caller.ts';
 import { textOf } from './read-stream.ts';
 import { type Service, startService } from './service.ts';
 
-/** What the service promises for an outage of its store. */
+/** What the service promises for an outage of Redis. */
 const refusedWithinMs = 1_500;
 const recoveredWithinMs = 3_000;
 
@@ -58,7 +58,7 @@ afterEach(async () => {
 
 const statusOf = async (path: string) => (await fetch(`${service.apiUrls[0]}${path}`)).status;
 
-/** Sends a request that cannot be taken, and expects the refusal that is promised. */
+/** Sends a request during the outage, and expects the promised refusal. */
 async function expectRefusal(): Promise<void> {
   const sentAt = performance.now();
   const { status, headers } = await caller.create({ model: 'watched', input: 'Refused.' });
@@ -69,7 +69,7 @@ async function expectRefusal(): Promise<void> {
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
 }
 
-/** Expects everything to work again within the time that is promised. */
+/** Expects everything to work again within the promised time. */
 async function expectRecovery(): Promise<void> {
   const backAt = performance.now();
   const answer = await eventually(
@@ -84,7 +84,7 @@ async function expectRecovery(): Promise<void> {
   expect(answer.body.output_text).toBe('Here.');
 }
 
-/** Whether what was refused reached the upstream after all. Sound only after something later has. */
+/** Whether a refused request reached the upstream after all. Reliable only once a later request has reached it. */
 const refusedCalls = () =>
   upstream.requests.filter(({ body }) => JSON.stringify(body).includes('Refused.')).length;
 
@@ -94,7 +94,7 @@ it('a frozen Redis is answered with 503 in time, and what was refused never runs
     { input: 'Go on through it. [[sluice: tokens=80 tokens_per_second=20]]' },
     { onEvent: (event) => (seen += textOf([event])) },
   );
-  open.catch(() => undefined); // It is awaited at the end, but may break before.
+  open.catch(() => undefined); // It is awaited at the end, and may reject before that.
   await eventually(() => seen !== '');
   process.kill(redis.pid, 'SIGSTOP');
   try {
@@ -143,7 +143,7 @@ describe.skipIf(!hasServer)('a Redis that is killed (needs a server on the PATH)
     await redis.kill();
     await restart();
 
-    // Each stream is whole by the grammar of `stream`, whichever way it ended.
+    // `stream` checks each stream against the grammar, whichever way it ended.
     for (const { final, text, events } of await Promise.all(streams)) {
       expect(['completed', 'failed']).toContain(final.status);
       expect(text).toBe(final.output_text);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-/** Callers of both apis in turn. */
+/** Callers of the two apis, alternating. */
 const callers = () => service.apiUrls.map((url) => callerOf(url, service.key));
 const callerFor = (at: number) => callers()[at % 2] ?? expect.unreachable();
 const otherCallerFor = (at: number) => callerFor(at + 1);

@@ -5,7 +5,7 @@ import { type Service, startService } from './service.ts';
 
 const clients = 12;
 
-/** Keeps a list of the apis that say they are ready, as a load balancer does. */
+/** Keeps a list of the apis that are ready, as a load balancer does. */
 function balance(service: Service) {
   let ready = service.apis.map(({ url }) => url);
   let turn = 0;

@@ -3,7 +3,7 @@ import { type DeliverySite, responseIn, siteKeys } from './delivery-site.ts';
 import { idIn } from './measure-cuts.ts';
 import { type OpenAnswer, readFrames, send } from './wire.ts';
 
-/** Where a response is when somebody ends it, apart from the queue. */
+/** How far a running response is when somebody ends it. */
 export type Window = 'before the first token' | 'in mid-stream' | 'of a synchronous call';
 
 export const windows: readonly Window[] = [
@@ -16,21 +16,21 @@ export const windows: readonly Window[] = [
 export interface RunningResponse {
   id: string;
   upstreamCall: UpstreamRequest;
-  /** Has the upstream say the rest and finish. */
+  /** Lets the upstream send the rest and finish. */
   finish: () => void;
-  /** The final object as its own caller got it, as JSON. Rejects when the caller left. */
+  /** The final object that its own caller received, as JSON. Rejects if the caller left. */
   answered: Promise<string>;
   /** Cuts the caller's connection. */
   leave: () => void;
 }
 
-/** Has a caller of one api ask for a response, and resolves when it is in that window. Not for two at a time. */
+/** Lets a caller of one api create a response, and resolves when it is in that window. Not for two calls at a time. */
 export async function startRunning(site: DeliverySite, window: Window, at: number): Promise<RunningResponse> {
   const call = site.upstream.expect(window === 'in mid-stream' ? 'one word' : 'nothing');
   const body = { model: 'scripted', input: call.input };
   const caller =
     window === 'of a synchronous call' ? waitFor(site, at, body) : await follow(site, at, body, window);
-  // Nobody may look at it before it settles.
+  // It may settle before anybody awaits it.
   caller.answered.catch(() => undefined);
   const upstreamCall = await call.arrived.wait();
   return {
@@ -43,7 +43,7 @@ export async function startRunning(site: DeliverySite, window: Window, at: numbe
 }
 
 interface Caller {
-  /** Undefined for one who learns it at the end. */
+  /** Undefined for a caller who learns the id only at the end. */
   id: Promise<string> | undefined;
   answered: Promise<string>;
   leave: () => void;
@@ -77,7 +77,7 @@ async function follow(site: DeliverySite, at: number, body: object, window: Wind
   return { id: isThere.wait(), answered: finalOf(read, answer), leave: answer.cut };
 }
 
-/** The response that the last event carries. */
+/** The response in the last event. */
 async function finalOf(read: ReturnType<typeof readFrames>, { status }: OpenAnswer): Promise<string> {
   const { frames, isWhole } = await read;
   const last = frames.at(-1);
@@ -85,22 +85,22 @@ async function finalOf(read: ReturnType<typeof readFrames>, { status }: OpenAnsw
   return responseJsonIn(last.data);
 }
 
-/** The JSON of the response in a life-cycle event, byte for byte: it is the last member. */
+/** The JSON of the response in a life-cycle event, byte for byte. It is the last member of the event. */
 export function responseJsonIn(data: string): string {
   return data.slice(data.indexOf('"response":') + '"response":'.length, -1);
 }
 
-/** A synchronous caller learns the id at the end; the tenant's list has it before. */
+/** A synchronous caller learns the id only at the end. The tenant's list has it earlier. */
 async function newestId(site: DeliverySite, at: number): Promise<string> {
   const answer = await send(site.api(at), { path: '/v1/responses?limit=1', key: siteKeys.tester });
-  // A list has the same shape at both ends, and its items are responses.
+  // The list route answers with this shape, and its items are responses.
   const { data } = JSON.parse(answer.text) as { data: { id: string }[] };
   const [newest] = data;
   if (newest === undefined) throw new Error(`the list is empty: ${answer.text}`);
   return newest.id;
 }
 
-/** Waits for a status by reading it again and again without a pause: that time is what is measured. */
+/** Polls for a status without a pause, because the time until then is measured. */
 export async function untilStatus(site: DeliverySite, at: number, id: string, status: string): Promise<void> {
   const deadline = performance.now() + WAIT_TIMEOUT_MS;
   while (responseIn(await site.get(at, id)).status !== status) {

@@ -8,23 +8,23 @@ import {
   type UpstreamRequest,
 } from '@sluice/testing';
 
-/** What the model server says by itself before it waits to be told to go on. */
+/** What the model server sends before it waits for the test. */
 export type FirstWords = 'nothing' | 'one word';
 
-/** One call the model server expects, known by its prompt. */
+/** One expected call of the model server, recognised by its prompt. */
 export interface ExpectedCall {
   /** The prompt to send. */
   input: string;
-  /** Opens when the call has come and its first words are out. */
+  /** Opens when the call has arrived and its first words have been sent. */
   arrived: Latch<UpstreamRequest>;
-  /** Has it say the rest and finish properly. */
+  /** Makes the model server send the rest and finish properly. */
   finish: () => void;
 }
 
-/** A model server that answers each prompt as it was told to, however many come at a time. */
+/** A model server that answers each prompt as the test says, any number of them at a time. */
 export interface ScriptedUpstream {
   fake: FakeUpstream;
-  /** `rest` is what it says between its first words and the end. */
+  /** `rest` is what it sends between its first words and the end. */
   expect: (firstWords: FirstWords, rest?: readonly string[]) => ExpectedCall;
   close: () => Promise<void>;
 }
@@ -64,13 +64,13 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
   };
 }
 
-/** How an upstream call ended, and when, by the clock of this process. */
+/** How an upstream call ended and when, by the clock of this process. */
 export async function endOf(request: UpstreamRequest): Promise<{ ending: UpstreamEnding; at: number }> {
   const ending = await request.ended;
   return { ending, at: performance.now() };
 }
 
-/** The last message of a chat completion, as our own provider writes it. */
+/** The last message of a chat completion from our own provider. */
 export function promptOf({ body }: UpstreamRequest): string {
   const { messages = [] } = body as { messages?: { content?: unknown }[] };
   return String(messages.at(-1)?.content);

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { type TestRedis, testRedis } from '@sluice/testing';
 import { type SluiceProcess, startProcess } from './sluice-process.ts';
 
-/** The operator's file as an object. YAML reads JSON, so it is written as that. */
+/** The settings file as an object. It is written as JSON, which YAML can read. */
 export type SettingsFile = Record<string, unknown>;
 
 export interface ServiceOptions {
   apis?: number;
   workers?: number;
-  /** Lies over settings that have one key, one model (`simulator`) and the lowest log level that says what happened. */
+  /** Overrides the settings of the tests, which have one key, the simulator's models, and the log level `info`. */
   settings?: SettingsFile;
-  /** The Redis of the run unless given. */
+  /** Default: the Redis of the run. */
   redisUrl?: string;
 }
 
@@ -27,29 +27,29 @@ export interface RunningWorker extends SluiceProcess {
   healthUrl: string;
 }
 
-/** Apis and workers of the built service over one Redis, under keys of their own. */
+/** Apis and workers of the built service with one Redis and a key prefix of their own. */
 export interface Service {
   apis: RunningApi[];
   workers: RunningWorker[];
-  /** Without a mount: `http://127.0.0.1:<port>`. */
+  /** Addresses without a mount: `http://127.0.0.1:<port>`. */
   apiUrls: string[];
   adminUrls: string[];
   /** A key that may use every model. */
   key: string;
-  /** The Redis it stands on; all of its keys begin with the prefix. */
+  /** The Redis of the service. All its keys begin with the prefix. */
   redis: TestRedis;
-  /** Adds an api, on a port that is free or on that of one that has ended. */
+  /** Adds an api, on a free port or on the port of an api that has ended. */
   addApi: (port?: number) => Promise<RunningApi>;
   addWorker: () => Promise<RunningWorker>;
-  /** Ends every process; rejects when one that was asked to stop did not end with exit code 0. Twice is fine. */
+  /** Stops every process. Rejects if one did not end with exit code 0. May be called twice. */
   stop: () => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** A dozen processes may start at once, on few cores. */
+/** A dozen processes may start at once on a few cores. */
 const startup = { timeoutMs: 60_000 };
 
-/** Starts the processes; resolves when all of them are ready. A failing start shows the process's own output. */
+/** Starts the processes and resolves when all are ready. A start that fails rejects with the output of the process. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { apis: apiCount = 1, workers: workerCount = 1, settings = {} } = options;
   const redis = await testRedis(options.redisUrl);

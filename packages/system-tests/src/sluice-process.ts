@@ -2,16 +2,16 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { eventually, type WaitOptions, within } from '@sluice/testing';
 
-/** The built command, as `npx tsc -b` leaves it. */
+/** The built command, as `tsc -b` writes it. */
 const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
 
 export interface SluiceProcessOptions {
   command: 'start' | 'api' | 'worker' | 'responses' | 'keys';
   args?: readonly string[];
-  /** Beside PATH and HOME; nothing else of the test's environment gets in. */
+  /** Variables besides PATH and HOME. The rest of the test's environment is not passed on. */
   env?: Record<string, string>;
   cwd?: string;
-  /** Whether the process leads a group of its own, as the foreground job of a terminal does. */
+  /** Whether the process leads its own process group, like the foreground job of a terminal. */
   leadsGroup?: boolean;
 }
 
@@ -28,29 +28,29 @@ export type LogLine = Record<string, unknown> & { msg: string };
 export interface SluiceProcess {
   pid: number;
   isRunning: () => boolean;
-  /** Everything it has written to standard output and standard error. */
+  /** Its standard output and standard error so far. */
   output: () => string;
-  /** What it has written to standard error. */
+  /** Its standard error so far. */
   errors: () => string;
   logLines: () => LogLine[];
   exited: Promise<ProcessExit>;
   signal: (name: NodeJS.Signals) => void;
-  /** Sends a signal to its whole group, as a terminal does at Ctrl-C. Only for the leader of a group. */
+  /** Sends a signal to its whole process group, as a terminal does for Ctrl-C. Only for the leader of a group. */
   signalGroup: (name: NodeJS.Signals) => void;
-  /** Waits for a log line with this message. Rejects with the whole log when the process ends before it. */
+  /** Waits for a log line with this message. Rejects with the whole output if the process ends before that. */
   logged: (message: string, options?: WaitOptions) => Promise<LogLine>;
-  /** Waits until the output matches. Rejects with the whole output when the process ends before it. */
+  /** Waits until the output matches. Rejects with the whole output if the process ends before that. */
   printed: (pattern: RegExp, options?: WaitOptions) => Promise<RegExpExecArray>;
-  /** Asks it to stop, and resolves with how it ended. For a process that has ended it just tells. */
+  /** Asks the process to stop and resolves with how it ended, also if it has ended before. */
   stop: (name?: 'SIGTERM' | 'SIGINT') => Promise<ProcessExit>;
-  /** Ends it as a crash would. Twice is fine. */
+  /** Kills the process as a crash would. May be called twice. */
   kill: () => Promise<void>;
 }
 
-/** The time within which a process has to drain and end in a test: that of a whole service with its store. */
+/** How long a process may take to drain and end: as long as a whole service with its store. */
 const STOP_WITHIN_MS = 60_000;
 
-/** Starts one process of the built service. It may not be ready yet: wait for what it logs. */
+/** Starts one process of the built service. It is not ready yet: wait for its log line. */
 export function startProcess(options: SluiceProcessOptions): SluiceProcess {
   const { command, args = [], env = {}, cwd, leadsGroup = false } = options;
   const child = spawn(process.execPath, [main, command, ...args], {
@@ -71,7 +71,7 @@ export function startProcess(options: SluiceProcessOptions): SluiceProcess {
     errors += text;
   });
   const isRunning = () => child.exitCode === null && child.signalCode === null;
-  // `close` comes after the last byte of the output, `exit` may come before it.
+  // `close` comes after the last byte of the output. `exit` may come earlier.
   const exited = new Promise<ProcessExit>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });
@@ -112,7 +112,7 @@ export function startProcess(options: SluiceProcessOptions): SluiceProcess {
   };
 }
 
-/** What a process needs to run at all. Credentials and settings of whoever runs the tests stay out. */
+/** The variables that a process needs to run. Credentials and settings of the machine are not passed on. */
 export function bareEnvironment(): Record<string, string> {
   return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
 }
@@ -122,7 +122,7 @@ function readLog(output: string): LogLine[] {
     if (!line.startsWith('{')) return [];
     try {
       const parsed: unknown = JSON.parse(line);
-      // Every line of pino has a message; one that is half written does not parse.
+      // Every line of pino has a message. A line that is not complete yet does not parse.
       return isLogLine(parsed) ? [parsed] : [];
     } catch {
       return [];

@@ -21,7 +21,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Runs a command in a folder of its own, on free ports, with its data in that folder. */
+/** Runs a command in a new folder, on free ports, with its data in that folder. */
 function run(options: SluiceProcessOptions): SluiceProcess {
   const process = startProcess({
     cwd: directory,
@@ -53,7 +53,7 @@ function found(pattern: RegExp, text: string): string {
   return pattern.exec(text)?.[1] ?? expect.unreachable(`${pattern} is not in:\n${text}`);
 }
 
-/** A PATH with a shell's tools on it would have a server on it, too. */
+/** A PATH without a server. A PATH with the usual tools would have one. */
 const pathWithoutServers = '/nonexistent';
 
 const stores = [
@@ -160,7 +160,7 @@ it('start takes everything with it when it is killed itself', async () => {
 });
 
 describe('a command that cannot start', () => {
-  /** What a person reads: everything but the log lines of the processes. */
+  /** The output without the log lines of the processes. */
   const wordsOf = (process: SluiceProcess) =>
     process
       .output()
@@ -193,7 +193,7 @@ describe('a command that cannot start', () => {
     const process = run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
     await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
     expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
-    // Nor in the lines of the log, which a person reads, too.
+    // It must not be in the log lines either.
     expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     expect(process.output()).not.toContain('hidden');
   });

@@ -1,25 +1,22 @@
 import type { TestRedis } from '@sluice/testing';
 
-/** Every key of a service with what is in it, as text: to see what was written, and what is left of something. */
+/** Every key of a service with its content as text, to see what was written and what is left. */
 export async function storeContents(redis: TestRedis): Promise<Map<string, string>> {
   const { client, prefix } = redis;
   const contents = new Map<string, string>();
   for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
-    // The stream yields the arrays of SCAN, which may name a key twice.
+    // Each element of the stream is one reply of SCAN, an array that may name a key twice.
     for (const key of found as string[]) contents.set(key, JSON.stringify(await read(redis, key)));
   }
   return contents;
 }
 
-/**
- * Keys that a service writes by itself while nobody asks for anything: leases, locks, and what BullMQ keeps its
- * own time with.
- */
+/** Whether a service writes the key without any request: leases, locks, and the timers of BullMQ. */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescue-lock|stalled(-check)?)$/.test(key);
+  return /:(api:[0-9a-f-]{36}|rescuer|stalled(-check)?)$/.test(key);
 }
 
-/** What differs between two looks, housekeeping aside. */
+/** The differences between two looks, without housekeeping. */
 export function writtenBetween(before: Map<string, string>, after: Map<string, string>): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter(
     (key) => !isHousekeeping(key) && before.get(key) !== after.get(key),
@@ -31,7 +28,7 @@ async function read({ client }: TestRedis, key: string): Promise<unknown> {
     case 'string':
       return client.get(key);
     case 'hash':
-      // A hash that grew is rearranged step by step, with every command that touches it.
+      // A hash that grew is rehashed step by step, with each command that touches it.
       return Object.entries(await client.hgetall(key)).toSorted(([one], [other]) => (one < other ? -1 : 1));
     case 'list':
       return client.lrange(key, '0', '-1');
@@ -42,6 +39,6 @@ async function read({ client }: TestRedis, key: string): Promise<unknown> {
     case 'stream':
       return client.xrange(key, '-', '+');
     default:
-      return undefined; // Gone since it was found.
+      return undefined; // The key is gone since it was found.
   }
 }

@@ -19,9 +19,24 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-function responses(args: readonly string[], env: Record<string, string> = {}): SluiceProcess {
+function responses(args: readonly string[], env: Record<string, string> = {}, cwd?: string): SluiceProcess {
   const known = { SLUICE_URL: url, SLUICE_API_KEY: service.key };
-  return startProcess({ command: 'responses', args, env: { ...known, ...env } });
+  return startProcess({
+    command: 'responses',
+    args,
+    env: { ...known, ...env },
+    ...(cwd !== undefined && { cwd }),
+  });
+}
+
+/** Calls a function with a new folder. */
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-terminal-'));
+  try {
+    await run(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Runs a command to its end. */
@@ -34,7 +49,7 @@ async function said(process: SluiceProcess): Promise<{ code: number | null; out:
 const inBackground = (input: string, more: object = {}) =>
   caller.create({ input, background: true, ...more }).then(({ body }) => body.id);
 
-/** A stream in the background that has begun, and the promise of its end. */
+/** A background stream that has begun, and the promise of its end. */
 async function streaming(input: string): Promise<{ id: string; ended: Promise<unknown> }> {
   const begun = latch<string>();
   const ended = caller.stream(
@@ -116,15 +131,29 @@ describe('sluice responses', () => {
   });
 
   it('takes a variable that is set to nothing as not set', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'sluice-terminal-'));
-    try {
-      const unset = { SLUICE_API_KEY: '', DATA_DIR: directory };
-      expect((await said(responses(['list'], unset))).errors).toMatch(/an API key is missing/);
-      await writeFile(join(directory, 'development-key'), `${service.key}\n`);
-      expect((await said(responses(['list'], unset))).code).toBe(0);
-    } finally {
-      await rm(directory, { recursive: true, force: true });
-    }
+    await inFolder(async (cwd) => {
+      const { code, errors } = await said(responses(['list'], { SLUICE_API_KEY: '', DATA_DIR: '' }, cwd));
+      expect([code, errors]).toEqual([2, expect.stringMatching(/an API key is missing/)]);
+    });
+  });
+
+  it('finds the development key where the service was told to keep it', async () => {
+    await inFolder(async (cwd) => {
+      const settings = { keyPrefix: `${service.redis.prefix}:own:`, dataDir: './kept-here' };
+      await writeFile(join(cwd, 'own.yaml'), JSON.stringify(settings));
+      const env = { SLUICE_CONFIG: 'own.yaml', REDIS_URL: service.redis.url, PORT: '0', ADMIN_PORT: '0' };
+      const api = startProcess({ command: 'api', env, cwd });
+      try {
+        const { url: ownUrl } = await api.logged('api ready', { timeoutMs: 60_000 });
+        const told = { SLUICE_URL: String(ownUrl), SLUICE_API_KEY: '' };
+        const byVariable = await said(responses(['list'], { ...told, SLUICE_CONFIG: 'own.yaml' }, cwd));
+        expect(byVariable).toEqual({ code: 0, out: 'No responses.\n', errors: '' });
+        expect(await said(responses(['list', '--config', 'own.yaml'], told, cwd))).toEqual(byVariable);
+        expect(await said(responses(['list', '--data-dir', 'kept-here'], told, cwd))).toEqual(byVariable);
+      } finally {
+        await api.stop();
+      }
+    });
   });
 
   it('says where to go on when the service is gone in the middle of a stream', async () => {

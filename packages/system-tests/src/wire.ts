@@ -1,10 +1,10 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { type SseFrame, sseFrames } from '@sluice/testing';
 
-/** One request as it goes over the wire. The path is sent as it stands, where `fetch` would tidy it up. */
+/** One request as it is sent. The path is sent unchanged, where `fetch` would normalise it. */
 export interface WireRequest {
   method?: 'GET' | 'POST' | 'DELETE';
-  /** With its mount and query. */
+  /** The path with its mount and query. */
   path: string;
   key: string;
   body?: unknown;
@@ -17,24 +17,24 @@ export interface WireAnswer {
   text: string;
 }
 
-/** An answer whose body is still to be read, on a connection of its own. */
+/** An answer on a connection of its own, with its body still to be read. */
 export interface OpenAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   incoming: IncomingMessage;
-  /** Cuts the connection, as a client that crashes does. */
+  /** Cuts the connection, as a client does that crashes. */
   cut: () => void;
 }
 
-/** What a reader has of a stream. */
+/** What a reader has received of a stream. */
 export interface ReadPart {
-  /** Whole frames, `[DONE]` aside. */
+  /** Whole frames, except `[DONE]`. */
   frames: SseFrame[];
-  /** Whether the stream said that it is over. */
+  /** Whether the stream ended with `[DONE]`. */
   isWhole: boolean;
 }
 
-/** Sends one request on a connection of its own; resolves with the headers of the answer. */
+/** Sends one request on a new connection. Resolves when the headers of the answer arrive. */
 export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> {
   const { method = 'GET', path, key, body, headers = {} } = wanted;
   const { hostname, port } = new URL(baseUrl);
@@ -54,7 +54,7 @@ export function open(baseUrl: string, wanted: WireRequest): Promise<OpenAnswer> 
   });
   outgoing.on('error', reject);
   outgoing.on('response', (incoming) => {
-    // Cut by this very side; whoever reads sees the body break off.
+    // This side cut the connection. A reader sees the body break off.
     incoming.on('error', () => undefined);
     resolve({
       status: incoming.statusCode ?? 0,
@@ -76,9 +76,8 @@ export async function send(baseUrl: string, wanted: WireRequest): Promise<WireAn
 }
 
 /**
- * Reads frames until the stream ends, or until so many events or bytes of it have been taken; then cuts the
- * connection. The byte may lie anywhere: what is left of a frame is dropped, as a client drops it. Rejects when the
- * connection breaks.
+ * Reads frames until the stream ends, or until a number of events or bytes has been read, and then cuts the connection.
+ * The last byte may be anywhere: an incomplete frame is dropped, as a client drops it. Rejects if the connection breaks.
  */
 export async function readFrames(
   answer: OpenAnswer,
@@ -103,9 +102,9 @@ export async function readFrames(
   return { frames, isWhole };
 }
 
-/** The number of an event, from its frame. */
+/** The sequence number of an event, from its frame. */
 export function numberOf({ data }: SseFrame): number {
-  // Whatever is no event has no number and fails every comparison.
+  // A frame without an event has no number and fails every comparison.
   return (JSON.parse(data) as { sequence_number: number }).sequence_number;
 }
 

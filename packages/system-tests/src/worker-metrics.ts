@@ -1,4 +1,4 @@
-/** How many attempts a worker runs now, by its own metrics. */
+/** How many attempts a worker runs now, from its metrics. */
 export async function runningAttempts(healthUrl: string): Promise<number> {
   const text = await (await fetch(`${healthUrl}/metrics`)).text();
   const [, value] = /^sluice_attempts_running(?:\{[^}]*\})? (\d+)$/m.exec(text) ?? [];

@@ -8,8 +8,8 @@ import {
   eventTypeOf,
   failed,
   failureBody,
-  follow,
-  followAll,
+  track,
+  trackAll,
   incomplete,
   nothingProduced,
   type OutputItem,
@@ -34,7 +34,7 @@ function builder() {
   const output = emptyOutput();
   const events: UnnumberedEvent[] = [];
   const say = (event: UnnumberedEvent) => {
-    follow(output, event);
+    track(output, event);
     events.push(event);
   };
   const done = (index: number) => {
@@ -222,9 +222,9 @@ describe('event grammar', () => {
 
   it('accepts a partial answer that was cut by a limit', () => {
     const { events } = wholeAnswer();
-    const output = followAll(events.slice(0, 14).map(numbered));
+    const output = trackAll(events.slice(0, 14).map(numbered));
     const closing = closeAll(output);
-    for (const event of closing) follow(output, event);
+    for (const event of closing) track(output, event);
     const end = incomplete({ output: output.fold.items, usage }, 'max_output_tokens');
     expect(checkEventGrammar(stream([...events.slice(0, 14), ...closing], end))).toEqual([]);
   });
@@ -254,9 +254,9 @@ describe('closing what was cut off', () => {
     build(log);
     for (let cut = 0; cut <= log.events.length; cut += 1) {
       const prefix = log.events.slice(0, cut);
-      const output = followAll(prefix.map(numbered));
+      const output = trackAll(prefix.map(numbered));
       const closing = closeAll(output);
-      for (const event of closing) follow(output, event);
+      for (const event of closing) track(output, event);
       const error = failureBody('server_error');
       const { type, ...flat } = error;
       const events = [...prefix, ...closing, { type: 'error', ...flat, error: { type, ...flat } } as const];
@@ -546,6 +546,11 @@ const violations: [rule: string, change: Change, violation: string][] = [
     'a member that may not be null',
     set('response.created', 'response.tools', null),
     'response.tools may not be null',
+  ],
+  [
+    'a member that no response has',
+    set('response.created', 'response.extra', 1),
+    'response.extra is not a member',
   ],
   [
     'another id in the end',

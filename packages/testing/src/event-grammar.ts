@@ -3,6 +3,7 @@ import {
   type ContentEvent,
   eventTypeOf,
   foldEvents,
+  isLifecycleType,
   isTerminalType,
   type LifecycleEvent,
   parseEvent,
@@ -11,15 +12,15 @@ import {
   statusesBefore,
 } from '@sluice/contract';
 import { ItemGrammar, type Report } from './item-grammar.ts';
-import { checkResponse, isObject } from './response-shape.ts';
+import { checkShape, checkStatus, isObject } from './response-shape.ts';
 
 /**
- * Holds a whole stream of one response, from its first event to its last, against every rule of the wire: numbers,
- * order, items and their parts, the shape of each response object, and that the end says what was streamed.
+ * Checks the whole stream of one response, from its first event to its last, against every rule of the wire: numbers,
+ * order, items and their parts, the shape of each response object, and that the end has the output that was streamed.
  *
- * Takes parsed events as any transport brings them, under either name of raw reasoning; returns one sentence for
- * each violation, and nothing for a good stream. A part of a stream is checked by putting what came before it in
- * front. The events that an idle stream repeats are violations here: they have no place in a log.
+ * Takes parsed events from any transport, with either name for raw reasoning. Returns one sentence for each violation,
+ * and an empty list for a good stream. To check a part of a stream, put the events before it in front. Events that an
+ * idle stream repeats are violations here, because no log has them.
  */
 export function checkEventGrammar(events: readonly unknown[]): string[] {
   const violations: string[] = [];
@@ -31,7 +32,7 @@ export function checkEventGrammar(events: readonly unknown[]): string[] {
     if (value['sequence_number'] !== at) {
       report(`sequence_number is ${JSON.stringify(value['sequence_number'])}, expected ${at}`);
     }
-    // SDKs throw as soon as they see one, whatever the event.
+    // SDKs throw when an event has this member, whatever its type.
     if (type !== 'error' && value['error']) report('only an error event may have a member named error');
     const event = parsed(value, report);
     if (event) grammar.check(event, report);
@@ -42,15 +43,22 @@ export function checkEventGrammar(events: readonly unknown[]): string[] {
 
 function parsed(value: Record<string, unknown>, report: Report): ResponseEvent | undefined {
   const type = String(value['type']).replace(/^response\.reasoning\./, 'response.reasoning_text.');
+  const json = JSON.stringify({ ...value, type });
+  if (isLifecycleType(type)) {
+    const { response } = JSON.parse(json) as { response?: unknown };
+    const problems = checkShape(response);
+    for (const problem of problems) report(problem);
+    if (problems.length > 0) return undefined;
+  }
   try {
-    return parseEvent(JSON.stringify({ ...value, type }));
+    return parseEvent(json);
   } catch (error) {
     report(error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
 
-/** The members of a response that its end changes; all others are the same in every life-cycle event. */
+/** The members of a response that its end changes. All others are the same in every life-cycle event. */
 const changing = ['status', 'completed_at', 'incomplete_details', 'error', 'output', 'output_text', 'usage'];
 
 class StreamGrammar {
@@ -74,7 +82,7 @@ class StreamGrammar {
   }
 
   #checkLifecycle(event: LifecycleEvent, report: Report): void {
-    for (const problem of checkResponse(event.response)) report(problem);
+    for (const problem of checkStatus(event.response)) report(problem);
     this.#checkSame(event, report);
     if (isTerminalType(event.type)) return this.#checkEnd(event, report);
     const expected = ['response.created', 'response.queued', 'response.in_progress'][this.#events.length];
@@ -88,9 +96,9 @@ class StreamGrammar {
     if (!isRight) report(`the status is ${status}`);
   }
 
-  /** What was asked for does not change while a response runs. */
+  /** Members of the request do not change while a response runs. */
   #checkSame({ response }: LifecycleEvent, report: Report): void {
-    // The members are compared by name alone; a Response has no index signature.
+    // Members are compared by name, and a Response has no index signature.
     const members: Record<string, unknown> = { ...response };
     this.#first ??= members;
     for (const name of new Set([...Object.keys(this.#first), ...Object.keys(members)])) {
@@ -139,7 +147,7 @@ class StreamGrammar {
   }
 }
 
-/** A whole answer has no incomplete item; one that hit a limit has at most its last. */
+/** A completed response has no incomplete item. In an incomplete response only the last item may be incomplete. */
 function checkItemStatuses({ status, output }: LifecycleEvent['response'], report: Report): void {
   output.forEach((item, index) => {
     if (item.status !== 'incomplete') return;

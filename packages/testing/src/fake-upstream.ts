@@ -3,13 +3,13 @@ import type { Socket } from 'node:net';
 import { exchangeOver, type UpstreamExchange, type UpstreamRequest } from './upstream-exchange.ts';
 import { eventually, type WaitOptions } from './wait-until.ts';
 
-/** Answers one request. What it throws fails `close`, and the caller gets a cut connection. */
+/** Answers one request. If it throws, the connection is cut and `close` rejects with the error. */
 export type UpstreamHandler = (exchange: UpstreamExchange) => void | Promise<void>;
 
 export interface FakeUpstream {
   /** `http://127.0.0.1:<port>`, without `/v1`. */
   url: string;
-  /** What a provider is configured with: the URL with `/v1`. */
+  /** The `baseUrl` of a provider: the URL with `/v1`. */
   baseUrl: string;
   /** Every request so far, in order of arrival, whichever handler took it. */
   requests: UpstreamRequest[];
@@ -19,15 +19,15 @@ export interface FakeUpstream {
   onChatCompletions(handler: UpstreamHandler): void;
   /** Answers `POST /v1/responses` from now on. */
   onResponses(handler: UpstreamHandler): void;
-  /** Answers any other request, such as `GET /v1/models`; 404 by default. */
+  /** Answers any other request, such as `GET /v1/models`. By default it gets a 404. */
   onOther(handler: UpstreamHandler): void;
   /** Waits for the request with this index, from 0. */
   request(index: number, options?: WaitOptions): Promise<UpstreamRequest>;
-  /** Cuts what is open and ends the server; rejects with what handlers threw. Twice is fine. */
+  /** Cuts open connections and stops the server. Rejects with the errors of handlers. May be called twice. */
   close(): Promise<void>;
 }
 
-/** Starts a model server on a free port of 127.0.0.1 whose every step a test decides. */
+/** Starts a model server on a free port of 127.0.0.1. The test decides each of its steps. */
 export async function startFakeUpstream(): Promise<FakeUpstream> {
   const requests: UpstreamRequest[] = [];
   const sockets = new Set<Socket>();
@@ -49,7 +49,7 @@ export async function startFakeUpstream(): Promise<FakeUpstream> {
     }
   };
   const server = createServer((incoming, response) => {
-    serve(incoming, response).catch(() => response.destroy()); // The caller left while sending its body.
+    serve(incoming, response).catch(() => response.destroy()); // The caller left while it sent its body.
   });
   server.on('connection', (socket) => {
     sockets.add(socket);

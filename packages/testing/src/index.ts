@@ -4,6 +4,7 @@ export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from 
 export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
+export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { hasServer, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { testRedis } from './redis.ts';

@@ -31,18 +31,18 @@ interface ItemState {
 type EventOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;
 
 /**
- * Follows the output items of a stream: which are open, which part of each, and what the deltas amount to. Keeps
- * its own account instead of using the contract's fold, so that one checks the other.
+ * Follows the output items of a stream: which items and parts are open, and what their deltas add up to. It does not use
+ * the contract's fold, so that each checks the other.
  */
 export class ItemGrammar {
   readonly #items: ItemState[] = [];
 
-  /** The items as they were built, in order. */
+  /** The items so far, in order. */
   get items(): OutputItem[] {
     return this.#items.map(({ item }) => item);
   }
 
-  /** What stands in the way of an end. */
+  /** One sentence for each item that is still open, which the end of a stream forbids. */
   stillOpen(): string[] {
     return this.#items.flatMap(({ isOpen }, index) =>
       isOpen ? [`output item ${index} was never done`] : [],
@@ -103,7 +103,7 @@ function finishItem(state: ItemState, { item }: EventOf<'response.output_item.do
   state.item = structuredClone(item);
 }
 
-/** An item without its status, and without the sealed content that a reasoning may gain with its end. */
+/** An item without its status, and without the encrypted content that a reasoning item may gain at its end. */
 function streamedPartOf(item: OutputItem): object {
   const streamed: Record<string, unknown> = { ...item };
   delete streamed['status'];
@@ -220,7 +220,7 @@ function checkArguments(
   state.areArgumentsDone = true;
 }
 
-/** The open part an event is about; reports and answers nothing when it is another or finished already. */
+/** Returns the open part that an event is about. Reports a problem and returns undefined when there is no such part. */
 function openPart(state: ItemState, type: Part['type'], index: number, report: Report): OpenPart | undefined {
   const { open } = state;
   if (!open || open.part.type !== type) {

@@ -8,41 +8,47 @@ import { within } from './wait-until.ts';
 
 const SERVERS = ['valkey-server', 'redis-server'];
 
-/** Whether the PATH has a server that can be frozen and killed; the embedded store can be neither as a server can. */
-export const hasServer = (process.env['PATH'] ?? '')
-  .split(delimiter)
-  .some((folder) => SERVERS.some((name) => existsSync(join(folder, name))));
+/** Whether there is a server on the PATH. A test can freeze and kill a server, but not the embedded store. */
+export const hasServer = serverOnPath() !== undefined;
+
+/** The path of the first server on the PATH, or undefined if there is none. */
+export function serverOnPath(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders
+    .flatMap((folder) => SERVERS.map((name) => join(folder, name)))
+    .find((file) => existsSync(file));
+}
 
 export interface LocalRedisOptions {
-  /** A server of the PATH, or the embedded store; by default what `SLUICE_TEST_STORE` says, or the first that is there. */
+  /** A server from the PATH or the embedded store. Default: what `SLUICE_TEST_STORE` says, else the store chooses. */
   kind?: 'server' | 'embedded';
-  /** Where the data lies. A temporary directory by default, removed by `stop`. */
+  /** The directory of the data. Default: a temporary directory, which `stop` removes. */
   directory?: string;
-  /** Port on 127.0.0.1; a free one by default. */
+  /** Port on 127.0.0.1. Default: a free one. */
   port?: number;
-  /** Where to look for a server; the PATH of the test by default. */
+  /** Where to look for a server. Default: the PATH of the test. */
   path?: string;
 }
 
-/** A Redis of a test's own, which it may freeze, kill and start again over the same data. */
+/** A Redis for one test, which may freeze it, kill it, and start it again with the same data. */
 export interface LocalRedis {
   url: string;
   port: number;
   kind: 'server' | 'embedded';
   directory: string;
-  /** The process that answers: the server's, or the store's when that is embedded. For signals. */
+  /** The process to send signals to: that of the server, or of the embedded store. */
   pid: number;
-  /** Resolves when the store's process has ended. */
+  /** Resolves when the process of the store has ended. */
   exited: Promise<void>;
-  /** Kills it as a crash would, and resolves when it is gone. The data stays. */
+  /** Kills it as a crash would, and resolves when it has ended. The data stays. */
   kill(): Promise<void>;
-  /** Saves and ends it, and removes a temporary directory. Twice, or after `kill`, is fine. */
+  /** Saves the data, stops the store, and removes a temporary directory. May be called twice, or after `kill`. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the product's own local store in a process of its own. The file is found by its path: `runtime` is tested
- * with this package, so this package cannot depend on it.
+ * Starts the local store of the product as a process. The file is found by its path, because the tests of
+ * `embedded-store` use this package, so this package cannot depend on it.
  */
 export async function startLocalRedis(options: LocalRedisOptions = {}): Promise<LocalRedis> {
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'sluice-redis-')));
@@ -81,9 +87,9 @@ export async function startLocalRedis(options: LocalRedisOptions = {}): Promise<
   }
 }
 
-const STORE_PROCESS = new URL('../../runtime/src/store/store-process.ts', import.meta.url);
+const STORE_PROCESS = new URL('../../embedded-store/src/store-process.ts', import.meta.url);
 
-/** A run with the embedded store shows that the tests need no server; without the variable the store chooses. */
+/** The kind that `SLUICE_TEST_STORE` asks for. Without the variable, the store chooses. */
 function kindForTheRun(): 'embedded' | undefined {
   return process.env['SLUICE_TEST_STORE'] === 'embedded' ? 'embedded' : undefined;
 }
@@ -101,9 +107,9 @@ function forkStore(
   const settings = ['--directory', directory, '--port', String(port)];
   if (kind !== undefined) settings.push('--kind', kind);
   return fork(fileURLToPath(STORE_PROCESS), settings, {
-    // A killed server is reported on standard error, where a test that kills it does not want to read of it.
+    // The store reports a killed server on standard error. A test that kills it does not want to see that.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    execArgv: ['--disable-warning=ExperimentalWarning'],
+    execArgv: ['--conditions=sluice-source', '--disable-warning=ExperimentalWarning'],
     env: { PATH: path ?? process.env['PATH'] ?? '' },
   });
 }

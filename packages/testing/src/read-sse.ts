@@ -1,26 +1,26 @@
 /** One event of a stream. */
 export interface SseFrame {
-  /** The `event` line; empty for the last frame, which has none. */
+  /** The `event` line. Empty for the last frame, which has none. */
   event: string;
   /** The `data` line, byte for byte. */
   data: string;
 }
 
-/** What a stream said. */
+/** What was read from a stream. */
 export interface SseRead {
-  /** The parsed data of every event, `[DONE]` aside. */
+  /** The parsed data of every event except `[DONE]`. */
   events: unknown[];
-  /** The data lines as they came, `[DONE]` aside: a replay must have the same. */
+  /** The data lines as they arrived, except `[DONE]`. A replay must have the same lines. */
   data: string[];
-  /** Whether the stream said that it is over. */
+  /** Whether the stream ended with `[DONE]`. */
   done: boolean;
-  /** What was wrong with the framing, and what broke the stream. */
+  /** Problems of the framing, and the error that broke the stream. */
   problems: string[];
 }
 
 export type SseSource = string | AsyncIterable<string | Uint8Array>;
 
-/** Reads a whole stream: a body, or chunks as they come. A stream that breaks gives what came before. */
+/** Reads a whole stream from a body or from chunks. If the stream breaks, the result has what came before. */
 export async function readSse(source: SseSource): Promise<SseRead> {
   const read: SseRead = { events: [], data: [], done: false, problems: [] };
   const report = (problem: string) => read.problems.push(problem);
@@ -45,7 +45,7 @@ export async function readSse(source: SseSource): Promise<SseRead> {
   return read;
 }
 
-/** The frames of a stream, each as soon as it is whole, for a test that acts in the middle of one. */
+/** Yields each frame of a stream as soon as it is complete, for tests that act in the middle of a stream. */
 export async function* sseFrames(
   source: SseSource,
   report: (problem: string) => void = () => undefined,
@@ -72,7 +72,7 @@ async function* textOf(source: SseSource): AsyncGenerator<string> {
     yield typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
 }
 
-/** Undefined for a comment. */
+/** Parses one frame. Returns undefined for a comment. */
 function parseFrame(text: string, report: (problem: string) => void): SseFrame | undefined {
   const lines = text.split('\n');
   if (lines.every((line) => line.startsWith(':'))) return undefined;

@@ -5,16 +5,17 @@ import { startLocalRedis } from './local-redis.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** The Redis of this run, for tests that keep to keys of their own prefix. */
+    /** The Redis of this run. A test uses only keys with its own prefix. */
     redisUrl: string;
   }
 }
 
 /**
- * Gives the tests of a project one Redis, the first of these there is: that of `REDIS_URL`, a container of a Docker
- * engine that answers, a server on the PATH, the embedded store. With `SLUICE_TEST_STORE=embedded` it is the embedded store whatever
- * there is, as on a machine with nothing but npm. Each project that names this file gets one of its own, except for
- * `REDIS_URL`, which all share. Resolves with the function that ends it.
+ * Starts the one Redis that all tests of a project share, and resolves with the function that stops it.
+ *
+ * It is the first of these that exists: the Redis of `REDIS_URL`, a container if a Docker engine answers, a server from
+ * the PATH, the embedded store. With `SLUICE_TEST_STORE=embedded` it is always the embedded store, as on a machine with
+ * nothing but npm. Each project that names this file gets its own Redis, except that all share the one of `REDIS_URL`.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const redis = await findRedis();
@@ -38,11 +39,11 @@ const IMAGE = 'valkey/valkey:8.1-alpine';
 const PORT = 6379;
 const STARTUP_TIMEOUT_MS = 60_000;
 
-/** Undefined when there is no engine, and also when it cannot get the image: tests need a Redis, not this one. */
+/** Returns undefined if there is no engine, or if it cannot get the image. Tests need a Redis, but not this one. */
 async function startContainer(): Promise<RedisForTheRun | undefined> {
   if (!(await dockerAnswers(process.env['DOCKER_HOST']))) return undefined;
   try {
-    // It takes most of a second to load, which a run without Docker need not spend.
+    // Loading it takes most of a second, which a run without Docker need not spend.
     const { GenericContainer } = await import('testcontainers');
     const container = await new GenericContainer(IMAGE)
       .withCommand(['valkey-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
@@ -64,7 +65,7 @@ async function startContainer(): Promise<RedisForTheRun | undefined> {
 const DOCKER_SOCKET = '/var/run/docker.sock';
 const DOCKER_TIMEOUT_MS = 2000;
 
-/** Whether a Docker engine answers a ping. Engines behind SSH are not asked. */
+/** Whether a Docker engine answers a ping. Engines behind SSH are ignored. */
 export async function dockerAnswers(dockerHost: string | undefined): Promise<boolean> {
   const engine = engineAddress(dockerHost);
   if (engine === undefined) return false;

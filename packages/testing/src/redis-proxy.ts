@@ -1,25 +1,25 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A way to a Redis that a test can make unreliable. */
+/** A proxy in front of a Redis, which a test can make unreliable. */
 export interface RedisProxy {
   url: string;
-  /** Cuts the connection in place of every n-th reply from now on: the command ran, and nobody hears of it. 0: none. */
+  /** From now on, cuts the connection instead of every n-th reply: the command ran, its reply is lost. 0 stops it. */
   loseEvery(replies: number): void;
-  /** Holds back every reply from now on, as a store that is stalled does. The commands run. */
+  /** From now on, holds back every reply, as a store that stalls does. Commands still run. */
   silence(): void;
-  /** Lets go of what was held back, in order. */
+  /** Sends the replies that were held back, in order. */
   speak(): void;
   /** Replies lost so far. */
   lost: number;
-  /** Ends every connection and takes no more. Twice is fine. */
+  /** Ends every connection and accepts no more. May be called twice. */
   stop(): Promise<void>;
 }
 
 /**
  * Starts a proxy in front of the Redis at `url`.
  *
- * Counts chunks of the server's bytes as replies, which holds for a client that waits for one reply before it
- * sends the next command.
+ * It counts chunks of bytes from the server as replies. That is correct for a client that waits for each reply before
+ * it sends the next command.
  */
 export async function startRedisProxy(url: string): Promise<RedisProxy> {
   const target = new URL(url);
@@ -32,7 +32,7 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
     const ends = [downstream, upstream];
     for (const socket of ends) {
       sockets.add(socket);
-      socket.on('error', () => undefined); // Cut on purpose.
+      socket.on('error', () => undefined); // The test cuts connections on purpose.
       socket.on('close', () => {
         sockets.delete(socket);
         for (const end of ends) end.destroy();
@@ -53,7 +53,7 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxied = new URL(url);
-  // A TCP server that listens has such an address.
+  // The address of a TCP server that listens is of this type.
   proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   let stopping: Promise<void> | undefined;
   const stop = () => {

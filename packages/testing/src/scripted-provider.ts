@@ -1,32 +1,32 @@
 import { eventually, type WaitOptions } from './wait-until.ts';
 
-/** How a call ended, as the provider sees it. */
+/** How a call ended, from the provider's side. */
 export type ScriptedEnding =
-  | 'finished' // the script ended it, and everything sent was taken
-  | 'failed' // the script let it fail
-  | 'aborted' // its signal ended it
+  | 'finished' // the test ended it, and the caller took everything
+  | 'failed' // the test made it fail
+  | 'aborted' // its signal was aborted
   | 'left'; // the caller broke out of the iteration
 
-/** What every call carries, whatever else it does. */
+/** The part of a call that this file uses. */
 interface Abortable {
   signal: AbortSignal;
 }
 
-/** One call of a model under the control of a test. */
+/** One call of a model, controlled by a test. */
 export interface ScriptedCall<Chunk, Generation, Call extends Abortable> {
   generation: Generation;
   call: Call;
-  /** Sends chunks, in order. They wait until they are taken. */
+  /** Sends chunks, in order. They wait until the caller takes them. */
   send(...chunks: Chunk[]): void;
-  /** Ends the stream behind what was sent. */
+  /** Ends the stream after the chunks that were sent. */
   end(): void;
-  /** Lets the stream fail behind what was sent. */
+  /** Makes the stream fail after the chunks that were sent. */
   fail(error: unknown): void;
-  /** Resolves when the call is over; never rejects. */
+  /** Resolves when the call is over. Never rejects. */
   ended: Promise<ScriptedEnding>;
 }
 
-/** A model upstream whose every step a test decides. Has the shape of a provider. */
+/** An upstream in the shape of a provider. The test decides each of its steps. */
 export interface ScriptedProvider<Chunk, Generation, Call extends Abortable> {
   readonly id: string;
   generate(generation: Generation, call: Call): AsyncIterable<Chunk>;
@@ -38,8 +38,8 @@ export interface ScriptedProvider<Chunk, Generation, Call extends Abortable> {
 }
 
 /**
- * Makes a provider without a script: each call waits for the test to send, end or fail it, and rejects with the
- * signal's reason when it is aborted. The types are the caller's, so that this package depends on no provider.
+ * Makes a scripted provider. Each call waits for the test to send chunks and to end it or make it fail. It rejects with
+ * the reason of its signal when that is aborted. The types are parameters, so that this package depends on no provider.
  */
 export function scriptedProvider<Chunk, Generation, Call extends Abortable>(
   id = 'scripted',

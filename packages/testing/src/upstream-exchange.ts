@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
-/** How a request ended, as the upstream sees it. */
+/** How a request ended, from the upstream's side. */
 export type UpstreamEnding =
   | 'answered' // the whole answer went out
-  | 'cut' // the upstream's script cut the connection
+  | 'cut' // the test cut the connection
   | 'aborted'; // the caller left first
 
 /** One request as it arrived. */
@@ -12,48 +12,48 @@ export interface UpstreamRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** The parsed JSON body, or the text when it is none. */
+  /** The parsed JSON body, or the text if it is not JSON. */
   body: unknown;
-  /** Resolves when the exchange is over; never rejects. */
+  /** Resolves when the exchange is over. Never rejects. */
   ended: Promise<UpstreamEnding>;
 }
 
-/** One request and the ways to answer it. The functions may be taken apart: none needs `this`. */
+/** One request and the ways to answer it. The functions may be destructured, because none uses `this`. */
 export interface UpstreamExchange {
   request: UpstreamRequest;
-  /** Aborts when the exchange is over, whoever ended it. */
+  /** Aborted when the exchange is over, whoever ended it. */
   signal: AbortSignal;
   /** Answers with a whole JSON body. */
   json: (status: number, body: unknown, headers?: Record<string, string>) => void;
   /** Answers with a whole body of any type. */
   text: (status: number, contentType: string, body: string, headers?: Record<string, string>) => void;
-  /** Begins an event stream; its headers leave at once. */
+  /** Begins an event stream. The headers are sent at once. */
   stream: (headers?: Record<string, string>) => UpstreamStream;
-  /** Answers nothing; resolves when the caller has left. */
+  /** Sends no answer. Resolves when the caller has left. */
   hang: () => Promise<void>;
-  /** Cuts the connection with a reset, whatever has been sent. */
+  /** Resets the connection, whatever has been sent. */
   cut: () => void;
 }
 
-/** An event stream under the control of a test. After the caller has left, sending does nothing. */
+/** An event stream controlled by a test. Sending does nothing once the caller has left. */
 export interface UpstreamStream {
-  /** Sends one chunk as `data:`; resolves when the kernel has taken it, so a slow caller holds it up. */
+  /** Sends one chunk as `data:`. Resolves when the kernel has taken it, so a slow caller delays it. */
   send(chunk: unknown): Promise<void>;
   /** Sends one named event with the object as its data. */
   event(name: string, data: unknown): Promise<void>;
-  /** Sends bytes as they are: comments, broken JSON, half a chunk. */
+  /** Sends text as it is: comments, broken JSON, half a chunk. */
   raw(text: string): Promise<void>;
-  /** Ends as chat completions do, with `data: [DONE]`. */
+  /** Ends the stream with `data: [DONE]`, as chat completions do. */
   done(): void;
   /** Ends the body properly without saying that the answer is complete. */
   end(): void;
-  /** Cuts the connection with a reset in mid-stream. */
+  /** Resets the connection in the middle of the stream. */
   cut(): void;
 }
 
 type ArrivedRequest = Omit<UpstreamRequest, 'ended'>;
 
-/** Puts the ways to answer around a response that nobody has touched yet. */
+/** Makes an exchange of a response to which nothing has been written yet. */
 export function exchangeOver(arrived: ArrivedRequest, response: ServerResponse): UpstreamExchange {
   const over = new AbortController();
   let isCut = false;
@@ -66,7 +66,7 @@ export function exchangeOver(arrived: ArrivedRequest, response: ServerResponse):
   });
   const cut = () => {
     isCut = true;
-    // Without a connection there is nobody to reset.
+    // A response without a socket has no connection to reset.
     if (response.socket === null) response.destroy();
     else response.socket.resetAndDestroy();
   };
@@ -102,7 +102,7 @@ function streamOver(response: ServerResponse, signal: AbortSignal, cut: () => vo
     try {
       await once(response, 'drain', { signal });
     } catch {
-      // The caller left, which `ended` tells.
+      // The caller left, and `ended` says so.
     }
   };
   return {

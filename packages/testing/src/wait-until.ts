@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** The one time-out of waiting in tests: far above anything that works, far below the runner's own. */
+/** The time-out for every wait in tests: far longer than anything that works takes, far shorter than the runner's. */
 export const WAIT_TIMEOUT_MS = 15_000;
 
 export interface WaitOptions {
@@ -10,9 +10,9 @@ export interface WaitOptions {
 }
 
 /**
- * Waits for a fact: calls `check` until it returns something other than `undefined`, `null` and `false`, and resolves
- * with that. A check that throws is not yet true, so it may hold assertions; the last error is in the message of the
- * time-out. For what tells of itself, await its promise or a latch instead.
+ * Calls `check` until it returns something other than `undefined`, `null` and `false`, and resolves with that. A check
+ * that throws counts as not true yet, so it may contain assertions. The message of the time-out has the last error. If
+ * there is a promise or a latch to wait for, await that instead.
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
@@ -24,7 +24,7 @@ export async function eventually<T>(
     signal?.throwIfAborted();
     try {
       const value = await check();
-      // Excluded here are exactly the values that the type excludes.
+      // The condition excludes exactly the values that the type excludes.
       if (value !== undefined && value !== null && value !== false) return value as never;
       lastError = undefined;
     } catch (error) {
@@ -38,16 +38,16 @@ export async function eventually<T>(
   }
 }
 
-/** A gate that one side of a test opens and the other waits at. */
+/** A gate that one side of a test opens and the other side waits for. */
 export interface Latch<T = void> {
-  /** Opens it for everybody, now and later. Only the first value counts. */
+  /** Opens the gate for all waits, now and later. Only the first value counts. */
   open(value: T): void;
   isOpen: boolean;
-  /** Resolves with the value once it is open; rejects after the time-out. */
+  /** Resolves with the value once the gate is open. Rejects after the time-out. */
   wait(options?: WaitOptions): Promise<T>;
 }
 
-/** Makes a closed latch. */
+/** Makes a latch, closed at first. */
 export function latch<T = void>(): Latch<T> {
   const { promise, resolve } = Promise.withResolvers<T>();
   const gate: Latch<T> = {
@@ -61,7 +61,7 @@ export function latch<T = void>(): Latch<T> {
   return gate;
 }
 
-/** The promise's result, or a rejection when it takes longer than the time-out. */
+/** Resolves or rejects as the promise does, and rejects if that takes longer than the time-out. */
 export async function within<T>(
   promise: Promise<T>,
   { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions = {},

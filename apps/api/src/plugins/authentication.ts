@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who is calling. Set before any handler of a mount runs. */
-    caller: KeySettings;
+    key: KeySettings;
   }
 }
 
@@ -16,19 +16,14 @@ declare module 'fastify' {
  * key or anything derived from it.
  */
 export function registerAuthentication(app: FastifyInstance, keys: KeyRing): void {
-  app.decorateRequest('caller');
+  app.decorateRequest('key');
   app.addHook('onRequest', (request, _reply, done) => {
-    const caller = authenticate(request, keys);
-    if (caller) {
-      request.caller = caller;
+    const key = authenticate(request, keys);
+    if (key) {
+      request.key = key;
       done();
     } else {
-      done(
-        new ServiceError(
-          'invalid_api_key',
-          'Incorrect or missing API key. Send it as a header: Authorization: Bearer <key>.',
-        ),
-      );
+      done(new ServiceError('invalid_api_key'));
     }
   });
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from '@sluice/runtime';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ErrorCode, newRequestId, ServiceError } from '@sluice/contract';
-import { errorEnvelope, httpStatus } from './error-handler.ts';
+import { newRequestId, ServiceError } from '@sluice/contract';
+import { errorEnvelope } from './error-handler.ts';
 
 /**
  * Answers what never became a request: framing that HTTP does not allow, headers that are too large, a client
@@ -14,9 +14,9 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
     socket.destroy();
     return;
   }
-  const code = codeFor(error.code);
-  const body = errorEnvelope(new ServiceError(code, messages[code]));
-  const status = httpStatus[code];
+  const refusal = refusalOf(error.code);
+  const { status } = refusal;
+  const body = errorEnvelope(refusal);
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -32,14 +32,8 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   );
 }
 
-const messages = {
-  headers_too_large: 'The headers of the request are too large.',
-  request_timeout: 'The request did not arrive in time.',
-  invalid_request: 'The request is not valid HTTP.',
-} as const satisfies Partial<Record<ErrorCode, string>>;
-
-function codeFor(code: string | undefined): keyof typeof messages {
-  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
-  return 'invalid_request';
+function refusalOf(code: string | undefined): ServiceError {
+  if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('headers_too_large');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('request_timeout');
+  return new ServiceError('invalid_request', 'The request is not valid HTTP.');
 }

@@ -1,31 +1,33 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { OpenRequests } from '../open-requests.ts';
+import type { FastifyInstance } from 'fastify';
+import type { OpenRequest, OpenRequests } from '../open-requests.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set while a request with a body counts as under way: from its headers until its answer is about to be sent. */
+    underWay: OpenRequest | undefined;
+  }
+}
 
 /**
- * Counts a request with a body as under way from its headers on, so that a stopping process waits for the rest, and
- * makes every answer of a stopping process the last one of its connection, so that clients move on by themselves
- * and no kept connection holds up the stop.
+ * Counts a request with a body as under way from its headers on, so that a stopping process waits for the rest and for
+ * its answer, and makes every answer of a stopping process the last one of its connection, so that clients move on by
+ * themselves and no kept connection holds up the stop.
  */
 export function registerDraining(
   app: FastifyInstance,
   { open, isStopping }: { open: OpenRequests; isStopping: () => boolean },
 ): void {
-  const arriving = new WeakMap<FastifyRequest, () => void>();
+  app.decorateRequest('underWay');
   app.addHook('onRequest', (request, reply, done) => {
     if (request.method === 'POST') {
-      const arrived = open.begin(() => request.raw.socket.destroy());
-      arriving.set(request, arrived);
-      reply.raw.once('close', arrived);
+      const underWay = open.begin(() => request.raw.socket.destroy());
+      request.underWay = underWay;
+      reply.raw.once('close', underWay.end);
     }
     done();
   });
-  app.addHook('preHandler', (request, _reply, done) => {
-    const arrived = arriving.get(request);
-    // The handler counts from its first turn on, which is this one.
-    if (arrived) setImmediate(arrived);
-    done();
-  });
-  app.addHook('onSend', (_request, reply, _payload, done) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    request.underWay?.end();
     if (isStopping()) reply.header('connection', 'close');
     done();
   });

@@ -45,7 +45,7 @@ export function parseJsonBody(body: Uint8Array): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalidJson('The request body is not valid JSON.');
+    throw new ServiceError('invalid_json');
   }
   if (countMembers(value) !== countColons(text)) {
     throw invalidJson('The request body names a member twice.');

@@ -15,8 +15,7 @@ export function requestId(headers: Record<string, unknown>): string {
 /** Headers that every answer carries, and checks that come before everything else. */
 export function registerRequestContext(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    for (const [name, value] of Object.entries(contextHeaders(request.id, request.headers)))
-      reply.header(name, value);
+    reply.headers(contextHeaders(request.id, request.headers));
     const fault = faultOf(request.raw);
     if (fault) done(new ServiceError('invalid_request', fault));
     else done();

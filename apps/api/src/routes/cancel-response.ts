@@ -1,28 +1,24 @@
-import { responseOf } from '@sluice/event-log';
-import type { FastifyInstance } from 'fastify';
-import { type Dialect, responseBody } from '../dialect.ts';
-import { findResponse, type ResponseParams } from '../response-params.ts';
-import type { ResponseService } from '../response-service.ts';
+import { responseBodySchema, responseParamsSchema } from '@sluice/contract';
+import { type Dialect, responseBody } from '../responses/dialect.ts';
+import type { Responses } from '../responses/responses.ts';
+import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
+import { jsonType } from './create-response.ts';
 
-export interface CancelResponseOptions {
+export interface CancelResponseContext {
   dialect: Dialect;
-  service: ResponseService;
+  responses: Responses;
 }
 
-/**
- * `POST /responses/{id}/cancel`: ends a response, in whichever mode it was created. One that has ended already is
- * returned unchanged.
- */
-export function registerCancelResponse(
-  app: FastifyInstance,
-  { dialect, service }: CancelResponseOptions,
-): void {
-  app.post<{ Params: ResponseParams }>('/responses/:id/cancel', async (request, reply) => {
-    const found = await findResponse(service, request);
-    // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    const record = (await service.ending.cancel(found, 'requested')) ?? found;
-    return reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(responseBody(dialect, responseOf(record)));
-  });
-}
+export const cancelResponse = defineRoute({
+  method: 'POST',
+  path: '/responses/:id/cancel',
+  summary:
+    'Ends a response, in whichever mode it was created. One that has ended already is returned unchanged.',
+  params: responseParamsSchema,
+  answers: [json(responseBodySchema)],
+  errors: [...anyErrors, ...bodyErrors, 'not_found'],
+  async handle({ params, request, reply }, { dialect, responses }: CancelResponseContext) {
+    const response = await responses.cancel(request.key.name, params.id);
+    return reply.type(jsonType).send(responseBody(dialect, response));
+  },
+});

@@ -1,15 +1,16 @@
-import type { FastifyInstance } from 'fastify';
-import { findResponse, type ResponseParams } from '../response-params.ts';
-import type { ResponseService } from '../response-service.ts';
+import { deletedResponseSchema, responseParamsSchema } from '@sluice/contract';
+import type { Responses } from '../responses/responses.ts';
+import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 
-/** `DELETE /responses/{id}`: takes a response away for good; one that still runs is cancelled first. */
-export function registerDeleteResponse(
-  app: FastifyInstance,
-  { service }: { service: ResponseService },
-): void {
-  app.delete<{ Params: ResponseParams }>('/responses/:id', async (request) => {
-    const record = await findResponse(service, request);
-    await service.ending.remove(record);
-    return { id: record.id, object: 'response.deleted', deleted: true };
-  });
-}
+export const deleteResponse = defineRoute({
+  method: 'DELETE',
+  path: '/responses/:id',
+  summary: 'Takes a response away for good. One that still runs is cancelled first.',
+  params: responseParamsSchema,
+  answers: [json(deletedResponseSchema)],
+  errors: [...anyErrors, ...bodyErrors, 'not_found'],
+  async handle({ params, request }, { responses }: { responses: Responses }) {
+    await responses.remove(request.key.name, params.id);
+    return { id: params.id, object: 'response.deleted', deleted: true };
+  },
+});

@@ -1,25 +1,32 @@
-import { ServiceError } from '@sluice/contract';
-import type { FastifyInstance } from 'fastify';
-import { type Query, readChoice, readInclude, readInteger } from '../query.ts';
-import { findResponse, type ResponseParams } from '../response-params.ts';
-import type { ResponseService } from '../response-service.ts';
+import {
+  inputItemListSchema,
+  listInputItemsQuerySchema,
+  responseParamsSchema,
+  ServiceError,
+} from '@sluice/contract';
+import type { Responses } from '../responses/responses.ts';
+import { anyErrors, defineRoute, json } from '../route.ts';
 
-export const pageBounds = { min: 1, max: 100, standard: 20 };
-
-/** `GET /responses/{id}/input_items`: the response's own input, page by page, the latest item first. */
-export function registerListInputItems(
-  app: FastifyInstance,
-  { service }: { service: ResponseService },
-): void {
-  app.get<{ Params: ResponseParams; Querystring: Query }>('/responses/:id/input_items', async (request) => {
-    const { query } = request;
-    const limit = readInteger(query, 'limit', pageBounds);
-    const order = readChoice(query, 'order', ['desc', 'asc']);
-    readInclude(query);
-    const record = await findResponse(service, request);
-    const items = await service.inputItems(record.id);
+export const listInputItems = defineRoute({
+  method: 'GET',
+  path: '/responses/:id/input_items',
+  summary: "The response's own input, page by page, the latest item first.",
+  params: responseParamsSchema,
+  query: listInputItemsQuerySchema,
+  answers: [json(inputItemListSchema)],
+  errors: [
+    ...anyErrors,
+    'invalid_type',
+    'invalid_value',
+    'integer_below_min_value',
+    'integer_above_max_value',
+    'not_found',
+  ],
+  async handle({ params, query, request }, { responses }: { responses: Responses }) {
+    const { limit, order, after } = query;
+    const items = await responses.inputItems(request.key.name, params.id);
     if (order === 'desc') items.reverse();
-    const first = firstAfter(items, query.after);
+    const first = firstAfter(items, after);
     const data = items.slice(first, first + limit);
     return {
       object: 'list',
@@ -28,10 +35,10 @@ export function registerListInputItems(
       last_id: data.at(-1)?.id ?? null,
       has_more: first + limit < items.length,
     };
-  });
-}
+  },
+});
 
-function firstAfter(items: readonly { id: string }[], after: unknown): number {
+function firstAfter(items: readonly { id: string }[], after: string | undefined): number {
   if (after === undefined) return 0;
   const index = items.findIndex(({ id }) => id === after);
   if (index < 0)

@@ -1,31 +1,30 @@
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import { ServiceError } from '@sluice/contract';
-import type { FastifyInstance } from 'fastify';
-import type { ResponseService } from '../response-service.ts';
+import { modelListSchema } from '@sluice/contract';
+import type { Responses } from '../responses/responses.ts';
+import { anyErrors, defineRoute, json } from '../route.ts';
 
-export interface ListModelsOptions {
-  service: ResponseService;
+export interface ListModelsContext {
+  responses: Responses;
   /** When this process started, in Unix seconds: models have no age of their own. */
-  createdAt: number;
+  startedAt: number;
 }
 
-/** `GET /models` and `GET /models/{id}`: the models the caller's key may use. */
-export function registerListModels(app: FastifyInstance, { service, createdAt }: ListModelsOptions): void {
-  const present = ({ id }: ModelSettings) => ({
-    id,
-    object: 'model',
-    created: createdAt,
-    owned_by: 'sluice',
-  });
-  const visible = (caller: KeySettings) =>
-    service.models().filter(({ id }) => caller.models.includes('*') || caller.models.includes(id));
+export const listModels = defineRoute({
+  method: 'GET',
+  path: '/models',
+  summary: "The models the caller's key may use.",
+  answers: [json(modelListSchema)],
+  errors: anyErrors,
+  handle: ({ request }, context: ListModelsContext) => ({
+    object: 'list',
+    data: visibleModels(context, request.key),
+  }),
+});
 
-  app.get('/models', (request) => ({ object: 'list', data: visible(request.caller).map(present) }));
-  // Ids of models may hold slashes.
-  app.get<{ Params: { '*': string } }>('/models/*', (request) => {
-    const id = request.params['*'];
-    const model = visible(request.caller).find((each) => each.id === id);
-    if (!model) throw new ServiceError('not_found', 'There is no model with this id.', { param: 'id' });
-    return present(model);
-  });
+/** The models of a key, as clients see them. */
+export function visibleModels({ responses, startedAt }: ListModelsContext, caller: KeySettings) {
+  return responses
+    .models()
+    .filter(({ id }) => caller.models.includes('*') || caller.models.includes(id))
+    .map(({ id }: ModelSettings) => ({ id, object: 'model', created: startedAt, owned_by: 'sluice' }));
 }

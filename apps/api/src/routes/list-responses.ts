@@ -1,28 +1,32 @@
-import { responseIdSchema, ServiceError } from '@sluice/contract';
-import { responseOf } from '@sluice/event-log';
-import type { FastifyInstance } from 'fastify';
-import { type Dialect, presentResponse } from '../dialect.ts';
-import { type Query, readChoice, readInteger } from '../query.ts';
-import type { ResponseService } from '../response-service.ts';
-import { pageBounds } from './list-input-items.ts';
+import { listResponsesQuerySchema, plainHttpHeadersSchema, responseListSchema } from '@sluice/contract';
+import { type Dialect, presentResponse } from '../responses/dialect.ts';
+import type { Responses } from '../responses/responses.ts';
+import { anyErrors, defineRoute, json } from '../route.ts';
 
-export interface ListResponsesOptions {
+export interface ListResponsesContext {
   dialect: Dialect;
-  service: ResponseService;
+  responses: Responses;
 }
 
-/** `GET /responses`: the tenant's stored responses, newest first. */
-export function registerListResponses(
-  app: FastifyInstance,
-  { dialect, service }: ListResponsesOptions,
-): void {
-  app.get<{ Querystring: Query }>('/responses', async (request) => {
-    const { query, caller } = request;
-    refuseUpgrade(request.headers.upgrade);
-    const limit = readInteger(query, 'limit', pageBounds);
-    readChoice(query, 'order', ['desc']);
-    const { records, hasMore } = await service.list(caller.name, { after: readAfter(query.after), limit });
-    const data = records.map((record) => presentResponse(dialect, responseOf(record)));
+export const listResponses = defineRoute({
+  method: 'GET',
+  path: '/responses',
+  summary: "The tenant's stored responses, newest first.",
+  headers: plainHttpHeadersSchema,
+  query: listResponsesQuerySchema,
+  answers: [json(responseListSchema)],
+  errors: [
+    ...anyErrors,
+    'upgrade_required',
+    'invalid_type',
+    'invalid_value',
+    'integer_below_min_value',
+    'integer_above_max_value',
+  ],
+  async handle({ query, request }, { dialect, responses }: ListResponsesContext) {
+    const { limit, after } = query;
+    const { responses: page, hasMore } = await responses.list(request.key.name, { after, limit });
+    const data = page.map((response) => presentResponse(dialect, response));
     return {
       object: 'list',
       data,
@@ -30,18 +34,5 @@ export function registerListResponses(
       last_id: data.at(-1)?.id ?? null,
       has_more: hasMore,
     };
-  });
-}
-
-/** This path is also where clients open a WebSocket. They fall back to requests when they are told so. */
-function refuseUpgrade(upgrade: string | undefined): void {
-  if (upgrade === undefined) return;
-  throw new ServiceError('upgrade_required', 'WebSockets are not available here; send requests over HTTP.');
-}
-
-function readAfter(after: unknown): string | undefined {
-  if (after === undefined) return undefined;
-  const id = responseIdSchema.safeParse(after);
-  if (id.success) return id.data;
-  throw new ServiceError('invalid_value', "'after' must be the id of a response.", { param: 'after' });
-}
+  },
+});

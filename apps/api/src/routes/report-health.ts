@@ -1,18 +1,24 @@
-import type { FastifyInstance } from 'fastify';
+import { livenessSchema, readinessSchema } from '@sluice/contract';
+import type { Readiness } from '@sluice/runtime';
+import { defineRoute, json } from '../route.ts';
 
-export interface Readiness {
-  isReady: boolean;
-  checks: Record<string, boolean>;
-}
+export const reportLiveness = defineRoute({
+  method: 'GET',
+  path: '/healthz',
+  summary: 'The process lives.',
+  answers: [json(livenessSchema)],
+  errors: ['invalid_request'],
+  handle: () => ({ status: 'ok' }),
+});
 
-/**
- * `GET /healthz`: the process lives. `GET /readyz`: it can take requests, which it cannot while the store is
- * away or while it stops.
- */
-export function registerHealth(app: FastifyInstance, readiness: () => Promise<Readiness>): void {
-  app.get('/healthz', () => ({ status: 'ok' }));
-  app.get('/readyz', async (_request, reply) => {
+export const reportReadiness = defineRoute({
+  method: 'GET',
+  path: '/readyz',
+  summary: 'Whether the process can take requests; it cannot while the store is away or while it stops.',
+  answers: [json(readinessSchema), json(readinessSchema, 503)],
+  errors: ['invalid_request'],
+  async handle({ reply }, { readiness }: { readiness: () => Promise<Readiness> }) {
     const { isReady, checks } = await readiness();
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not_ready', checks });
-  });
-}
+  },
+});

@@ -1,14 +1,14 @@
 import { FatalError } from '@sluice/runtime';
 import { createParser } from 'eventsource-parser';
 
-/** Where the service is and who asks. */
+/** The address of the service and the key of the caller. */
 export interface ApiClientOptions {
   /** Such as `http://127.0.0.1:3000`. */
   url: string;
   key: string;
 }
 
-/** A response as far as the commands show it. */
+/** The fields of a response that the commands show. */
 export interface ShownResponse {
   id: string;
   status: string;
@@ -19,7 +19,7 @@ export interface ShownResponse {
   error: { code: string; message: string } | null;
 }
 
-/** The service over HTTP, as any client sees it. Failures become one line that says what went wrong. */
+/** A client of the service over HTTP. Failures become a `FatalError` of one line. */
 export class ApiClient {
   readonly #options: ApiClientOptions;
 
@@ -29,10 +29,10 @@ export class ApiClient {
 
   async json<Body>(method: 'GET' | 'POST', path: string): Promise<Body> {
     const answer = await this.#fetch(method, path);
-    return (await answer.json()) as Body; // the contract of the service
+    return (await answer.json()) as Body; // The path decides the body, and the caller knows it.
   }
 
-  /** The `data:` of each event of a stream, until its last frame. */
+  /** The `data:` of each event of a stream, up to `[DONE]`. */
   async *events(path: string): AsyncGenerator<string> {
     const answer = await this.#fetch('GET', path);
     const arrived: string[] = [];
@@ -65,7 +65,7 @@ export class ApiClient {
   }
 }
 
-/** The bytes of a body. A connection that breaks ends them like one that is closed. */
+/** The bytes of a body. They end when the connection breaks, as they do when it closes. */
 async function* untilCut(body: Response['body']): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   try {
@@ -81,7 +81,7 @@ async function* untilCut(body: Response['body']): AsyncGenerator<Uint8Array> {
 
 async function messageOf(answer: Response): Promise<string> {
   try {
-    const body = (await answer.json()) as { error?: { message?: string } }; // the service's error envelope
+    const body = (await answer.json()) as { error?: { message?: string } }; // Every error of the service has this envelope.
     return body.error?.message ?? answer.statusText;
   } catch {
     return answer.statusText;

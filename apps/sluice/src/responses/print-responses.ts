@@ -35,7 +35,7 @@ export function printList(page: { data: ShownResponse[]; has_more: boolean }, js
   if (page.has_more && last) console.log(`\nMore: sluice responses list --after ${last.id}`);
 }
 
-/** Prints the text of a stream as it comes, or every event as a line of JSON. */
+/** Prints the text of a stream as it arrives, or each event as a line of JSON. */
 export async function tail(events: AsyncIterable<string>, json: boolean): Promise<void> {
   let status: string | undefined;
   for await (const data of events) {
@@ -43,7 +43,7 @@ export async function tail(events: AsyncIterable<string>, json: boolean): Promis
       console.log(data);
       continue;
     }
-    const event = JSON.parse(data) as TailedEvent; // an event of the contract
+    const event = JSON.parse(data) as TailedEvent; // The service sends events of the contract.
     if (event.type === 'response.output_text.delta') process.stdout.write(printable(event.delta ?? ''));
     if (event.response) status = event.response.status;
   }

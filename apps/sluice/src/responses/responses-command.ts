@@ -1,26 +1,32 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Environment, readVariable } from '@sluice/config';
+import { type Environment, findDevelopmentKey, readVariable } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { ApiClient, type ShownResponse } from './api-client.ts';
 import { printList, printResponse, tail } from './print-responses.ts';
 
 export const responsesUsage = `Usage: sluice responses <command> [flags]
 
-  get ID       one response
-  list         your responses, newest first
-  cancel ID    end a response that is queued or running
-  tail ID      follow a response; one created as a stream, as it is generated
+  get ID       shows one response
+  list         lists your responses, newest first
+  cancel ID    cancels a response that is queued or running
+  tail ID      follows a response; one with stream: true as it is generated
 
-  --json       JSON: one object, or one line for each response or event
-  --limit N    list: how many (1 to 100, 20)
-  --after X    list: the id to go on behind; tail: the number of the last event seen
+  --json       prints JSON: one object, or one line for each response or event
+  --limit N    list: how many responses to show, 1 to 100 [20]
+  --after X    list: the id of the last response seen; tail: the number of the last event seen
   --url URL    the service [SLUICE_URL, http://127.0.0.1:3000]
-  --key KEY    an API key [SLUICE_API_KEY, the development key in DATA_DIR]`;
+  --key KEY    an API key [SLUICE_API_KEY, the development key of a service on this machine]
 
-/** `sluice responses …`: looks at responses from a terminal, over the same API as everybody. */
-export async function runResponses(argv: readonly string[], env: Environment): Promise<void> {
+Without a key, the development key is looked up with the settings of that service:
+
+  --config FILE    its file of settings [SLUICE_CONFIG, ./sluice.yaml]
+  --data-dir DIR   its data folder [DATA_DIR, the one of its file, ./.data]`;
+
+/** `sluice responses …`: shows, cancels and follows responses from a terminal, over the same API as any client. */
+export async function runResponses(
+  argv: readonly string[],
+  { env, cwd }: { env: Environment; cwd: string },
+): Promise<void> {
   const { values, positionals } = parseFlags(argv);
   const [command, id, ...rest] = positionals;
   if (values.help || command === undefined) {
@@ -30,7 +36,7 @@ export async function runResponses(argv: readonly string[], env: Environment): P
   if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
   const client = new ApiClient({
     url: values.url ?? readVariable(env, 'SLUICE_URL') ?? 'http://127.0.0.1:3000',
-    key: values.key ?? readVariable(env, 'SLUICE_API_KEY') ?? developmentKeyOf(env),
+    key: values.key ?? readVariable(env, 'SLUICE_API_KEY') ?? (await developmentKeyFor(values, { env, cwd })),
   });
   const json = values.json ?? false;
   switch (command) {
@@ -73,6 +79,8 @@ function parseFlags(argv: readonly string[]) {
         after: { type: 'string' },
         url: { type: 'string' },
         key: { type: 'string' },
+        config: { type: 'string' },
+        'data-dir': { type: 'string' },
       },
     });
   } catch (error) {
@@ -85,10 +93,17 @@ function encoded(id: string | undefined): string {
   return encodeURIComponent(id);
 }
 
-function developmentKeyOf(env: Environment): string {
-  const path = join(readVariable(env, 'DATA_DIR') ?? './.data', 'development-key');
-  if (existsSync(path)) return readFileSync(path, 'utf8').trim();
-  throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
+async function developmentKeyFor(
+  { config, 'data-dir': dataDir }: { config?: string; 'data-dir'?: string },
+  surroundings: { env: Environment; cwd: string },
+): Promise<string> {
+  const argv = [
+    ...(config === undefined ? [] : [`--config=${config}`]),
+    ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
+  ];
+  const key = await findDevelopmentKey({ ...surroundings, argv });
+  if (key === undefined) throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
+  return key;
 }
 
 function badUsage(problem: string): FatalError {

@@ -1,6 +1,6 @@
 /**
- * What is left when everything is taken away but one BullMQ job for each request and one message that wakes its
- * caller. It promises nothing, and is here to show how much of a request's cost is the queue's own.
+ * The least that a queue can do: one BullMQ job for each request, and one message that wakes its caller. It promises
+ * nothing. It shows how much of the cost of a request is the queue's own.
  */
 import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
@@ -14,7 +14,7 @@ const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
 const queue = new Queue<{ prompt: string }>(queueName, {
   connection,
   prefix,
-  // As Sluice keeps them unless told otherwise.
+  // The defaults of Sluice.
   defaultJobOptions: { removeOnComplete: { count: 100 }, removeOnFail: { count: 1_000 } },
 });
 const waiting = new Map<string, (text: string) => void>();

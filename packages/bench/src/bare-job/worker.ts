@@ -1,4 +1,4 @@
-/** The worker of the bare job: as many BullMQ workers as Sluice uses for its slots, and one publish for each answer. */
+/** The worker of the bare job: as many BullMQ workers as Sluice has for its slots, and one publish for each answer. */
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';
@@ -18,7 +18,7 @@ const workers = Array.from(
     new Worker<{ prompt: string }>(
       queueName,
       async (job) => {
-        // Nothing at all stands for a failure: its caller must not wait for ever.
+        // An empty answer means a failure, so that the caller does not wait for ever.
         const text = await callUpstream(upstream, job.data.prompt).catch(() => '');
         await connection.publish(wakeChannel(place), `${job.id} ${text}`);
       },

@@ -3,7 +3,7 @@ import type { Target } from './order.ts';
 
 /** One request and its answer. Times are in milliseconds. */
 export interface Exchange {
-  /** Why the answer is not right; undefined for one that is. */
+  /** What is wrong with the answer. Undefined for a good one. */
   failure: string | undefined;
   marks: number;
   elapsedMs: number;
@@ -11,7 +11,7 @@ export interface Exchange {
 }
 
 /**
- * Sends a request and checks its answer while it comes in, by looking for marks in the bytes: parsing would make the
+ * Sends a request and checks its answer as it arrives. It looks for marks in the bytes, because parsing would make the
  * load generator the bottleneck. Never rejects.
  */
 export function exchange(pool: Pool, target: Target): Promise<Exchange> {
@@ -28,7 +28,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #status = 0;
   #marks = 0;
   #firstMarkAt = Number.NaN;
-  /** The end of what came so far, as long as a mark that is cut in two needs it. */
+  /** The last characters so far, which may be the first part of a mark. */
   #tail = '';
 
   constructor(target: Target, resolve: (exchange: Exchange) => void) {
@@ -51,7 +51,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       this.#marks += 1;
       rest = at + mark.length;
     }
-    // What was counted must not be found again.
+    // A mark that was counted must not be found again.
     const kept = Math.max(mark.length - 1, ending.length);
     this.#tail = text.slice(Math.max(rest, text.length - kept));
   }

@@ -1,9 +1,9 @@
-/** The process that sends requests: one order at a time, each answered with its result. */
+/** The process that sends requests. It carries out one order at a time and answers with its result. */
 import { Pool } from 'undici';
 import type { LoadOrder, LoadReply } from './order.ts';
 import { runOrder } from './run-order.ts';
 
-/** Kept between orders, so that a round does not begin with connecting. */
+/** Connections are kept between orders, so that a round does not begin with connecting. */
 const pools = new Map<string, Pool>();
 
 function poolFor({ target, concurrency }: LoadOrder): Pool {

@@ -1,13 +1,13 @@
-/** What a load generator sends, and how it knows that the answer is right. */
+/** What a load generator sends, and how it recognises a good answer. */
 export interface Target {
   origin: string;
   path: string;
   headers: Record<string, string>;
   body: string;
-  /** Stands in the answer once for each token: looked for instead of parsing. */
+  /** The answer contains this text once for each token. */
   mark: string;
   marks: number;
-  /** Stands in the last bytes of a whole answer. */
+  /** The last bytes of a whole answer contain this text. */
   ending: string;
 }
 
@@ -15,11 +15,11 @@ export interface Target {
 export interface LoadOrder {
   target: Target;
   concurrency: number;
-  /** No request starts after this long; those under way are finished. */
+  /** No request starts after this time. Requests in flight are finished. */
   durationMs: number;
-  /** Most requests; as many as fit into the time when absent. */
+  /** The most requests to send. Absent: as many as fit into the time. */
   count?: number;
-  /** Lanes start evenly over this time instead of all at once. */
+  /** Lanes start evenly spread over this time, instead of all at once. */
   staggerMs?: number;
 }
 
@@ -28,10 +28,10 @@ export interface Percentiles {
   p99: number;
 }
 
-/** What came of an order. Times are in milliseconds. */
+/** The result of an order. Times are in milliseconds. */
 export interface LoadResult {
   completed: number;
-  /** Answers with another status, with marks missing, or cut short. */
+  /** Answers with another status, without some of their marks, or cut short. */
   failed: number;
   firstFailure: string | undefined;
   elapsedMs: number;
@@ -43,5 +43,5 @@ export interface LoadResult {
   firstMarkMs: Percentiles;
 }
 
-/** What the process answers. */
+/** The answer of the process. */
 export type LoadReply = { result: LoadResult } | { error: string };

@@ -4,7 +4,7 @@ import { percentile } from '../statistics.ts';
 import { type Exchange, exchange } from './exchange.ts';
 import type { LoadOrder, LoadResult, Percentiles } from './order.ts';
 
-/** Keeps as many requests under way as the order says, until its time or its count is over. */
+/** Keeps as many requests in flight as the order says, until its time is over or its count is reached. */
 export async function runOrder(pool: Pool, order: LoadOrder): Promise<LoadResult> {
   const { target, concurrency, durationMs, count = Number.POSITIVE_INFINITY, staggerMs = 0 } = order;
   const exchanges: Exchange[] = [];

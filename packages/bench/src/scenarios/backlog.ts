@@ -19,10 +19,10 @@ const plans = {
   quick: { rounds: 1, responses: 1_000 },
 };
 
-/** Longest time to accept, and to drain, a whole backlog. */
+/** The longest time to accept a whole backlog, and to drain it. */
 const mostMs = 40_000;
 
-/** What one round gave. */
+/** The result of one round. */
 interface Backlog {
   accepts: Measurement;
   bytesEach: number;
@@ -31,7 +31,7 @@ interface Backlog {
   drainCpuMs: ReadonlyMap<string, number>;
 }
 
-/** Work that piles up while nobody takes it, and is then taken. */
+/** A backlog that grows without a worker and is then drained. */
 export const backlog: Scenario = {
   name: 'backlog',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
@@ -61,7 +61,7 @@ async function pileUpAndDrain(
   responses: number,
 ): Promise<Backlog> {
   const order = { target: backgroundTarget(service, model), concurrency: callers, durationMs: mostMs };
-  // Connections, compiled code and the first of each set are no part of what a response costs.
+  // Connections, compiled code and the first entry of each set are not part of the cost of a response.
   progress.say('backlog: warming up');
   const warmUp = await measure({ ...order, count: 200 }, { load, redis, processes: new Map() });
   progress.say(`backlog: accepting ${responses} responses`);
@@ -99,7 +99,7 @@ function cpuSince({ pid }: Child, before: number): number | undefined {
 
 const pollMs = 50;
 
-/** Looks at the queue as an operator does, at the metrics of the api. */
+/** Reads the depth of the queue from the metrics of the api, as an operator does. */
 async function untilDrained(service: BenchService): Promise<void> {
   const deadline = performance.now() + mostMs;
   for (;;) {
@@ -110,7 +110,7 @@ async function untilDrained(service: BenchService): Promise<void> {
   }
 }
 
-/** Jobs that wait or run, in the text format of Prometheus. */
+/** Counts the jobs that wait or run, from metrics in the text format of Prometheus. */
 export function openJobs(metrics: string): number {
   const samples = metrics.matchAll(
     /^sluice_queue_jobs\{[^}]*state="(waiting|active|delayed)"[^}]*\} (\d+)/gm,
@@ -125,9 +125,9 @@ export function openJobs(metrics: string): number {
   return jobs;
 }
 
-/** Keys that differ in a response's id alone are one family. */
+/** The family of a key. Keys that differ only in the id of a response are one family. */
 export function familyOf(key: string): string {
-  return key.replace(/create-response_[A-Za-z0-9]+/, '<response>');
+  return key.replace(/^\{\w\}:/, '').replace(/create-response_[A-Za-z0-9]+/, '<response>');
 }
 
 function report(results: readonly Backlog[], responses: number): ScenarioReport {
@@ -173,7 +173,7 @@ function report(results: readonly Backlog[], responses: number): ScenarioReport 
 function memoryTable(results: readonly Backlog[]): Table {
   const families = results.at(-1)?.families ?? [];
   const responses = Math.max(...families.map(({ keys }) => keys));
-  // What is there once, whatever waits, weighs nothing.
+  // A key that exists once, whatever waits, costs a response nothing.
   const heavy = families.filter(({ bytes }) => bytes >= responses);
   return {
     title: 'Redis memory of a waiting response',

@@ -16,7 +16,7 @@ const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
 interface StreamLoad {
   model: NoOpModel;
   concurrency: number;
-  /** Streams begin spread over this time, as those of different users do. */
+  /** The streams start spread over this time, as those of different users do. */
   staggerMs: number;
   rounds: number;
   roundMs: number;
@@ -25,7 +25,7 @@ interface StreamLoad {
 const one = { tokens: 1, intervalMs: 0 };
 const unpaced = { tokens: 200, intervalMs: 0 };
 
-/** In a full run a paced stream takes four seconds, in a quick one a second. */
+/** A paced stream takes four seconds in a full run, and one second in a quick one. */
 const plans: Record<'full' | 'quick', readonly StreamLoad[]> = {
   full: [
     { model: one, concurrency: 1, staggerMs: 0, rounds: 9, roundMs: 1_000 },

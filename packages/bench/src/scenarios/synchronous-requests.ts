@@ -30,7 +30,7 @@ interface Contestant {
   processes: ReadonlyMap<string, Child>;
 }
 
-/** Whole answers of one token: what the way through the queue costs. */
+/** Whole answers of one token, which show the cost of the way through the queue. */
 export const synchronousRequests: Scenario = {
   name: 'synchronous-requests',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
@@ -151,7 +151,7 @@ async function compete(
   return results;
 }
 
-/** Calls of each Redis command for one request, measured at the highest concurrency. */
+/** How often a request calls each Redis command, measured at the highest concurrency. */
 async function countCommands(
   { load, redis, quick }: ScenarioContext,
   contestants: ReadonlyMap<Alternative, Contestant>,
@@ -223,7 +223,7 @@ function ratioTable(results: Results): Table {
   };
 }
 
-/** Commands that are called less often are the upkeep of idle connections. */
+/** Commands below this number of calls are the upkeep of idle connections. */
 const rareCalls = 0.05;
 
 function commandTable(counted: Map<Alternative, CommandCalls>): Table {

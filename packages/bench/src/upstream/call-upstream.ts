@@ -3,7 +3,7 @@ import { modelName } from './no-op-answer.ts';
 
 const model = modelName({ tokens: 1, intervalMs: 0 });
 
-/** The text of one answer. What it costs is the least that a worker can do. */
+/** Gets the text of one answer. Its cost is the least that a worker can do. */
 export async function callUpstream(upstream: Pool, prompt: string): Promise<string> {
   const { statusCode, body } = await upstream.request({
     method: 'POST',
@@ -18,7 +18,7 @@ export async function callUpstream(upstream: Pool, prompt: string): Promise<stri
 
 function contentOf(line: string): string {
   if (!line.startsWith('data: {')) return '';
-  // What the upstream of this benchmark sends.
+  // The format of this benchmark's upstream.
   const chunk = JSON.parse(line.slice(6)) as { choices: { delta: { content?: string } }[] };
   return chunk.choices[0]?.delta.content ?? '';
 }

@@ -1,10 +1,10 @@
-/** The text of every token. Load generators look for it. */
+/** The text of every token, which load generators look for. */
 export const token = 'tok ';
 
-/** What a model of the upstream does, spelled in its name: `noop-<tokens>-<milliseconds between them>`. */
+/** What a model of the upstream does. Its name says it: `noop-<tokens>-<milliseconds between them>`. */
 export interface NoOpModel {
   tokens: number;
-  /** 0: each token as soon as the one before is written. */
+  /** With 0, each token follows as soon as the one before it is written. */
   intervalMs: number;
 }
 
@@ -31,7 +31,7 @@ export function tokenFrame(isFirst: boolean): string {
   return frame({ ...envelope, choices: [{ index: 0, delta, finish_reason: null }] });
 }
 
-/** What follows the last token: why the model stopped, what was used, and the end marker. */
+/** What follows the last token: the finish reason, the usage, and the end marker. */
 export function lastFrames(tokens: number): string {
   const usage = { prompt_tokens: 8, completion_tokens: tokens, total_tokens: 8 + tokens };
   return (

@@ -1,6 +1,6 @@
 /**
- * A process that stands for a model server: `/v1/chat/completions` that streams as many tokens as the model's name
- * asks for and does nothing else, so that what is measured is everything around it.
+ * A process in place of a model server. Its `/v1/chat/completions` streams as many tokens as the model's name says and
+ * does nothing else, so that the figures show the cost of everything around it.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -27,7 +27,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   });
 }
 
-/** Each token is written by itself, in a turn of its own, as a model server does. */
+/** Writes each token by itself, in a turn of its own, as a model server does. */
 function streamTokens(response: ServerResponse, { tokens, intervalMs }: NoOpModel): void {
   let written = 0;
   const startedAt = performance.now();
@@ -39,7 +39,7 @@ function streamTokens(response: ServerResponse, { tokens, intervalMs }: NoOpMode
     }
     response.write(written === 0 ? firstToken : nextToken);
     written += 1;
-    // Measured from the start, so that late timers do not add up.
+    // Times are measured from the start, so that delays of timers do not add up.
     if (intervalMs > 0) setTimeout(writeNext, startedAt + written * intervalMs - performance.now());
     else setImmediate(writeNext);
   };

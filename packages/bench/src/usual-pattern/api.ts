@@ -1,6 +1,6 @@
 /**
- * The usual way to put BullMQ behind HTTP, as tutorials show it: add a job that carries the prompt, wait until the
- * queue's events say that it finished, and answer with what the job returned.
+ * The usual way to put BullMQ behind HTTP, as tutorials show it. Add a job that carries the prompt, wait until the
+ * queue's events say that it has finished, and answer with its return value.
  */
 import { Queue, QueueEvents } from 'bullmq';
 import fastify from 'fastify';

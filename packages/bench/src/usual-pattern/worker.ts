@@ -1,4 +1,4 @@
-/** The worker of the usual pattern: calls the model server and returns the answer as the job's result. */
+/** The worker of the usual pattern: calls the model server and returns the answer as the result of the job. */
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';

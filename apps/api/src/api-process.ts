@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { defaultReadsPerMinute, developmentKey, KeyRing, type Settings } from '@sluice/config';
+import { queueName, ResponseQueue } from '@sluice/queue';
+import { CallerStore, defaultCell } from '@sluice/response-store';
+import {
+  closeRedis,
+  commandClient,
+  createMetrics,
+  listenFailure,
+  type Logger,
+  type Metrics,
+  redisAnswers,
+  RedisClock,
+  requireRedis,
+  type StopReason,
+  subscriberClient,
+  Telemetry,
+  throttledWarning,
+} from '@sluice/runtime';
+import type { FastifyInstance } from 'fastify';
+import type { Redis } from 'ioredis';
+import { buildAdminApp } from './admin/admin-app.ts';
+import { logApi } from './api-log.ts';
+import { countApi } from './api-metrics.ts';
+import { buildApp } from './app.ts';
+import { OpenRequests } from './open-requests.ts';
+import { Responses } from './responses/responses.ts';
+
+/** Of the time to drain, what is left for ending what did not finish. */
+const interruptShare = 0.8;
+
+/** Of the time to drain, what is left for clients to take what was written to them. */
+const lingerShare = 0.1;
+
+/** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
+const announceMs = 1_000;
+
+export interface ApiProcessOptions {
+  settings: Settings & { redisUrl: string };
+  logger: Logger;
+  /** Called once requests are taken. */
+  onReady: (ready: { url: string; adminUrl: string }) => void;
+}
+
+/** An api process: takes requests, waits and streams, and holds nothing that another process would need. */
+export class ApiProcess {
+  readonly #settings: ApiProcessOptions['settings'];
+  readonly #logger: Logger;
+  readonly #onReady: ApiProcessOptions['onReady'];
+  readonly #commands: Redis;
+  readonly #subscriber: Redis;
+  readonly #clock: RedisClock;
+  readonly #metrics: Metrics;
+  readonly #queue: ResponseQueue;
+  readonly #store: CallerStore;
+  readonly #telemetry: Telemetry;
+  readonly #responses: Responses;
+  readonly #open = new OpenRequests();
+  #app: FastifyInstance | undefined;
+  #admin: FastifyInstance | undefined;
+  #hasStarted = false;
+  #isStopping = false;
+
+  constructor({ settings, logger, onReady }: ApiProcessOptions) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#onReady = onReady;
+    this.#commands = commandClient(settings.redisUrl, { logger });
+    this.#subscriber = subscriberClient(settings.redisUrl, { logger });
+    this.#clock = new RedisClock({ client: this.#commands, logger });
+    this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
+    const { warn } = throttledWarning(logger, 'store error');
+    // Until it has started, the start itself says what is wrong, once.
+    const onError = (error: unknown) => {
+      if (this.#hasStarted) warn(error);
+    };
+    this.#telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
+    logApi(this.#telemetry, logger);
+    this.#store = new CallerStore({
+      commands: this.#commands,
+      subscriber: this.#subscriber,
+      keyPrefix: settings.keyPrefix,
+      retention: settings.retention,
+      processId: randomUUID(),
+      onError,
+    });
+    this.#queue = new ResponseQueue({
+      connection: this.#commands,
+      keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
+      names: [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
+      onError,
+    });
+    countApi(this.#telemetry, this.#metrics.registry, {
+      queue: this.#queue,
+      openRequests: () => this.#open.size,
+    });
+    this.#responses = new Responses({
+      settings,
+      store: this.#store,
+      queue: this.#queue,
+      telemetry: this.#telemetry,
+      now: () => this.#clock.now(),
+      logger,
+    });
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { redisUrl: url, server, keys, limits, dataDir } = this.#settings;
+    const ring = keys.length > 0 ? keys : [(await developmentKey(dataDir)).settings];
+    await requireRedis(this.#commands, { url, logger: this.#logger, signal });
+    await this.#clock.start();
+    await this.#store.start();
+    this.#app = buildApp({
+      responses: this.#responses,
+      keys: new KeyRing({ keys: ring }),
+      open: this.#open,
+      telemetry: this.#telemetry,
+      readiness: () => this.#readiness(),
+      isStopping: () => this.#isStopping,
+      logger: this.#logger,
+      bodyBytes: limits.bodyBytes,
+      startedAt: Math.floor(this.#clock.now() / 1000),
+    });
+    this.#admin = await buildAdminApp({
+      queue: this.#queue,
+      registry: this.#metrics.registry,
+      token: server.adminToken,
+      logger: this.#logger,
+    });
+    const adminUrl = await listen(
+      this.#admin,
+      server.adminHost,
+      server.adminPort,
+      'ADMIN_HOST',
+      'ADMIN_PORT',
+    );
+    const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    this.#hasStarted = true;
+    this.#warnOfUnusedSettings();
+    this.#onReady({ url: apiUrl, adminUrl });
+  }
+
+  /** Says that it stops, finishes what is under way, and ends what takes too long. */
+  async stop(reason: StopReason): Promise<void> {
+    this.#isStopping = true;
+    let graceMs = this.#settings.drainTimeoutMs * interruptShare;
+    if (reason === 'terminated' && this.#app) {
+      // Part of the time to drain, not on top of it: past that the process is ended as it is.
+      const announcing = Math.min(announceMs, graceMs / 2);
+      await new Promise((resolve) => setTimeout(resolve, announcing));
+      graceMs -= announcing;
+    }
+    const closing = this.#app?.close();
+    await this.#open.drain(graceMs);
+    // Whoever holds a connection now has its answer and does not read it, or never asked for anything.
+    const cut = setTimeout(
+      () => this.#app?.server.closeAllConnections(),
+      this.#settings.drainTimeoutMs * lingerShare,
+    );
+    await closing;
+    clearTimeout(cut);
+    await this.#responses.stop();
+    await this.#store.stop();
+    await this.#admin?.close();
+    await this.#queue.close();
+    this.#clock.stop();
+    this.#metrics.stop();
+    await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
+  }
+
+  /** Warns of settings that this release accepts and does not act on yet. */
+  #warnOfUnusedSettings(): void {
+    const { keys, models } = this.#settings;
+    const unused = {
+      'keys[].limits.tokensPerMinute': keys.some(({ limits }) => limits.tokensPerMinute !== undefined),
+      'keys[].limits.concurrent': keys.some(({ limits }) => limits.concurrent !== undefined),
+      'keys[].limits.readsPerMinute': keys.some(
+        ({ limits }) => limits.readsPerMinute !== defaultReadsPerMinute,
+      ),
+      'keys[].weight': new Set(keys.map(({ weight }) => weight)).size > 1,
+      'keys[].tiers': keys.some(({ tiers }) => tiers.includes('priority')),
+      'models[].contextTokens': models.some(({ contextTokens }) => contextTokens !== undefined),
+      'models[].maxOutputTokens': models.some(({ maxOutputTokens }) => maxOutputTokens !== undefined),
+    };
+    for (const [setting, isSet] of Object.entries(unused)) {
+      if (isSet) this.#logger.warn({ setting }, 'this setting has no effect in this version');
+    }
+  }
+
+  async #readiness() {
+    const store = this.#subscriber.status === 'ready' && (await redisAnswers(this.#commands));
+    return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
+  }
+}
+
+async function listen(
+  app: FastifyInstance,
+  host: string,
+  port: number,
+  hostSetting: string,
+  portSetting: string,
+): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    throw listenFailure(error, { host, port, hostSetting, portSetting });
+  }
+}

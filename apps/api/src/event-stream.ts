@@ -1,0 +1,13 @@
+import type { FastifyReply } from 'fastify';
+import { processingMs } from './plugins/request-context.ts';
+import { SseStream } from './sse.ts';
+
+/** Begins an event stream in place of a reply's body, with the headers that were set so far. */
+export function openEventStream(reply: FastifyReply): SseStream {
+  reply.hijack();
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) headers[name] = String(value);
+  }
+  return new SseStream(reply.raw, { ...headers, 'openai-processing-ms': processingMs(reply) });
+}

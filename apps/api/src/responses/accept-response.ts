@@ -1,0 +1,166 @@
+import type { RequestRate } from '@sluice/admission';
+import type { KeySettings, ModelSettings } from '@sluice/config';
+import {
+  type CreateResponse,
+  requestedTier,
+  type Response,
+  responseFor,
+  ServiceError,
+  type ServiceTier,
+} from '@sluice/contract';
+import { queueName } from '@sluice/queue';
+import type { AcceptResult } from '@sluice/response-store';
+import type { BackgroundWork } from './background-work.ts';
+import type { Caller } from './caller.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import type { EarlyEnds } from './early-ends.ts';
+import { refusal } from './refusals.ts';
+import type { ReferenceResolver } from './resolve-references.ts';
+
+/** How long an accept may be under way: past it the store does nothing, so a refused request stays refused. */
+const acceptWithinMs = 1_000;
+
+/** A tenant's list outlives every response in it by this much, in milliseconds. */
+const listSlackMs = 3_600_000;
+
+export interface NewResponse {
+  responseId: string;
+  request: CreateResponse;
+  caller: Caller;
+  idempotencyKey: string | undefined;
+}
+
+export type AcceptOutcome =
+  /** It waits in its queue, and survives the death of any process. */
+  | { kind: 'accepted'; response: Response; rate: RequestRate | undefined }
+  /** Its Idempotency-Key stands for this response already. */
+  | { kind: 'duplicate'; responseId: string };
+
+/** Takes responses in: everything between a valid body and a job in the queue. */
+export class ResponseAcceptor {
+  readonly #dependencies: ResponsesDependencies;
+  readonly #models: ReadonlyMap<string, ModelSettings>;
+  readonly #references: ReferenceResolver;
+  readonly #ends: EarlyEnds;
+  readonly #background: BackgroundWork;
+
+  constructor(
+    dependencies: ResponsesDependencies,
+    parts: { references: ReferenceResolver; ends: EarlyEnds; background: BackgroundWork },
+  ) {
+    this.#dependencies = dependencies;
+    this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
+    this.#references = parts.references;
+    this.#ends = parts.ends;
+    this.#background = parts.background;
+  }
+
+  /**
+   * Checks what only this service knows, admits the response, and adds its job.
+   *
+   * When it rejects nothing runs: what the store may have taken in without telling is taken back, for as long as that
+   * needs.
+   */
+  async accept(accepting: NewResponse): Promise<AcceptOutcome> {
+    const { responseId, caller } = accepting;
+    const { key, requestId } = caller;
+    const model = this.#modelFor(accepting.request.model, key);
+    const request = await this.#references.resolve(accepting.request, key.name);
+    const serviceTier = tierFor(request, key);
+    const queue = queueName(model.queue);
+    const result = await this.#admit({ ...accepting, request }, serviceTier, queue);
+    if (result.kind === 'duplicate') return result;
+    if (result.kind !== 'accepted') throw refusal(result);
+    const isBackground = request.background === true;
+    try {
+      await this.enqueue(queue, responseId, { isBackground });
+    } catch (error) {
+      this.#ends.abandon(responseId);
+      throw error;
+    }
+    const mode = request.stream === true ? 'stream' : isBackground ? 'background' : 'whole';
+    const about = { responseId, requestId, tenant: key.name, model: request.model, mode } as const;
+    this.#dependencies.telemetry.emit('response.accepted', about);
+    const createdAt = Math.floor(result.acceptedAt / 1000);
+    const response = responseFor(request, { id: responseId, createdAt, serviceTier });
+    return { kind: 'accepted', response, rate: result.rate };
+  }
+
+  /**
+   * Adds the job of an accepted response. Doing it twice leaves one.
+   *
+   * That of a background response is noted, since its caller is told that it was accepted and goes: should its job be
+   * lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
+   */
+  async enqueue(
+    queue: string,
+    responseId: string,
+    { isBackground }: { isBackground: boolean },
+  ): Promise<void> {
+    const { queue: queues, store } = this.#dependencies;
+    await queues.enqueue(queue, responseId);
+    if (isBackground) this.#background.run(() => store.noteJob(responseId));
+  }
+
+  #modelFor(id: string, key: KeySettings): ModelSettings {
+    const model = this.#models.get(id);
+    if (!model) {
+      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
+    }
+    if (!key.models.includes('*') && !key.models.includes(id)) {
+      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`);
+    }
+    return model;
+  }
+
+  async #admit(
+    { responseId, request, caller, idempotencyKey }: NewResponse,
+    serviceTier: ServiceTier,
+    queue: string,
+  ): Promise<AcceptResult> {
+    const { store, settings, now } = this.#dependencies;
+    const { limits, timeouts, retention, recovery } = settings;
+    const { key, requestId } = caller;
+    const isBackground = request.background === true;
+    const keepMs = retention.idempotencySeconds * 1000;
+    const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
+    try {
+      return await store.accept({
+        responseId,
+        requestId,
+        tenant: key.name,
+        request,
+        serviceTier,
+        queue,
+        // Somebody waits here unless the answer to a background request is the acceptance itself.
+        isWatched: !isBackground || request.stream === true,
+        limits: {
+          requestsPerMinute: key.limits.requestsPerMinute,
+          tenantQueued: key.limits.queued,
+          queued: limits.queued,
+          queuedBytes: limits.queuedBytes,
+        },
+        queueMs: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
+        graceMs: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
+        idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
+        listMs: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
+        deadline: now() + acceptWithinMs,
+      });
+    } catch (error) {
+      this.#ends.abandon(responseId);
+      throw error;
+    }
+  }
+}
+
+/** A tier that the key may not have is served as default. */
+function tierFor(request: CreateResponse, key: KeySettings): ServiceTier {
+  const tier = requestedTier(request.service_tier);
+  return key.tiers.includes(tier) ? tier : 'default';
+}
+
+/** A client's own word in an error message, short and without line breaks. */
+function shown(text: string): string {
+  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?');
+  return plain.length > 64 ? `${plain.slice(0, 64)}…` : plain;
+}

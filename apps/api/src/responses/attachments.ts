@@ -1,0 +1,66 @@
+import type { Departure } from './caller.ts';
+import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
+
+/** How somebody stopped following a response. */
+export type AttachmentEnd =
+  /** All of it was delivered. */
+  | 'whole'
+  /** It was deleted under its reader. */
+  | 'gone'
+  /** It was never accepted, or is followed under another id. */
+  | 'not_accepted'
+  | Departure;
+
+/** One caller of this process that follows a response. Its owner closes it. */
+export interface Attachment extends AttachedResponse {
+  /** Twice is fine. */
+  close(end: AttachmentEnd): void;
+}
+
+/**
+ * Who in this process follows which response. The store knows processes, not callers: it is told that this one has left
+ * when its last caller has.
+ */
+export class Attachments {
+  readonly #count = new Map<string, number>();
+  readonly #ends: Pick<EarlyEnds, 'callerLeft' | 'delivered'>;
+
+  constructor(ends: Pick<EarlyEnds, 'callerLeft' | 'delivered'>) {
+    this.#ends = ends;
+  }
+
+  /** Opens one. Open it before the store is told, so that nobody else's end takes this process off the response. */
+  open(response: AttachedResponse): Attachment {
+    const { responseId } = response;
+    this.#count.set(responseId, (this.#count.get(responseId) ?? 0) + 1);
+    let isOpen = true;
+    const attachment: Attachment = {
+      ...response,
+      close: (end) => {
+        if (!isOpen) return;
+        isOpen = false;
+        this.#close(attachment, end);
+      },
+    };
+    return attachment;
+  }
+
+  isAttached(responseId: string): boolean {
+    return this.#count.has(responseId);
+  }
+
+  #close(response: AttachedResponse, end: AttachmentEnd): void {
+    const { responseId } = response;
+    const left = (this.#count.get(responseId) ?? 1) - 1;
+    if (left > 0) {
+      this.#count.set(responseId, left);
+      return;
+    }
+    this.#count.delete(responseId);
+    const isStillGone = () => !this.isAttached(responseId);
+    if (end === 'whole') this.#ends.delivered(response, isStillGone);
+    else if (end === 'caller_left' || end === 'interrupted') {
+      this.#ends.callerLeft(responseId, end, isStillGone);
+    }
+  }
+}

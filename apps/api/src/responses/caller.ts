@@ -1,0 +1,41 @@
+import type { KeySettings } from '@sluice/config';
+
+/** Why nobody waits for an answer any more: the caller went away, or this process stops. */
+export type Departure = 'caller_left' | 'interrupted';
+
+/**
+ * Whether the caller of a request is still there. Whoever notices first that it is not says so; everybody else is told
+ * once.
+ */
+export class CallerPresence {
+  #departure: Departure | undefined;
+  #listeners: ((departure: Departure) => void)[] = [];
+
+  /** Undefined as long as the caller is there. */
+  get departure(): Departure | undefined {
+    return this.#departure;
+  }
+
+  end(departure: Departure): void {
+    if (this.#departure) return;
+    this.#departure = departure;
+    for (const listener of this.#listeners.splice(0)) listener(departure);
+  }
+
+  /** Calls the listener when the caller goes, or at once when it is gone. */
+  onEnd(listener: (departure: Departure) => void): void {
+    if (this.#departure) listener(this.#departure);
+    else this.#listeners.push(listener);
+  }
+}
+
+/** Who asks for something, whatever it came in by. */
+export interface Caller {
+  /** The key it came with: its tenant, and what that may do. */
+  key: KeySettings;
+  /** Names the request in answers and in the log. */
+  requestId: string;
+  presence: CallerPresence;
+  /** Since the request arrived, in milliseconds. */
+  elapsedMs: () => number;
+}

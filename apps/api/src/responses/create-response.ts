@@ -1,0 +1,227 @@
+import { randomBytes } from '@sluice/runtime';
+import type { RequestRate } from '@sluice/admission';
+import type { CreateResponse, Response } from '@sluice/contract';
+import {
+  acceptedResponse,
+  type EndWait,
+  parseEnd,
+  type ResponseRecord,
+  responseOf,
+} from '@sluice/response-store';
+import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
+import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
+import type { Caller } from './caller.ts';
+import { deliverEvents } from './deliver-events.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import type { EarlyEnds } from './early-ends.ts';
+import type { PresentationOptions } from './event-presentation.ts';
+import type { EventSink } from './event-sink.ts';
+import { followResponse } from './follow-response.ts';
+import { refusal } from './refusals.ts';
+import { responseGone, serverStops, waitedTooLong, wholeResponse } from './whole-response.ts';
+
+export interface Creation {
+  request: CreateResponse;
+  idempotencyKey: string | undefined;
+  /** Called once it is certain that there is a response, before its body, its first event or its error. */
+  onAccepted: (facts: AnswerFacts) => void;
+}
+
+/** What is known of an answer before its body. */
+export interface AnswerFacts {
+  /** Where the tenant stands with its request limit; undefined without one, or where nothing was counted. */
+  rate: RequestRate | undefined;
+  /** Whether an earlier request with the same key has brought the answer. */
+  isReplayed: boolean;
+}
+
+export type Created =
+  | { kind: 'response'; response: Response }
+  /** The caller went away: there is nobody to answer. */
+  | { kind: 'left' };
+
+/** Opens the way to a caller of a stream, after `onAccepted`. */
+export type OpenSink = () => EventSink;
+
+export interface CreatorParts {
+  acceptor: ResponseAcceptor;
+  attachments: Attachments;
+  ends: EarlyEnds;
+}
+
+/** Creates responses in their three modes, for any caller and any sink. */
+export class ResponseCreator {
+  readonly #dependencies: ResponsesDependencies;
+  readonly #parts: CreatorParts;
+
+  constructor(dependencies: ResponsesDependencies, parts: CreatorParts) {
+    this.#dependencies = dependencies;
+    this.#parts = parts;
+  }
+
+  /** Waits for the whole response. A caller that leaves ends it, unless somebody else wants it. */
+  async whole(caller: Caller, creation: Creation): Promise<Created> {
+    const { store } = this.#dependencies;
+    const responseId = this.#newId(caller);
+    // Listens before the accept: no end can come too early.
+    const wait = store.awaitEnd(responseId);
+    const attachment = this.#attach(caller, responseId, creation.request.store !== false);
+    let isAccepted = false;
+    try {
+      const acceptance = await this.#accept(caller, creation, responseId);
+      if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
+      isAccepted = true;
+      creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
+      return await this.#awaitWhole(caller, wait, acceptance.response);
+    } finally {
+      wait.close();
+      attachment.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');
+    }
+  }
+
+  /** Sends the events of a new response as they come. */
+  async stream(
+    caller: Caller,
+    creation: Creation & { presentation: PresentationOptions },
+    openSink: OpenSink,
+  ): Promise<void> {
+    const { store, telemetry } = this.#dependencies;
+    const { model } = creation.request;
+    const responseId = this.#newId(caller);
+    const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
+    const attachment = this.#attach(caller, responseId, creation.request.store !== false);
+    let end: AttachmentEnd = 'not_accepted';
+    try {
+      const acceptance = await this.#accept(caller, creation, responseId);
+      if (acceptance.kind === 'duplicate') {
+        await this.#followAgain(caller, creation, acceptance.responseId, openSink);
+        return;
+      }
+      end = 'caller_left';
+      creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
+      end = await deliverEvents({
+        sink: openSink(),
+        subscription,
+        presence: caller.presence,
+        accepted: acceptance.response,
+        cursor: 1,
+        opening: ['response.created', 'response.queued'],
+        isRunning: false,
+        presentation: creation.presentation,
+        onFirstOutput: () =>
+          telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
+      });
+      this.#reportDeparture(caller, responseId, end);
+    } finally {
+      subscription.close();
+      attachment.close(end);
+    }
+  }
+
+  /** Answers with the acceptance: the response goes on without its caller. */
+  async inBackground(caller: Caller, creation: Creation): Promise<Created> {
+    const acceptance = await this.#accept(caller, creation, this.#newId(caller));
+    if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
+    creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
+    return { kind: 'response', response: acceptance.response };
+  }
+
+  /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
+  async #again(caller: Caller, creation: Creation, responseId: string): Promise<Created> {
+    const { store } = this.#dependencies;
+    const wait = creation.request.background === true ? undefined : store.awaitEnd(responseId);
+    const attachment = this.#attach(caller, responseId, true);
+    try {
+      const record = await this.#attachToRunning(caller, responseId);
+      attachment.isStored = record.request.store !== false;
+      creation.onAccepted({ rate: undefined, isReplayed: record.end !== undefined });
+      if (!wait || record.end) return { kind: 'response', response: responseOf(record) };
+      return await this.#awaitWhole(caller, wait, acceptedResponse(record));
+    } finally {
+      wait?.close();
+      attachment.close(endOfWait(wait, caller));
+    }
+  }
+
+  /** The same for a caller that asks for the events. */
+  async #followAgain(
+    caller: Caller,
+    { presentation, onAccepted }: Creation & { presentation: PresentationOptions },
+    responseId: string,
+    openSink: OpenSink,
+  ): Promise<void> {
+    const { store } = this.#dependencies;
+    const attachment = this.#attach(caller, responseId, true);
+    let end: AttachmentEnd | undefined;
+    try {
+      const record = await this.#attachToRunning(caller, responseId);
+      attachment.isStored = record.request.store !== false;
+      onAccepted({ rate: undefined, isReplayed: record.end !== undefined });
+      const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
+      const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
+      end = await followResponse(this.#dependencies, this.#parts.attachments, caller, following);
+    } finally {
+      attachment.close(end ?? caller.presence.departure ?? 'caller_left');
+    }
+  }
+
+  /** Makes this process a caller of the response that an Idempotency-Key stands for, and makes sure that it runs. */
+  async #attachToRunning(caller: Caller, responseId: string): Promise<ResponseRecord> {
+    const { store } = this.#dependencies;
+    // Attached first: an end that is written from here on arrives.
+    await store.attach(responseId);
+    const record = await store.read(responseId);
+    const isGone = record?.tenant !== caller.key.name || (record.request.store === false && record.end);
+    if (!record || isGone) throw refusal({ kind: 'gone' });
+    // The first caller's process may have died between its accept and its job.
+    if (record.status === 'queued' && !record.isEnqueued) {
+      const isBackground = record.request.background === true;
+      await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground });
+    }
+    return record;
+  }
+
+  async #awaitWhole(caller: Caller, wait: EndWait, accepted: Response): Promise<Created> {
+    const { syncWaitMs } = this.#dependencies.settings.timeouts;
+    wait.begin(syncWaitMs);
+    caller.presence.onEnd((departure) => wait.giveUp(departure));
+    const outcome = await wait.outcome;
+    switch (outcome.kind) {
+      case 'ended': {
+        const { end } = parseEnd(outcome.end);
+        return { kind: 'response', response: wholeResponse(accepted, end) };
+      }
+      case 'gone':
+        throw responseGone();
+      case 'timed_out':
+        await this.#parts.ends.timedOut(accepted.id);
+        throw waitedTooLong(syncWaitMs);
+      case 'given_up':
+        this.#reportDeparture(caller, accepted.id, outcome.reason);
+        if (outcome.reason === 'interrupted') throw serverStops();
+        return { kind: 'left' };
+    }
+  }
+
+  #accept(caller: Caller, { request, idempotencyKey }: Creation, responseId: string): Promise<AcceptOutcome> {
+    return this.#parts.acceptor.accept({ responseId, request, caller, idempotencyKey });
+  }
+
+  #attach(caller: Caller, responseId: string, isStored: boolean): Attachment {
+    return this.#parts.attachments.open({ responseId, tenant: caller.key.name, isStored });
+  }
+
+  #newId(caller: Caller): string {
+    return this.#dependencies.store.newId(caller.key.name, randomBytes);
+  }
+
+  #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {
+    if (end !== 'caller_left' && end !== 'interrupted') return;
+    this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
+  }
+}
+
+/** How a caller that waited for the whole response stopped. */
+function endOfWait(wait: EndWait | undefined, { presence }: Caller): AttachmentEnd {
+  return wait?.settledAs?.kind === 'ended' ? 'whole' : (presence.departure ?? 'caller_left');
+}

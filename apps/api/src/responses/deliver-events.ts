@@ -1,0 +1,91 @@
+import { isLifecycleType, type Response } from '@sluice/contract';
+import { type Subscription, typeOf } from '@sluice/response-store';
+import type { CallerPresence } from './caller.ts';
+import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
+import type { EventSink, SentEvent } from './event-sink.ts';
+
+export interface DeliverEventsOptions {
+  sink: EventSink;
+  subscription: Subscription;
+  presence: CallerPresence;
+  /** The response as it was accepted; its life-cycle events are made from it. */
+  accepted: Response;
+  /** The last number the reader has; -1 for none. */
+  cursor: number;
+  /** Sent before anything is read: events that are known already. */
+  opening: readonly ('response.created' | 'response.queued')[];
+  /** Whether a worker has the response; decides what is repeated while nothing else is sent. */
+  isRunning: boolean;
+  presentation: PresentationOptions;
+  /** Called at the first event that carries output. */
+  onFirstOutput: () => void;
+}
+
+/**
+ * How a delivery ended: with the response's own end; `gone` when the response was deleted under it; `caller_left` when
+ * the reader went away or stopped reading; `interrupted` when this process stops.
+ */
+export type DeliveryEnd = 'whole' | 'gone' | 'caller_left' | 'interrupted';
+
+/** Sends the events of a response behind a cursor, until its end. */
+export async function deliverEvents(options: DeliverEventsOptions): Promise<DeliveryEnd> {
+  const { sink, presence } = options;
+  const stopping = new AbortController();
+  // Also while a write waits for a slow reader.
+  presence.onEnd((departure) => {
+    stopping.abort(new Error(`The delivery ended: ${departure}`));
+    sink.cut();
+  });
+  const signal = AbortSignal.any([sink.gone, stopping.signal]);
+  try {
+    const isWhole = await sendUntilEnd(options, signal);
+    if (isWhole) sink.end();
+    else sink.cut();
+    return isWhole ? 'whole' : 'gone';
+  } catch (error) {
+    sink.cut();
+    if (!signal.aborted) throw error;
+    return presence.departure ?? 'caller_left';
+  }
+}
+
+async function sendUntilEnd(
+  {
+    sink,
+    subscription,
+    accepted,
+    cursor,
+    opening,
+    isRunning,
+    presentation: wanted,
+    onFirstOutput,
+  }: DeliverEventsOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const presentation = new EventPresentation(accepted, wanted);
+  let last = cursor;
+  let latest: 'response.queued' | 'response.in_progress' = isRunning
+    ? 'response.in_progress'
+    : 'response.queued';
+  let hasOutput = false;
+  // The numbers of repeated events are those of the last event sent, or of the first there is.
+  sink.repeatWhileSilent(() => ({ type: latest, json: presentation.lifecycle(latest, Math.max(last, 0)) }));
+  await sink.write(
+    opening.map((type, number): SentEvent => ({ type, json: presentation.lifecycle(type, number) })),
+  );
+  for (;;) {
+    const batch = await subscription.next(signal);
+    if (!batch) return false;
+    for (const { json } of batch.events) {
+      const type = typeOf(json);
+      if (type === 'response.in_progress') latest = type;
+      else if (!hasOutput && !isLifecycleType(type)) {
+        hasOutput = true;
+        onFirstOutput();
+      }
+    }
+    last = batch.events.at(-1)?.sequenceNumber ?? last;
+    await sink.write(batch.events.map((event) => presentation.present(event, batch.end)));
+    if (batch.end) return true;
+  }
+}

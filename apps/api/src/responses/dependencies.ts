@@ -1,0 +1,15 @@
+import type { Settings } from '@sluice/config';
+import type { ResponseQueue } from '@sluice/queue';
+import type { CallerStore } from '@sluice/response-store';
+import type { Logger, Telemetry } from '@sluice/runtime';
+
+/** What everything that handles responses in an api process works with. */
+export interface ResponsesDependencies {
+  settings: Pick<Settings, 'models' | 'limits' | 'timeouts' | 'recovery' | 'retention'>;
+  store: CallerStore;
+  queue: Pick<ResponseQueue, 'enqueue' | 'remove'>;
+  telemetry: Telemetry;
+  /** The store's clock, in milliseconds. */
+  now: () => number;
+  logger: Logger;
+}

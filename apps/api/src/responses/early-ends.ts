@@ -1,0 +1,120 @@
+import { cancelled, isTerminal, nothingProduced } from '@sluice/contract';
+import type { CancelReason, ResponseRecord } from '@sluice/response-store';
+import { loggedError, pause } from '@sluice/runtime';
+import type { BackgroundWork } from './background-work.ts';
+import type { Departure } from './caller.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+
+/** Between two tries of what must reach the store, in milliseconds. */
+const retryEveryMs = 500;
+
+/** How long the answer to a cancellation waits for the worker to obey, in milliseconds. */
+const obeyWithinMs = 5_000;
+
+/** A response that somebody of this process follows. */
+export interface AttachedResponse {
+  responseId: string;
+  tenant: string;
+  /** Whether it is kept behind its end; true as long as that is not known. */
+  isStored: boolean;
+}
+
+/** Every way in which an api process ends a response before its time. */
+export class EarlyEnds {
+  readonly #dependencies: ResponsesDependencies;
+  readonly #background: BackgroundWork;
+
+  constructor(dependencies: ResponsesDependencies, background: BackgroundWork) {
+    this.#dependencies = dependencies;
+    this.#background = background;
+  }
+
+  /**
+   * The last caller of this process is gone. When no other process has one and the response is not in the background, it
+   * is cancelled, at once or after its grace. Tried until the store answers, because the lease of this process would keep
+   * the response wanted otherwise, and as long as nobody attaches again.
+   */
+  callerLeft(responseId: string, departure: Departure, isStillGone: () => boolean): void {
+    const { store, settings } = this.#dependencies;
+    const graceMs = departure === 'interrupted' ? settings.recovery.retryGraceMs : 0;
+    this.#untilAnswered(responseId, async () => {
+      if (!isStillGone()) return;
+      const left = await store.leave(responseId, { graceMs });
+      if (left.kind === 'asked' && left.isQueued) await this.#cancelQueued(responseId);
+    });
+  }
+
+  /** The caller of a response that is not to be stored has all of it: nothing is kept, unless others still read. */
+  delivered({ responseId, tenant, isStored }: AttachedResponse, isStillGone: () => boolean): void {
+    if (isStored) return;
+    this.#background.run(async () => {
+      if (isStillGone()) await this.#dependencies.store.eraseAfterReader(responseId, tenant);
+    });
+  }
+
+  /** A caller waited as long as it may: the response is cancelled, whoever else waits. */
+  async timedOut(responseId: string): Promise<void> {
+    await this.#askForEnd(responseId, 'timed_out');
+  }
+
+  /**
+   * Cancels a response that this process is attached to, and waits for its end, which may be another one: the first to be
+   * written counts.
+   *
+   * @returns the record as it stands then; still open only when no worker answered in time, undefined when it is gone.
+   */
+  async cancel(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
+    const { store } = this.#dependencies;
+    if (isTerminal(record.status)) return record;
+    const wait = store.awaitEnd(record.id);
+    try {
+      await store.attach(record.id);
+      const isAsked = await this.#askForEnd(record.id, reason);
+      if (isAsked) {
+        wait.begin(obeyWithinMs);
+        await wait.outcome;
+      }
+    } finally {
+      wait.close();
+    }
+    return store.read(record.id);
+  }
+
+  /** Takes back what may have been accepted although its caller is told that it was not, until the store has answered. */
+  abandon(responseId: string): void {
+    this.#untilAnswered(responseId, async () => {
+      const asked = await this.#dependencies.store.abandon(responseId);
+      if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
+    });
+  }
+
+  async #askForEnd(responseId: string, reason: CancelReason): Promise<boolean> {
+    const asked = await this.#dependencies.store.cancel(responseId, reason);
+    if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
+    return asked.kind === 'asked';
+  }
+
+  /** Does something that must reach the store, as often as that needs; given up only when the process stops. */
+  #untilAnswered(responseId: string, work: () => Promise<void>): void {
+    const { logger } = this.#dependencies;
+    this.#background.run(async (stopping) => {
+      for (;;) {
+        try {
+          await work();
+          return;
+        } catch (error) {
+          if (stopping.aborted) throw error;
+          logger.debug({ responseId, err: loggedError(error) }, 'no answer from the store: trying again');
+          await pause(retryEveryMs, stopping);
+        }
+      }
+    });
+  }
+
+  /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
+  async #cancelQueued(responseId: string): Promise<void> {
+    const { store, queue } = this.#dependencies;
+    const record = await store.finishQueued(responseId, cancelled(nothingProduced));
+    if (record) await queue.remove(record.queue, responseId);
+  }
+}

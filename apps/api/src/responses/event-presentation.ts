@@ -1,0 +1,82 @@
+import {
+  isLifecycleType,
+  isTerminalType,
+  type LifecycleType,
+  type Response,
+  type ResponseEnd,
+  type Status,
+  withEnd,
+} from '@sluice/contract';
+import { type LoggedEvent, typeOf } from '@sluice/response-store';
+import { type Dialect, lifecycleJson } from './dialect.ts';
+import type { SentEvent } from './event-sink.ts';
+
+/** How one reader wants its events. */
+export interface PresentationOptions {
+  dialect: Dialect;
+  /** Pad delta events, so that their size tells nothing about the tokens in them. */
+  obfuscate: boolean;
+  /** Name raw reasoning events as the Open Responses specification does, not as OpenAI does. */
+  specificationNames: boolean;
+}
+
+/** Padded events are a multiple of this long, in characters. */
+const sizeClass = 64;
+
+const reasoning = { here: 'response.reasoning_text.', specification: 'response.reasoning.' };
+
+/**
+ * Turns logged events into what one reader is sent.
+ *
+ * Content events pass as the bytes the worker wrote, unless the reader asked to have them otherwise; life-cycle
+ * events are made from the response, in the dialect of the mount. The same event always becomes the same bytes.
+ */
+export class EventPresentation {
+  readonly #options: PresentationOptions;
+  readonly #accepted: Response;
+
+  /** `accepted` is the response as it was accepted. */
+  constructor(accepted: Response, options: PresentationOptions) {
+    this.#accepted = accepted;
+    this.#options = options;
+  }
+
+  /** `end` is needed for the event that ends the response, and may be there for those before it. */
+  present({ sequenceNumber, json }: LoggedEvent, end?: ResponseEnd): SentEvent {
+    const type = typeOf(json);
+    if (isLifecycleType(type)) return { type, json: this.lifecycle(type, sequenceNumber, end) };
+    if (this.#options.specificationNames && type.startsWith(reasoning.here)) {
+      const renamed = reasoning.specification + type.slice(reasoning.here.length);
+      return this.#padded(renamed, `{"type":"${renamed}"${json.slice(9 + type.length + 1)}`, sequenceNumber);
+    }
+    return this.#padded(type, json, sequenceNumber);
+  }
+
+  lifecycle(type: LifecycleType, sequenceNumber: number, end?: ResponseEnd): string {
+    const isLast = end !== undefined && isTerminalType(type);
+    const response = isLast
+      ? withEnd(this.#accepted, end)
+      : { ...this.#accepted, status: statusShownBy(type) };
+    return lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
+  }
+
+  #padded(type: string, json: string, sequenceNumber: number): SentEvent {
+    if (!this.#options.obfuscate || !type.endsWith('.delta')) return { type, json };
+    const open = `${json.slice(0, -1)},"obfuscation":"`;
+    const missing = sizeClass - ((open.length + 2) % sizeClass);
+    return { type, json: `${open}${padding(missing, sequenceNumber)}"}` };
+  }
+}
+
+/** `response.created` shows a response that is queued, like every event before a worker takes it. */
+function statusShownBy(type: LifecycleType): Status {
+  return type === 'response.in_progress' ? 'in_progress' : 'queued';
+}
+
+/** Letters that differ from event to event and are the same for every reader of one. */
+function padding(length: number, seed: number): string {
+  let text = '';
+  for (let at = 0; at < length; at += 1)
+    text += String.fromCharCode(97 + ((seed * 7 + at * 11 + at * at) % 26));
+  return text;
+}

@@ -1,0 +1,25 @@
+/** An event as one reader is sent it. */
+export interface SentEvent {
+  type: string;
+  json: string;
+}
+
+/**
+ * Where the events of one response go: an event stream over HTTP is one, a frame of a socket may be another. Delivery
+ * knows nothing else of its reader.
+ */
+export interface EventSink {
+  /** Aborted when nobody reads any more, whoever noticed it first. */
+  readonly gone: AbortSignal;
+  /**
+   * Sends events, and waits while the reader is slower than we are. Rejects when the reader is gone, or takes nothing for
+   * too long.
+   */
+  write(events: readonly SentEvent[]): Promise<void>;
+  /** Sets what is sent again while nothing else is: the latest life-cycle event, under the last number. */
+  repeatWhileSilent(event: () => SentEvent): void;
+  /** The last event was sent. */
+  end(): void;
+  /** Nothing more comes, although the last event was not sent: the reader is not told that it has everything. */
+  cut(): void;
+}

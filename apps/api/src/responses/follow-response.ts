@@ -1,0 +1,58 @@
+import { isTerminal } from '@sluice/contract';
+import { acceptedResponse, type ResponseRecord } from '@sluice/response-store';
+import type { AttachmentEnd, Attachments } from './attachments.ts';
+import type { Caller } from './caller.ts';
+import { deliverEvents } from './deliver-events.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import type { PresentationOptions } from './event-presentation.ts';
+import type { EventSink } from './event-sink.ts';
+
+export interface FollowRequest {
+  record: ResponseRecord;
+  /** The last number the reader has; -1 for none. */
+  cursor: number;
+  presentation: PresentationOptions;
+  openSink: () => EventSink;
+  /** Whether the response has no log, or none any more, so that its events are derived from its record. */
+  derived: boolean;
+}
+
+/**
+ * Sends the events of a response that was accepted earlier, by whichever process, from a cursor on: what is logged, then
+ * what comes. Returns how the reader stopped.
+ */
+export async function followResponse(
+  { store, telemetry }: Pick<ResponsesDependencies, 'store' | 'telemetry'>,
+  attachments: Attachments,
+  caller: Caller,
+  { record, cursor, presentation, openSink, derived }: FollowRequest,
+): Promise<AttachmentEnd> {
+  const { id: responseId } = record;
+  const subscription = store.follow(responseId, { cursor, readFirst: true, derived });
+  // Nobody waits for what has ended, so the store need not know of its readers.
+  const isOpen = !isTerminal(record.status);
+  const attached = { responseId, tenant: caller.key.name, isStored: record.request.store !== false };
+  const attachment = isOpen ? attachments.open(attached) : undefined;
+  let end: AttachmentEnd = 'caller_left';
+  try {
+    if (isOpen) await store.attach(responseId);
+    end = await deliverEvents({
+      sink: openSink(),
+      subscription,
+      presence: caller.presence,
+      accepted: acceptedResponse(record),
+      cursor,
+      opening: [],
+      isRunning: record.status !== 'queued',
+      presentation,
+      onFirstOutput: () => undefined,
+    });
+    if (end === 'caller_left' || end === 'interrupted') {
+      telemetry.emit('caller.left', { responseId, requestId: caller.requestId, reason: end });
+    }
+    return end;
+  } finally {
+    subscription.close();
+    attachment?.close(end);
+  }
+}

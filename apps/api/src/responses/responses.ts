@@ -1,0 +1,133 @@
+import type { ModelSettings } from '@sluice/config';
+import { type ListedItem, listedItem, type Response, responseIdSchema, ServiceError } from '@sluice/contract';
+import { type ResponseRecord, responseOf } from '@sluice/response-store';
+import { ResponseAcceptor } from './accept-response.ts';
+import { Attachments } from './attachments.ts';
+import { BackgroundWork } from './background-work.ts';
+import type { Caller } from './caller.ts';
+import { ResponseCreator } from './create-response.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import { EarlyEnds } from './early-ends.ts';
+import type { PresentationOptions } from './event-presentation.ts';
+import type { EventSink } from './event-sink.ts';
+import { followResponse } from './follow-response.ts';
+import { ReferenceResolver } from './resolve-references.ts';
+
+/** A page of a tenant's responses, newest first. */
+export interface ResponsePage {
+  responses: Response[];
+  hasMore: boolean;
+}
+
+/** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
+export class Responses {
+  readonly create: ResponseCreator;
+  readonly #dependencies: ResponsesDependencies;
+  readonly #background: BackgroundWork;
+  readonly #ends: EarlyEnds;
+  readonly #attachments: Attachments;
+
+  constructor(dependencies: ResponsesDependencies) {
+    this.#dependencies = dependencies;
+    this.#background = new BackgroundWork(dependencies.logger);
+    this.#ends = new EarlyEnds(dependencies, this.#background);
+    this.#attachments = new Attachments(this.#ends);
+    const references = new ReferenceResolver(dependencies);
+    const acceptor = new ResponseAcceptor(dependencies, {
+      references,
+      ends: this.#ends,
+      background: this.#background,
+    });
+    this.create = new ResponseCreator(dependencies, {
+      acceptor,
+      attachments: this.#attachments,
+      ends: this.#ends,
+    });
+  }
+
+  models(): ModelSettings[] {
+    return this.#dependencies.settings.models;
+  }
+
+  /** The response as it stands. */
+  async retrieve(tenant: string, responseId: string): Promise<Response> {
+    return responseOf(await this.#find(tenant, responseId));
+  }
+
+  /** Sends the events of a response behind a cursor; `openSink` is called once it is certain that there are any. */
+  async follow(
+    caller: Caller,
+    responseId: string,
+    following: { cursor: number; presentation: PresentationOptions; openSink: () => EventSink },
+  ): Promise<void> {
+    const { store } = this.#dependencies;
+    const record = await this.#find(caller.key.name, responseId);
+    if (record.streams && record.end && !(await store.hasLog(responseId))) {
+      throw new ServiceError('stream_expired');
+    }
+    await followResponse(this.#dependencies, this.#attachments, caller, {
+      ...following,
+      record,
+      derived: !record.streams,
+    });
+  }
+
+  /** Ends a response, in whichever mode it was created. One that has ended already is returned unchanged. */
+  async cancel(tenant: string, responseId: string): Promise<Response> {
+    const found = await this.#find(tenant, responseId);
+    // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
+    return responseOf((await this.#end(found, 'requested')) ?? found);
+  }
+
+  /** Takes a response away for good; one that still runs is cancelled first. */
+  async remove(tenant: string, responseId: string): Promise<void> {
+    const found = await this.#find(tenant, responseId);
+    await this.#end(found, 'deleted');
+    await this.#dependencies.store.erase(responseId, tenant);
+  }
+
+  /** The input of a response itself, without what it continued from. */
+  async inputItems(tenant: string, responseId: string): Promise<ListedItem[]> {
+    await this.#find(tenant, responseId);
+    const turn = await this.#dependencies.store.readTurn(responseId);
+    return (turn?.input ?? []).map((item, index) => listedItem(item, responseId, index));
+  }
+
+  /** Stored responses of a tenant, newest first, from the one behind `after` on. */
+  async list(tenant: string, page: { after: string | undefined; limit: number }): Promise<ResponsePage> {
+    const found = await this.#dependencies.store.list(tenant, page);
+    if (!found) {
+      const message = "'after' names no response of yours that is still kept; begin again without it.";
+      throw new ServiceError('invalid_value', message, { param: 'after' });
+    }
+    return { responses: found.records.map(responseOf), hasMore: found.hasMore };
+  }
+
+  /** Waits for what was let run; what has no answer by then is left to the rescue. */
+  async stop(): Promise<void> {
+    await this.#background.stop();
+  }
+
+  async #end(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
+    const { id: responseId, tenant } = record;
+    const attachment = this.#attachments.open({ responseId, tenant, isStored: true });
+    try {
+      return await this.#ends.cancel(record, reason);
+    } finally {
+      attachment.close('caller_left');
+    }
+  }
+
+  /**
+   * A response of this tenant. One and the same refusal for one that is unknown, foreign, expired, or has ended and was
+   * never to be kept: nobody can tell which.
+   */
+  async #find(tenant: string, responseId: string): Promise<ResponseRecord> {
+    const isId = responseIdSchema.safeParse(responseId).success;
+    const record = isId ? await this.#dependencies.store.read(responseId) : undefined;
+    if (record?.tenant !== tenant || (record.request.store === false && record.end)) {
+      throw new ServiceError('not_found', 'There is no response with this id.', { param: 'id' });
+    }
+    return record;
+  }
+}

@@ -1,0 +1,109 @@
+import { type ErrorCode, parsePart } from '@sluice/contract';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+
+/** What there is to know about a route without running it. A document of the API can be made from a list of these. */
+export interface RouteDescription {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** The path below the mount; `:name` and `*` stand for what `params` names. */
+  readonly path: string;
+  /** One sentence. */
+  readonly summary: string;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  readonly headers?: z.ZodType;
+  readonly body?: { readonly schema: z.ZodType };
+  readonly answers: readonly Answer[];
+  /** Every code that the route can be refused with. */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** A good answer. */
+export interface Answer {
+  readonly status: number;
+  readonly mediaType: 'application/json' | 'text/event-stream';
+  /** The body, or one event of a stream. */
+  readonly schema: z.ZodType;
+}
+
+/** A route that can be registered wherever there is what its handler works with. */
+export interface Route<Context> extends RouteDescription {
+  readonly answer: (request: FastifyRequest, reply: FastifyReply, context: Context) => unknown;
+}
+
+/** What a handler is given: each part that the route describes, parsed, and `undefined` for each other one. */
+export interface RouteInput<Params, Query, Headers, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly headers: Headers;
+  readonly body: Body;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export interface RouteDefinition<Context, Params, Query, Headers, Body> extends RouteDescription {
+  readonly params?: z.ZodType<Params>;
+  readonly query?: z.ZodType<Query>;
+  readonly headers?: z.ZodType<Headers>;
+  /** The parser may check more than the schema says, and gives the handler its value. */
+  readonly body?: { readonly schema: z.ZodType; readonly parse: (body: unknown) => Body };
+  /** Answers a request whose parts are sound. The type of `context` says what the handler works with. */
+  readonly handle: (input: RouteInput<Params, Query, Headers, Body>, context: Context) => unknown;
+}
+
+/**
+ * A route as its file exports it. Its parts are parsed before the handler runs: body, headers, query, params. The first
+ * problem is the answer.
+ */
+export function defineRoute<
+  Context,
+  Params = undefined,
+  Query = undefined,
+  Headers = undefined,
+  Body = undefined,
+>({ handle, ...description }: RouteDefinition<Context, Params, Query, Headers, Body>): Route<Context> {
+  const { params, query, headers, body } = description;
+  return {
+    ...description,
+    answer(request, reply, context) {
+      const input = {
+        body: body?.parse(request.body),
+        headers: headers && parsePart(headers, request.headers),
+        query: query && parsePart(query, request.query),
+        params: params && parsePart(params, request.params),
+        request,
+        reply,
+      };
+      // A part without a schema is undefined, as its type is then.
+      return handle(input as RouteInput<Params, Query, Headers, Body>, context);
+    },
+  };
+}
+
+export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
+  const { method, path, answer } = route;
+  app.route({ method, url: path, handler: (request, reply) => answer(request, reply, context) });
+}
+
+export function json(schema: z.ZodType, status = 200): Answer {
+  return { status, mediaType: 'application/json', schema };
+}
+
+export function eventStream(schema: z.ZodType): Answer {
+  return { status: 200, mediaType: 'text/event-stream', schema };
+}
+
+/** Errors that any request at a mount may meet, whatever its route. */
+export const anyErrors = [
+  'invalid_request',
+  'invalid_api_key',
+  'server_is_overloaded',
+  'server_error',
+] as const satisfies ErrorCode[];
+
+/** Errors that any request with a body may meet besides. */
+export const bodyErrors = [
+  'invalid_json',
+  'unsupported_media_type',
+  'request_too_large',
+] as const satisfies ErrorCode[];

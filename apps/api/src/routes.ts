@@ -1,0 +1,32 @@
+import type { Readiness } from '@sluice/runtime';
+import type { Route } from './route.ts';
+import { cancelResponse } from './routes/cancel-response.ts';
+import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
+import { deleteResponse } from './routes/delete-response.ts';
+import { getModel } from './routes/get-model.ts';
+import { getResponse } from './routes/get-response.ts';
+import { listInputItems } from './routes/list-input-items.ts';
+import { listModels, type ListModelsContext } from './routes/list-models.ts';
+import { listResponses } from './routes/list-responses.ts';
+import { reportLiveness, reportReadiness } from './routes/report-health.ts';
+
+/** What the routes of a mount work with, all together. */
+export type MountContext = CreateResponseContext & ListModelsContext;
+
+/** Every route of the API. Each mount has all of them, behind its authentication. */
+export const routes: readonly Route<MountContext>[] = [
+  createResponse,
+  listResponses,
+  getResponse,
+  cancelResponse,
+  deleteResponse,
+  listInputItems,
+  listModels,
+  getModel,
+];
+
+/** Routes of the process itself: they belong to no mount, and need no key. */
+export const healthRoutes: readonly Route<{ readiness: () => Promise<Readiness> }>[] = [
+  reportLiveness,
+  reportReadiness,
+];

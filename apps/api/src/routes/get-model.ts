@@ -1,0 +1,17 @@
+import { modelParamsSchema, modelSchema, ServiceError } from '@sluice/contract';
+import { anyErrors, defineRoute, json } from '../route.ts';
+import { type ListModelsContext, visibleModels } from './list-models.ts';
+
+export const getModel = defineRoute({
+  method: 'GET',
+  path: '/models/*',
+  summary: "One of the models the caller's key may use.",
+  params: modelParamsSchema,
+  answers: [json(modelSchema)],
+  errors: [...anyErrors, 'not_found'],
+  handle({ params, request }, context: ListModelsContext) {
+    const model = visibleModels(context, request.key).find(({ id }) => id === params['*']);
+    if (!model) throw new ServiceError('not_found', 'There is no model with this id.', { param: 'id' });
+    return model;
+  },
+});

@@ -1,0 +1,115 @@
+import type { ErrorCode } from '@sluice/contract';
+import { checkEventGrammar, checkResponse, readSse } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Route } from '../src/route.ts';
+import { healthRoutes, routes } from '../src/routes.ts';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+/** A response that has ended. */
+let id: string;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  id = String((await api.create({ model, input: 'Hi' })).json()['id']);
+});
+afterAll(() => api.stop());
+
+type Method = Route<never>['method'];
+
+function routeOf(method: Method, path: string) {
+  const route = [...routes, ...healthRoutes].find((each) => each.method === method && each.path === path);
+  if (!route) throw new Error(`no route ${method} ${path}`);
+  return route;
+}
+
+async function ask(method: Method, url: string, body?: object) {
+  const response = await api.app.inject({
+    method,
+    url,
+    headers: { authorization: `Bearer ${apiKeys.first}` },
+    ...(body && { payload: body }),
+  });
+  return { status: response.statusCode, body: response.json<Record<string, unknown>>() };
+}
+
+describe.each(['/v1', '/api/v1'])('what %s answers', (mount) => {
+  it.each<[Method, string, (id: string) => string, object?]>([
+    ['POST', '/responses', () => '/responses', { model, input: 'Hi', metadata: { a: 'b' } }],
+    ['GET', '/responses', () => '/responses?limit=2'],
+    ['GET', '/responses/:id', (found) => `/responses/${found}`],
+    ['POST', '/responses/:id/cancel', (found) => `/responses/${found}/cancel`],
+    ['GET', '/responses/:id/input_items', (found) => `/responses/${found}/input_items`],
+    ['GET', '/models', () => '/models'],
+    ['GET', '/models/*', () => '/models/vendor/model'],
+  ])('to %s %s is what the route describes', async (method, path, url, body) => {
+    const answer = await ask(method, mount + url(id), body);
+    const described = routeOf(method, path).answers.find(({ mediaType }) => mediaType === 'application/json');
+    expect(answer.status).toBe(described?.status);
+    // Equal, so no member is missing from the schema.
+    expect(described?.schema.parse(answer.body)).toEqual(answer.body);
+    if (String(answer.body['object']).endsWith('response')) expect(checkResponse(answer.body)).toEqual([]);
+  });
+
+  it('to a stream is events as the route describes them', async () => {
+    const { schema } = routeOf('POST', '/responses').answers[1] ?? {};
+    const answer = await api.stream({ model, input: 'Hi' }, { mount });
+    const { events } = await readSse(await answer.text());
+    expect(checkEventGrammar(events)).toEqual([]);
+    for (const event of events) expect(schema?.parse(event)).toEqual(event);
+  });
+
+  it('to a removal is what the route describes', async () => {
+    const own = String((await api.create({ model, input: 'Hi' })).json()['id']);
+    const { body } = await ask('DELETE', `${mount}/responses/${own}`);
+    expect(routeOf('DELETE', '/responses/:id').answers[0]?.schema.parse(body)).toEqual(body);
+  });
+
+  it.each<[Method, string, (id: string) => string, ErrorCode, object?]>([
+    ['POST', '/responses', () => '/responses', 'missing_required_parameter', {}],
+    ['POST', '/responses', () => '/responses', 'model_not_found', { model: 'nope', input: 'Hi' }],
+    ['GET', '/responses', () => '/responses?limit=0', 'integer_below_min_value'],
+    ['GET', '/responses', () => '/responses?after=x', 'invalid_value'],
+    ['GET', '/responses/:id', (found) => `/responses/${found}?stream=yes`, 'invalid_value'],
+    ['GET', '/responses/:id', () => '/responses/x', 'not_found'],
+    ['POST', '/responses/:id/cancel', () => '/responses/x/cancel', 'not_found'],
+    ['DELETE', '/responses/:id', () => '/responses/x', 'not_found'],
+    [
+      'GET',
+      '/responses/:id/input_items',
+      (found) => `/responses/${found}/input_items?after=x`,
+      'invalid_value',
+    ],
+    [
+      'GET',
+      '/responses/:id/input_items',
+      (found) => `/responses/${found}/input_items?limit=x`,
+      'invalid_type',
+    ],
+    ['GET', '/models/*', () => '/models/x', 'not_found'],
+  ])('to %s %s that is wrong is an error it names', async (method, path, url, code, body) => {
+    expect((await ask(method, mount + url(id), body)).body).toMatchObject({ error: { code } });
+    expect(routeOf(method, path).errors).toContain(code);
+  });
+});
+
+it('a list does not go on after a response that is gone: a pager would take what it gets for the end', async () => {
+  const gone = String((await api.create({ model, input: 'Hi' })).json()['id']);
+  await ask('DELETE', `/v1/responses/${gone}`);
+  const { body } = await ask('GET', `/v1/responses?after=${gone}`);
+  expect(body).toMatchObject({ error: { code: 'invalid_value', param: 'after' } });
+});
+
+it.each(['/healthz', '/readyz'])('%s answers what the route describes', async (path) => {
+  const { body } = await ask('GET', path);
+  expect(routeOf('GET', path).answers[0]?.schema.parse(body)).toEqual(body);
+});
+
+it('a request for a WebSocket is told to use HTTP, whatever else it says', async () => {
+  const answer = await api.app.inject({
+    url: '/v1/responses?limit=0',
+    headers: { authorization: `Bearer ${apiKeys.first}`, upgrade: 'websocket', connection: 'upgrade' },
+  });
+  expect(answer.statusCode).toBe(426);
+  expect(answer.json()).toMatchObject({ error: { code: 'upgrade_required', param: null } });
+});

@@ -1,0 +1,90 @@
+import { allowsParallelCalls, type Generation, type UnnumberedEvent } from '@sluice/contract';
+import type { ClaimedRecord } from '@sluice/response-store';
+import { randomBytes } from '@sluice/runtime';
+import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
+import { Assembler } from './assemble-events.ts';
+import type { AttemptWriter, ResponseLog } from './response-log.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+export interface AttemptDependencies {
+  log: ResponseLog;
+  running: RunningAttempts;
+}
+
+/** One claimed response in the hands of this process: what it has produced, where it writes, and what may end it. */
+export class Attempt {
+  readonly record: ClaimedRecord;
+  readonly assembler: Assembler;
+  readonly writer: AttemptWriter;
+  /** What the upstream was asked for; undefined until it was. */
+  generation: Generation | undefined;
+  #isVisible = false;
+  readonly #controller = new AbortController();
+  readonly #unregister: () => void;
+  readonly #lockLost: AbortSignal;
+  readonly #onLockLost = () => this.#abort('superseded');
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    { log, running }: AttemptDependencies,
+    record: ClaimedRecord,
+    { lockLost, isRun }: { lockLost: AbortSignal; isRun: boolean },
+  ) {
+    this.record = record;
+    this.assembler = new Assembler({
+      responseId: record.id,
+      randomBytes,
+      parallelCalls: allowsParallelCalls(record.request),
+      isFollowed: record.streams,
+    });
+    this.writer = log.writer(record, {
+      // An end that is written without a run is not given up because it is wanted.
+      onRefused: (reason) => {
+        if (reason === 'failed') this.#abort('unwritable');
+        else if (isRun) this.#abort(reason);
+      },
+      signal: this.#controller.signal,
+    });
+    this.#unregister = running.add(record.id, record.token, this.#controller);
+    this.#lockLost = lockLost;
+    lockLost.addEventListener('abort', this.#onLockLost, { once: true });
+    if (lockLost.aborted) this.#onLockLost();
+    if (isRun) this.#timer = setTimeout(() => this.#abort('timed_out'), Math.max(record.remainingMs, 0));
+  }
+
+  /** Aborted, with a typed reason, when the attempt is to end. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether the caller may have seen output of this attempt, so that no other may follow it. */
+  get isVisible(): boolean {
+    return this.#isVisible;
+  }
+
+  get mayRetry(): boolean {
+    return this.record.attempt < this.record.maxAttempts;
+  }
+
+  write(events: readonly UnnumberedEvent[]): void {
+    if (!this.record.streams || events.length === 0) return;
+    this.#isVisible = true;
+    for (const event of events) this.writer.write(event);
+  }
+
+  /** Lets go of everything that could end it. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#lockLost.removeEventListener('abort', this.#onLockLost);
+    this.#unregister();
+  }
+
+  #abort(reason: AbortReason): void {
+    if (!this.signal.aborted) this.#controller.abort(new AttemptAborted(reason));
+  }
+}
+
+/** What telemetry says of every attempt. */
+export function about({ id, request, attempt }: ClaimedRecord) {
+  return { responseId: id, model: request.model, attempt };
+}

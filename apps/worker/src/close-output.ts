@@ -1,0 +1,26 @@
+import { closeItem, closeSilently, track, type OpenOutput, type UnnumberedEvent } from '@sluice/contract';
+import type { EndPlan } from './conclude-attempt.ts';
+
+/**
+ * Closes the items that are still open when a response ends: a model that has finished leaves whole items, a limit cuts
+ * off the last one, and everything else all that are open.
+ *
+ * @returns the events of it; none for an output that nobody follows.
+ */
+export function closeOutput(
+  output: OpenOutput,
+  status: EndPlan['status'],
+  { isFollowed }: { isFollowed: boolean },
+): UnnumberedEvent[] {
+  const open = [...output.open.keys()];
+  const last = open.at(-1);
+  const isWhole = (index: number) => status === 'completed' || (status === 'incomplete' && index !== last);
+  const events: UnnumberedEvent[] = [];
+  for (const index of open) {
+    const itemStatus = isWhole(index) ? 'completed' : 'incomplete';
+    if (isFollowed) events.push(...closeItem(output, index, itemStatus));
+    else closeSilently(output, index, itemStatus);
+  }
+  for (const event of events) track(output, event);
+  return events;
+}

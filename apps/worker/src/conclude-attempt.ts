@@ -1,0 +1,109 @@
+import type { FailureCode } from '@sluice/contract';
+import type { FinishReason } from '@sluice/providers';
+import type { ClaimEnd } from '@sluice/response-store';
+import type { AbortReason } from './abort-reasons.ts';
+
+/** What went wrong in an attempt, as a provider or we ourselves said it. */
+export interface AttemptFailure {
+  code: FailureCode;
+  disposition: 'retry' | 'fail';
+  retryAfterMs?: number | undefined;
+  publicMessage?: string | undefined;
+  param?: string | undefined;
+}
+
+/** How the call of the model ended. */
+export type AttemptEnding =
+  | { kind: 'finished'; reason: FinishReason }
+  | { kind: 'failed'; failure: AttemptFailure }
+  | { kind: 'aborted'; reason: AbortReason };
+
+/** How a response ends. */
+export type EndPlan =
+  | { status: 'completed' }
+  | { status: 'incomplete'; reason: 'max_output_tokens' | 'content_filter' }
+  | { status: 'cancelled' }
+  /** `sentence` and `param` stand in for those of the code. */
+  | { status: 'failed'; code: FailureCode; sentence?: string | undefined; param?: string | undefined };
+
+/** What is to be done about an attempt that is over. */
+export type Conclusion =
+  | { kind: 'end'; plan: EndPlan }
+  | { kind: 'retry'; failure: AttemptFailure }
+  /** Back to the queue, for another worker. */
+  | { kind: 'give_back' }
+  /** Nothing: another attempt holds the lease, or may by now. */
+  | { kind: 'let_go' }
+  /** Nothing can be written: the rescue looks after the response. */
+  | { kind: 'report_defect' };
+
+/** `isVisible`: the caller may have seen output. `mayRetry`: another attempt is allowed. */
+export interface AttemptFacts {
+  isVisible: boolean;
+  mayRetry: boolean;
+}
+
+/**
+ * What an attempt comes to. As long as no output is visible another attempt may follow it, in this process or another;
+ * after that it can only end, because two answers must never be spliced into one.
+ */
+export function concludeAttempt(ending: AttemptEnding, { isVisible, mayRetry }: AttemptFacts): Conclusion {
+  switch (ending.kind) {
+    case 'finished':
+      return { kind: 'end', plan: planOfFinish(ending.reason) };
+    case 'failed': {
+      const { failure } = ending;
+      if (failure.disposition === 'retry' && !isVisible && mayRetry) return { kind: 'retry', failure };
+      const { code, publicMessage: sentence, param } = failure;
+      return { kind: 'end', plan: { status: 'failed', code, sentence, param } };
+    }
+    case 'aborted':
+      return concludeAbort(ending.reason, isVisible);
+  }
+}
+
+function planOfFinish(reason: FinishReason): EndPlan {
+  switch (reason) {
+    case 'stop':
+    case 'function_call':
+      return { status: 'completed' };
+    case 'max_output_tokens':
+    case 'content_filter':
+      return { status: 'incomplete', reason };
+  }
+}
+
+function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
+  switch (reason) {
+    case 'cancelled':
+      return { kind: 'end', plan: { status: 'cancelled' } };
+    case 'timed_out':
+      return { kind: 'end', plan: { status: 'failed', code: 'timeout' } };
+    case 'interrupted':
+      return isVisible
+        ? { kind: 'end', plan: { status: 'failed', code: 'server_error' } }
+        : { kind: 'give_back' };
+    case 'superseded':
+      return { kind: 'let_go' };
+    case 'unwritable':
+      return { kind: 'report_defect' };
+  }
+}
+
+const partial =
+  'The worker that ran this response died after part of its output was sent. The output is partial; a retry is safe.';
+
+/** How a response ends that a claim found unfit to run, or to run again. */
+export function concludeClaim(because: ClaimEnd): EndPlan {
+  switch (because) {
+    case 'cancelled':
+      return { status: 'cancelled' };
+    case 'expired':
+      return { status: 'failed', code: 'timeout' };
+    case 'exhausted':
+    case 'input_lost':
+      return { status: 'failed', code: 'server_error' };
+    case 'broken_off':
+      return { status: 'failed', code: 'server_error', sentence: partial };
+  }
+}

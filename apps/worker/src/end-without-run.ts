@@ -1,0 +1,35 @@
+import { trackAll } from '@sluice/contract';
+import type { Outcome } from '@sluice/queue';
+import type { ClaimEnd, ClaimedRecord } from '@sluice/response-store';
+import { Attempt, type AttemptDependencies } from './attempt.ts';
+import { concludeClaim } from './conclude-attempt.ts';
+import { writeEnd, type WriteEndDependencies } from './write-end.ts';
+
+/**
+ * Ends a response that must not run, or not run again: it was cancelled, ran out of time or attempts, or an earlier
+ * attempt died after its output was seen. What that attempt left open in the log is closed, so the stream obeys the
+ * grammar.
+ */
+export async function endWithoutRun(
+  dependencies: AttemptDependencies & WriteEndDependencies,
+  record: ClaimedRecord,
+  because: ClaimEnd,
+  lockLost: AbortSignal,
+): Promise<Outcome> {
+  const attempt = new Attempt(dependencies, record, { lockLost, isRun: false });
+  try {
+    const logged = record.streams ? await dependencies.log.readContentEvents(record.id) : [];
+    const ending = {
+      record,
+      writer: attempt.writer,
+      output: trackAll(logged),
+      usageOf: () => null,
+      // An attempt that died between its `error` event and the end has said it.
+      hasSaidError: logged.some(({ type }) => type === 'error'),
+      because,
+    };
+    return await writeEnd(dependencies, ending, concludeClaim(because));
+  } finally {
+    attempt.close();
+  }
+}

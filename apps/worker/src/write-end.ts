@@ -1,0 +1,82 @@
+import {
+  cancelled,
+  completed,
+  errorEvent,
+  failed,
+  incomplete,
+  type OpenOutput,
+  type OutputItem,
+  type ResponseEnd,
+  type Usage,
+} from '@sluice/contract';
+import type { ClaimedRecord } from '@sluice/response-store';
+import type { Outcome } from '@sluice/queue';
+import type { Telemetry } from '@sluice/runtime';
+import { closeOutput } from './close-output.ts';
+import type { EndPlan } from './conclude-attempt.ts';
+import { failureOf } from './failure.ts';
+import type { AttemptWriter } from './response-log.ts';
+
+/** A response whose end is to be written, with what it has produced. */
+export interface EndingResponse {
+  record: ClaimedRecord;
+  writer: AttemptWriter;
+  output: OpenOutput;
+  /** Counts the tokens of the output once all of it is closed. */
+  usageOf: (output: readonly OutputItem[]) => Usage | null;
+  /** Whether an `error` event is in the log already. */
+  hasSaidError: boolean;
+  /** Why it ends without a run; undefined after one. */
+  because: string | undefined;
+}
+
+export interface WriteEndDependencies {
+  telemetry: Telemetry;
+  /** The store's clock, in milliseconds since the epoch. */
+  storeNow: () => number;
+}
+
+/**
+ * Writes the end of a response, the only place where a worker does: closes what is open, says the error, and ends. What
+ * comes of it counts only when it is the first end; the queue is told of a failure only then.
+ */
+export async function writeEnd(
+  { telemetry, storeNow }: WriteEndDependencies,
+  ending: EndingResponse,
+  plan: EndPlan,
+): Promise<Outcome> {
+  const { record, writer, output } = ending;
+  const closing = closeOutput(output, plan.status, { isFollowed: record.streams });
+  for (const event of closing) writer.write(event);
+  const end = endOf(plan, ending, Math.floor(storeNow() / 1000));
+  if (end.error && record.streams && !ending.hasSaidError) writer.write(errorEvent(end.error));
+  const result = await writer.end(end);
+  const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
+  if (result !== 'ok') {
+    telemetry.emit('response.end_refused', { ...about, status: end.status, result });
+    return { kind: 'settled' };
+  }
+  telemetry.emit('response.ended', {
+    ...about,
+    status: end.status,
+    because: ending.because,
+    inputTokens: end.usage?.input_tokens,
+    outputTokens: end.usage?.output_tokens,
+  });
+  return plan.status === 'failed' ? { kind: 'failed', code: plan.code } : { kind: 'settled' };
+}
+
+function endOf(plan: EndPlan, ending: EndingResponse, nowSeconds: number): ResponseEnd {
+  const output = ending.output.fold.items;
+  const produced = { output, usage: ending.usageOf(output) };
+  switch (plan.status) {
+    case 'completed':
+      return completed(produced, nowSeconds);
+    case 'incomplete':
+      return incomplete(produced, plan.reason);
+    case 'cancelled':
+      return cancelled(produced);
+    case 'failed':
+      return failed(produced, failureOf(ending.record, plan.code, plan.sentence, plan.param));
+  }
+}

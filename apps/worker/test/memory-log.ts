@@ -1,0 +1,135 @@
+import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import type {
+  Claim,
+  ClaimEnd,
+  ClaimedRecord,
+  FinishResult,
+  ResponseContext,
+  WriterOptions,
+} from '@sluice/response-store';
+import type { AttemptWriter, ResponseLog } from '../src/response-log.ts';
+
+/** One response in a log that lives in memory and keeps to the rules of the real one. */
+export class MemoryLog implements ResponseLog {
+  readonly id: string;
+  readonly events: ContentEvent[] = [];
+  readonly claims: Claim['kind'][] = [];
+  /** How many of the next claims get no answer. */
+  unanswered = 0;
+  end: ResponseEnd | undefined;
+  token = '';
+  attempt = 0;
+  releases = 0;
+  isCancelled = false;
+  /** What the next claim answers in place of `run`. */
+  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'unknown_version' | undefined;
+  /** What the end comes to in place of `ok`. */
+  endResult: FinishResult = 'ok';
+  contextRead: ResponseContext = { kind: 'whole', items: [] };
+  writerOptions: WriterOptions | undefined;
+  /** A defect that the next write meets. */
+  defect: Error | undefined;
+  readonly #record: ClaimedRecord;
+  #counted = '';
+
+  constructor(record: ClaimedRecord) {
+    this.#record = record;
+    this.id = record.id;
+  }
+
+  claim(_responseId: string, token: string): Promise<Claim> {
+    if (this.unanswered > 0) {
+      this.unanswered -= 1;
+      return Promise.reject(new Error('Connection is closed.'));
+    }
+    const claim = this.#claim(token);
+    this.claims.push(claim.kind);
+    return Promise.resolve(claim);
+  }
+
+  writer({ token }: ClaimedRecord, options: WriterOptions): AttemptWriter {
+    this.writerOptions = options;
+    const rejectWithDefect = () => (this.defect ? Promise.reject(this.defect) : undefined);
+    return {
+      isBehind: false,
+      flush: () => rejectWithDefect() ?? Promise.resolve(),
+      write: (event: UnnumberedEvent) => {
+        if (this.defect) options.onRefused('failed');
+        if (this.defect || !this.#record.streams) return;
+        if (token !== this.token || this.end) options.onRefused('superseded');
+        else {
+          this.events.push({ ...structuredClone(event), sequence_number: 3 + this.events.length });
+          if (this.isCancelled) options.onRefused('cancelled');
+        }
+      },
+      end: (end: ResponseEnd): Promise<FinishResult> => {
+        const defect = rejectWithDefect();
+        if (defect) return defect;
+        if (this.end && token === this.token && end.status === this.end.status) return Promise.resolve('ok');
+        if (this.end) return Promise.resolve('terminal');
+        if (token !== this.token) return Promise.resolve('superseded');
+        if (this.endResult === 'ok') this.end = structuredClone(end);
+        return Promise.resolve(this.endResult);
+      },
+    };
+  }
+
+  readContext(): Promise<ResponseContext> {
+    return Promise.resolve(this.contextRead);
+  }
+
+  readContentEvents(): Promise<ContentEvent[]> {
+    return Promise.resolve(structuredClone(this.events));
+  }
+
+  release({ token }: { token: string }): Promise<boolean> {
+    if (token !== this.token || token === '') return Promise.resolve(false);
+    this.token = '';
+    this.attempt -= 1;
+    this.releases += 1;
+    return Promise.resolve(true);
+  }
+
+  checkLeases(held: readonly { token: string }[]) {
+    return Promise.resolve(
+      held.map(({ token }) => {
+        if (token !== this.token || this.end) return 'superseded';
+        return this.isCancelled ? 'cancelled' : 'ok';
+      }),
+    );
+  }
+
+  #claim(token: string): Claim {
+    const isRepeated = this.#counted === token;
+    const isVisible = this.#record.streams && this.events.length > 0;
+    const isExhausted = this.attempt - (isRepeated ? 1 : 0) >= this.#record.maxAttempts;
+    const kind =
+      this.nextClaim ??
+      (this.end
+        ? 'terminal'
+        : this.isCancelled
+          ? 'cancelled'
+          : isVisible
+            ? 'broken_off'
+            : isExhausted
+              ? 'exhausted'
+              : 'run');
+    this.nextClaim = undefined;
+    switch (kind) {
+      case 'missing':
+      case 'terminal':
+        return { kind: 'nothing', because: kind };
+      case 'unknown_version':
+        return { kind };
+      case 'run':
+        if (!isRepeated) this.attempt += 1;
+        this.#counted = token;
+        break;
+      default:
+    }
+    this.token = token;
+    const sequenceNumber = 2 + this.events.length;
+    const record = { ...this.#record, token, sequenceNumber, attempt: this.attempt };
+    return kind === 'run' ? { kind, record } : { kind: 'end', because: kind, record };
+  }
+}

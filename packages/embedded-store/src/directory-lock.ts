@@ -1,0 +1,180 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { closeRedis, errorCode, FatalError } from '@sluice/runtime';
+import { Redis } from 'ioredis';
+
+/** A lock on a directory, held until `release` or the end of this process. */
+export interface DirectoryLock {
+  /** Records a server that uses the directory and may outlive this process. */
+  noteServer(pid: number, port: number): void;
+  /** Releases the directory; twice is fine. */
+  release(): void;
+}
+
+/**
+ * Locks a directory for this process, and creates it if needed. Rejects with a `FatalError` when another live process
+ * of this machine holds the lock: two stores in one directory would destroy each other's data.
+ *
+ * The lock of a process that was killed is taken over. If its server still runs, it is shut down first, with its data
+ * saved. Processes of other containers or machines that share the directory are not detected.
+ */
+export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, LOCK_FILE);
+  const claim: Claim = { pid: process.pid, bornAt: bornAt(process.pid) };
+  for (let attempt = 0; !tryToWrite(file, claim); attempt += 1) {
+    const text = readIfThere(file);
+    const holder = parseClaim(text);
+    if (holder !== undefined && isHeld(holder)) throw inUse(directory, holder);
+    if (attempt === ATTEMPTS)
+      throw new FatalError(`${file} could not be replaced: remove it if no Sluice runs.`);
+    if (holder !== undefined) await shutDownOrphan(directory, holder);
+    if (text !== undefined) removeIfUnchanged(file, text);
+  }
+  return {
+    noteServer(pid, port) {
+      claim.server = { pid, port };
+      // Renamed into place, so that no reader sees half a claim.
+      const next = `${file}.${process.pid}`;
+      writeFileSync(next, JSON.stringify(claim));
+      renameSync(next, file);
+    },
+    release() {
+      if (parseClaim(readIfThere(file))?.pid === process.pid) rmSync(file, { force: true });
+    },
+  };
+}
+
+const LOCK_FILE = 'sluice.lock';
+const ATTEMPTS = 5;
+
+interface Claim {
+  pid: number;
+  /** Tells the process from a later one with the same id. Undefined where the system does not report it. */
+  bornAt: string | undefined;
+  server?: { pid: number; port: number };
+}
+
+/** Returns false if there is a claim already. Links a draft into place, because a new file is empty at first. */
+function tryToWrite(file: string, claim: Claim): boolean {
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, JSON.stringify(claim));
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Removes a dead claim. If another process has replaced it since it was read, the new claim is put back. */
+function removeIfUnchanged(file: string, text: string): void {
+  const aside = `${file}.${process.pid}.aside`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  if (readIfThere(aside) === text) rmSync(aside, { force: true });
+  else renameSync(aside, file);
+}
+
+function isHeld(claim: Claim): boolean {
+  if (claim.pid === process.pid || !isAlive(claim.pid)) return false;
+  return claim.bornAt === undefined || claim.bornAt === bornAt(claim.pid);
+}
+
+function inUse(directory: string, holder: Claim): FatalError {
+  return new FatalError(
+    `${directory} is in use by another Sluice (process ${holder.pid}): stop it, or set DATA_DIR to another directory.`,
+  );
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: the process exists and belongs to another user.
+    if (errorCode(error) !== 'EPERM') return false;
+  }
+  // In a container without an init process, an orphan that has ended stays listed as a zombie.
+  return statFields(pid)?.[STATE] !== 'Z';
+}
+
+/** Boot and start time of a process, from Linux's /proc; undefined elsewhere. */
+function bornAt(pid: number): string | undefined {
+  const boot = readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
+  const startedAt = statFields(pid)?.[START_TIME];
+  return boot === undefined || startedAt === undefined ? undefined : `${boot} ${startedAt}`;
+}
+
+/** Indices of fields in `/proc/<pid>/stat`, counted from after the name. */
+const STATE = 0;
+const START_TIME = 19;
+
+function statFields(pid: number): string[] | undefined {
+  const stat = readIfThere(`/proc/${pid}/stat`);
+  // The name, in parentheses, may itself contain spaces and parentheses.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+function parseClaim(text: string | undefined): Claim | undefined {
+  try {
+    const claim: unknown = JSON.parse(text ?? '');
+    // This file writes nothing but claims, so the cast holds; other content counts as no claim.
+    return typeof claim === 'object' && claim !== null && 'pid' in claim ? (claim as Claim) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const SHUTDOWN_WITHIN_MS = 10_000;
+const POLL_MS = 50;
+
+/**
+ * Shuts down the server that a killed store process left behind. Another process may have its id or its port by now, so
+ * the server is asked for its id first.
+ */
+async function shutDownOrphan(directory: string, { server }: Claim): Promise<void> {
+  if (server === undefined || !isAlive(server.pid)) return;
+  const client = new Redis({
+    host: '127.0.0.1',
+    port: server.port,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: 2000,
+    commandTimeout: 2000,
+    protocol: 2,
+  });
+  client.on('error', () => undefined); // The commands below report the error.
+  try {
+    const info = await client.info('server');
+    if (!info.includes(`process_id:${server.pid}\r\n`)) return;
+    await client.shutdown().catch(() => undefined); // The server answers by closing the connection.
+  } catch {
+    return; // Nothing answers there, so the id belongs to another process.
+  } finally {
+    await closeRedis(client);
+  }
+  const deadline = performance.now() + SHUTDOWN_WITHIN_MS;
+  while (isAlive(server.pid)) {
+    if (performance.now() > deadline) {
+      throw new FatalError(
+        `A server of an earlier run still uses ${directory} (process ${server.pid}): end it and start again.`,
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}

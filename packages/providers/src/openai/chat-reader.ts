@@ -1,0 +1,120 @@
+import type { Usage } from '@sluice/contract';
+import type { UpstreamEvent } from '../upstream/event-stream.ts';
+import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
+import { logprobsFrom } from './logprob-fields.ts';
+import { ChatCalls } from './chat-calls.ts';
+import type { FinishReason, ProviderChunk } from '../provider.ts';
+import { brokenStream, failedInStream } from '../upstream/failure.ts';
+import type { EventReader } from '../upstream/upstream-provider.ts';
+import { usageFrom } from './usage-fields.ts';
+
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
+  ['stop', 'stop'],
+  ['tool_calls', 'function_call'],
+  ['function_call', 'function_call'],
+  ['length', 'max_output_tokens'],
+  ['content_filter', 'content_filter'],
+  // Reasons of servers that pass on the word of their engine.
+  ['eos', 'stop'],
+  ['eos_token', 'stop'],
+  ['end_turn', 'stop'],
+  ['stop_sequence', 'stop'],
+  ['tool_use', 'function_call'],
+  ['max_tokens', 'max_output_tokens'],
+]);
+
+/**
+ * Reads the chunks of one chat completion stream.
+ *
+ * The answer is complete only with a finish reason; `[DONE]` alone does not suffice. An unknown finish reason (an
+ * abort, a failure of the engine) counts as a failure, because the text may be incomplete.
+ */
+export class ChatReader implements EventReader {
+  state: 'open' | 'finished' | 'done' = 'open';
+  readonly #providerId: string;
+  readonly #wantsLogprobs: boolean;
+  readonly #calls = new ChatCalls();
+  #usage: Usage | undefined;
+  #finish: FinishReason | undefined;
+
+  constructor(providerId: string, wantsLogprobs: boolean) {
+    this.#providerId = providerId;
+    this.#wantsLogprobs = wantsLogprobs;
+  }
+
+  read({ data }: UpstreamEvent): ProviderChunk[] {
+    if (data === '[DONE]') {
+      this.state = 'done';
+      return [];
+    }
+    const chunk = parseObject(data);
+    if (!chunk) throw this.#malformed();
+    if (chunk['error']) throw failedInStream(this.#providerId, chunk['error']);
+    this.#usage = usageFrom(chunk['usage']) ?? this.#usage;
+    const choices = chunk['choices'];
+    if (choices == null) return [];
+    if (!Array.isArray(choices)) throw this.#malformed();
+    // The request asked for one choice; others are ignored.
+    const choice: unknown = choices.find((each) => !isObject(each) || (each['index'] ?? 0) === 0);
+    if (choice === undefined) return [];
+    if (!isObject(choice)) throw this.#malformed();
+    if (choice['error']) throw failedInStream(this.#providerId, choice['error']);
+    return this.#readChoice(choice);
+  }
+
+  end(): ProviderChunk[] {
+    if (this.#finish === undefined)
+      throw brokenStream(this.#providerId, 'ended its stream without finishing');
+    return [
+      ...(this.#usage ? [{ type: 'usage' as const, usage: this.#usage }] : []),
+      { type: 'finish', reason: this.#finish },
+    ];
+  }
+
+  #readChoice(choice: JsonObject): ProviderChunk[] {
+    const chunks = this.#readDelta(objectOf(choice['delta']) ?? {}, choice);
+    const reason = choice['finish_reason'];
+    if (reason == null || reason === '') return chunks;
+    const finish = typeof reason === 'string' ? finishReasons.get(reason) : undefined;
+    if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
+    chunks.push(...this.#calls.end());
+    if (this.#calls.hasNamelessCall) throw this.#malformed();
+    this.#finish = finish;
+    if (this.state === 'open') this.state = 'finished';
+    return chunks;
+  }
+
+  #readDelta(delta: JsonObject, choice: JsonObject): ProviderChunk[] {
+    const chunks: ProviderChunk[] = [];
+    // vLLM sends the same delta under both names while it renames the field.
+    const reasoning = this.#text(delta, 'reasoning_content') ?? this.#text(delta, 'reasoning');
+    if (reasoning !== undefined) chunks.push({ type: 'reasoning_text', delta: reasoning });
+    const text = this.#text(delta, 'content');
+    if (text !== undefined) chunks.push(this.#textChunk(text, choice));
+    const refusal = this.#text(delta, 'refusal');
+    if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
+    if (chunks.length > 0) chunks.unshift(...this.#calls.flush());
+    for (const piece of listOf(delta['tool_calls'])) {
+      if (!isObject(piece)) throw this.#malformed();
+      chunks.push(...this.#calls.read(piece));
+    }
+    const legacy = objectOf(delta['function_call']);
+    if (legacy) chunks.push(...this.#calls.read({ index: 0, function: legacy }));
+    return chunks;
+  }
+
+  #text(delta: JsonObject, name: string): string | undefined {
+    const value = delta[name];
+    if (value != null && typeof value !== 'string') throw this.#malformed();
+    return textOf(value);
+  }
+
+  #malformed() {
+    return brokenStream(this.#providerId, 'sent a malformed chunk');
+  }
+
+  #textChunk(delta: string, choice: JsonObject): ProviderChunk {
+    const logprobs = this.#wantsLogprobs ? objectOf(choice['logprobs']) : undefined;
+    return { type: 'text', delta, ...(logprobs && { logprobs: logprobsFrom(logprobs['content']) }) };
+  }
+}

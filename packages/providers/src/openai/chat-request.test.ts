@@ -1,0 +1,259 @@
+import { type Generation, parseCreateResponse } from '@sluice/contract';
+import { describe, expect, it } from 'vitest';
+import { chatRequestBody } from './chat-request.ts';
+
+const options = {
+  providerId: 'up',
+  fetchesUrls: false,
+  maxTokensField: 'max_tokens',
+  isOpenAi: false,
+} as const;
+const weather = { type: 'function', name: 'get_weather', parameters: { type: 'object' } };
+const image = 'data:image/png;base64,AAAA';
+
+function bodyOf(request: object, settings: Partial<typeof options> | { fetchesUrls: boolean } = {}) {
+  const generation: Generation = parseCreateResponse({ model: 'm', ...request });
+  return chatRequestBody(generation, 'upstream-model', { ...options, ...settings });
+}
+const messagesOf = (request: object) => bodyOf(request)['messages'];
+const user = (text: string) => ({ type: 'message', role: 'user', content: text });
+const call = (id: string, name = 'get_weather') => ({
+  type: 'function_call',
+  call_id: id,
+  name,
+  arguments: '{}',
+});
+const output = (id: string, value: unknown = 'sunny') => ({
+  type: 'function_call_output',
+  call_id: id,
+  output: value,
+});
+const toolCall = (id: string) => ({
+  id,
+  type: 'function',
+  function: { name: 'get_weather', arguments: '{}' },
+});
+
+describe('chatRequestBody', () => {
+  it('sends what every request has and no sampling member the client did not choose', () => {
+    expect(bodyOf({ input: 'Hi' })).toEqual({
+      model: 'upstream-model',
+      messages: [{ role: 'user', content: 'Hi' }],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it('sends the sampling members the client chose under their chat names', () => {
+    const body = bodyOf({
+      input: 'Hi',
+      temperature: 0,
+      top_p: 0.5,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      max_output_tokens: 100,
+      reasoning: { effort: 'minimal' },
+      include: ['message.output_text.logprobs'],
+      top_logprobs: 3,
+      user: 'u',
+      prompt_cache_key: 'k',
+    });
+    expect(body).toMatchObject({
+      temperature: 0,
+      top_p: 0.5,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      max_tokens: 100,
+      reasoning_effort: 'low',
+      logprobs: true,
+      top_logprobs: 3,
+      user: 'u',
+    });
+    expect(body).not.toHaveProperty('prompt_cache_key');
+  });
+
+  it('asks for no logprobs unless they are included', () => {
+    expect(bodyOf({ input: 'Hi', top_logprobs: 3 })).not.toHaveProperty('top_logprobs');
+  });
+
+  it('puts instructions first, in one system message with those that open the conversation', () => {
+    const input = [
+      { role: 'system', content: 'Be kind.' },
+      { role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+      user('Hi'),
+      { role: 'developer', content: 'Be quick.' },
+    ];
+    expect(messagesOf({ instructions: 'Be good.', input })).toEqual([
+      { role: 'system', content: 'Be good.\n\nBe kind.\n\nBe brief.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'system', content: 'Be quick.' },
+    ]);
+  });
+
+  it('sends parts of the user as parts', () => {
+    const content = [
+      { type: 'input_text', text: 'Look' },
+      { type: 'input_image', image_url: image, detail: 'original' },
+      { type: 'input_file', filename: 'a.pdf', file_data: 'JVBERi0=' },
+    ];
+    expect(messagesOf({ input: [{ role: 'user', content }] })).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Look' },
+          { type: 'image_url', image_url: { url: image, detail: 'auto' } },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
+        ],
+      },
+    ]);
+  });
+
+  it('joins what the assistant said and called between two turns of others', () => {
+    const input = [
+      user('Weather?'),
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm' }] },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'Looking.' }], phase: 'commentary' },
+      call('c1'),
+      call('c2'),
+      output('c2', 'rain'),
+      output('c1'),
+      { role: 'assistant', content: 'Sun and rain.' },
+    ];
+    expect(messagesOf({ input })).toEqual([
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: 'Looking.', tool_calls: [toolCall('c1'), toolCall('c2')] },
+      { role: 'tool', tool_call_id: 'c2', content: 'rain' },
+      { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+      { role: 'assistant', content: 'Sun and rain.' },
+    ]);
+  });
+
+  it('puts an output right behind its call, wherever it stood', () => {
+    expect(messagesOf({ input: [call('c1'), user('Still there?'), output('c1')] })).toEqual([
+      { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
+      { role: 'tool', tool_call_id: 'c1', content: 'sunny' },
+      { role: 'user', content: 'Still there?' },
+    ]);
+  });
+
+  it('begins a new round with a call after an output, also under the same id', () => {
+    expect(messagesOf({ input: [call('c1'), output('c1', 'one'), call('c1'), output('c1', 'two')] })).toEqual(
+      [
+        { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'one' },
+        { role: 'assistant', content: null, tool_calls: [toolCall('c1')] },
+        { role: 'tool', tool_call_id: 'c1', content: 'two' },
+      ],
+    );
+  });
+
+  it('shows media of outputs in a message of the user behind all outputs', () => {
+    const parts = [
+      { type: 'input_text', text: 'A map' },
+      { type: 'input_image', image_url: image },
+    ];
+    expect(messagesOf({ input: [call('c1'), call('c2'), output('c1', parts), output('c2')] })).toEqual([
+      { role: 'assistant', content: null, tool_calls: [toolCall('c1'), toolCall('c2')] },
+      { role: 'tool', tool_call_id: 'c1', content: 'A map' },
+      { role: 'tool', tool_call_id: 'c2', content: 'sunny' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Attached to the output of c1:' },
+          { type: 'image_url', image_url: { url: image } },
+        ],
+      },
+    ]);
+  });
+
+  it('turns an output without a call id into text', () => {
+    const input = [{ type: 'function_call_output', call_id: null, name: 'lookup', output: '42' }];
+    expect(messagesOf({ input })).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: "Output of the tool 'lookup':" },
+          { type: 'text', text: '42' },
+        ],
+      },
+    ]);
+  });
+
+  it('maps custom tool calls to function calls and leaves out items of hosted tools', () => {
+    const input = [
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { type: 'custom_tool_call', call_id: 'c1', name: 'shell', input: 'ls' },
+      { type: 'custom_tool_call_output', call_id: 'c1', output: 'a b' },
+    ];
+    expect(messagesOf({ input })).toEqual([
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'shell', arguments: '{"input":"ls"}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'a b' },
+    ]);
+  });
+
+  it('sends tools and a named choice', () => {
+    const body = bodyOf({
+      input: 'Hi',
+      tools: [{ ...weather, strict: true, description: null }],
+      tool_choice: { type: 'function', name: 'get_weather' },
+      parallel_tool_calls: false,
+    });
+    expect(body['tools']).toEqual([
+      { type: 'function', function: { name: 'get_weather', parameters: { type: 'object' }, strict: true } },
+    ]);
+    expect(body['tool_choice']).toEqual({ type: 'function', function: { name: 'get_weather' } });
+    expect(body['parallel_tool_calls']).toBe(false);
+  });
+
+  it('shows only the tools of an allowed set, with its mode as the choice', () => {
+    const body = bodyOf({
+      input: 'Hi',
+      tools: [weather, { type: 'function', name: 'get_time' }],
+      tool_choice: {
+        type: 'allowed_tools',
+        mode: 'required',
+        tools: [{ type: 'function', name: 'get_time' }],
+      },
+    });
+    expect(body['tools']).toEqual([{ type: 'function', function: { name: 'get_time' } }]);
+    expect(body['tool_choice']).toBe('required');
+  });
+
+  it('sends no tool members without tools, as upstreams refuse a choice of nothing', () => {
+    const body = bodyOf({ input: 'Hi', tool_choice: 'auto', parallel_tool_calls: true });
+    expect(Object.keys(body)).not.toContain('tool_choice');
+    expect(Object.keys(body)).not.toContain('parallel_tool_calls');
+  });
+
+  it.each([
+    [{ type: 'text' }, undefined],
+    [{ type: 'json_object' }, { type: 'json_object' }],
+    [{ type: 'json_schema' }, { type: 'json_object' }],
+    [
+      { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },
+      { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },
+    ],
+  ])('sends the format %j as %j', (format, expected) => {
+    expect(bodyOf({ input: 'Hi', text: { format } })['response_format']).toEqual(expected);
+  });
+
+  it('refuses URLs of media for an upstream that may not fetch', () => {
+    const content = [{ type: 'input_image', image_url: 'https://example.com/a.png' }];
+    const request = { input: [{ role: 'user', content }] };
+    expect(() => bodyOf(request)).toThrowError(expect.objectContaining({ code: 'invalid_prompt' }));
+    expect(() => bodyOf(request, { fetchesUrls: true })).not.toThrow();
+  });
+
+  it('refuses a file that is only a URL, which this API cannot carry', () => {
+    const content = [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }];
+    expect(() => bodyOf({ input: [{ role: 'user', content }] }, { fetchesUrls: true })).toThrowError(
+      expect.objectContaining({ code: 'invalid_prompt', disposition: 'fail' }),
+    );
+  });
+});

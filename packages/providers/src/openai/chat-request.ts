@@ -1,0 +1,250 @@
+import {
+  echoFormat,
+  effectiveEffort,
+  type FunctionTool,
+  type Generation,
+  type InputPart,
+} from '@sluice/contract';
+import { callableTools } from '../allowed-calls.ts';
+import { type JsonObject, present } from '../json-fields.ts';
+import { wantsLogprobs } from './logprob-fields.ts';
+import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import { type PromptItem, type PromptMessage, promptItems } from './prompt-items.ts';
+import { ProviderError } from '../provider.ts';
+
+export interface ChatRequestOptions extends MediaPolicy {
+  /** Reasoning models of OpenAI refuse `max_tokens`; many other servers accept nothing else. */
+  maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** Whether to send members that only OpenAI's own service is known to accept. */
+  isOpenAi: boolean;
+}
+
+/**
+ * Turns a generation into the body of a chat completion request.
+ *
+ * Sampling members are sent only if the client set them, so that the upstream's own defaults apply. The API has no
+ * counterpart of `text.verbosity` and `truncation`; both are left out.
+ *
+ * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given or does not support.
+ */
+export function chatRequestBody(
+  generation: Generation,
+  model: string,
+  options: ChatRequestOptions,
+): JsonObject {
+  const logprobs = wantsLogprobs(generation);
+  return present({
+    model,
+    messages: chatMessages(generation, options),
+    stream: true,
+    stream_options: { include_usage: true },
+    [options.maxTokensField]: generation.max_output_tokens,
+    temperature: generation.temperature,
+    top_p: generation.top_p,
+    presence_penalty: generation.presence_penalty,
+    frequency_penalty: generation.frequency_penalty,
+    logprobs: logprobs ? true : undefined,
+    top_logprobs: logprobs ? generation.top_logprobs || undefined : undefined,
+    response_format: responseFormat(generation),
+    reasoning_effort: effectiveEffort(generation.reasoning?.effort),
+    ...toolMembers(generation),
+    user: generation.user,
+    prompt_cache_key: options.isOpenAi ? generation.prompt_cache_key : undefined,
+    safety_identifier: options.isOpenAi ? generation.safety_identifier : undefined,
+  });
+}
+
+function responseFormat({ text }: Generation): JsonObject | undefined {
+  const format = echoFormat(text?.format);
+  if (format.type === 'text') return undefined;
+  if (format.type === 'json_object') return { type: 'json_object' };
+  const { name, description, schema, strict } = format;
+  return { type: 'json_schema', json_schema: present({ name, description, schema, strict }) };
+}
+
+/** The API has no `allowed_tools`. Only the tools of the set are sent, and its mode becomes `tool_choice`. */
+function toolMembers(generation: Generation): JsonObject {
+  const given = generation.tools ?? [];
+  if (given.length === 0) return {};
+  const { tools, demand } = callableTools(generation);
+  if (demand === 'none') return { tools: given.map(chatTool), tool_choice: 'none' };
+  const choice = generation.tool_choice;
+  const named = typeof choice === 'object' && choice.type === 'function';
+  return {
+    // A named function is sent with all the others, so that the model still knows every tool.
+    tools: (named ? given : tools).map(chatTool),
+    ...(choice !== undefined && {
+      tool_choice: named ? { type: 'function', function: { name: choice.name } } : demand,
+    }),
+    ...(generation.parallel_tool_calls !== undefined && {
+      parallel_tool_calls: generation.parallel_tool_calls,
+    }),
+  };
+}
+
+function chatTool({ name, description, parameters, strict }: FunctionTool): JsonObject {
+  return { type: 'function', function: present({ name, description, parameters, strict }) };
+}
+
+/** One message with the outputs of its calls, which must follow it directly. */
+interface Turn {
+  message: JsonObject;
+  outputs: JsonObject[];
+  /** Media of those outputs. Tool messages hold text alone, so a message of the user carries the media. */
+  media: JsonObject[];
+}
+
+/**
+ * The messages: the instructions first, then the input.
+ *
+ * System and developer messages at the start are merged with the instructions, because many chat templates refuse a
+ * second system message. Consecutive texts and calls of the assistant become one message. The outputs of its calls
+ * follow it directly, wherever they stood in the input.
+ */
+function chatMessages(generation: Generation, policy: MediaPolicy): JsonObject[] {
+  const turns: Turn[] = [];
+  const callers = new Map<string, Turn>();
+  if (generation.instructions) addSystem(turns, generation.instructions);
+  for (const item of promptItems(generation)) addItem(item, turns, callers, policy);
+  const messages: JsonObject[] = [];
+  for (const { message, outputs, media } of turns) {
+    messages.push(message, ...outputs);
+    if (media.length > 0) messages.push({ role: 'user', content: media });
+  }
+  return messages;
+}
+
+function addItem(item: PromptItem, turns: Turn[], callers: Map<string, Turn>, policy: MediaPolicy): void {
+  switch (item.type) {
+    case 'message':
+      return addMessage(item, turns, policy);
+    case 'function_call': {
+      const turn = assistantTurn(turns);
+      const calls = Array.isArray(turn.message['tool_calls']) ? turn.message['tool_calls'] : [];
+      const { call_id: id, name, arguments: args } = item;
+      turn.message['tool_calls'] = [...calls, { id, type: 'function', function: { name, arguments: args } }];
+      callers.set(id, turn);
+      return;
+    }
+    case 'function_call_output': {
+      const turn = callers.get(item.call_id);
+      if (!turn) return;
+      const { text, media } = splitOutput(item.output, policy);
+      turn.outputs.push({ role: 'tool', tool_call_id: item.call_id, content: text });
+      if (media.length > 0) {
+        turn.media.push({ type: 'text', text: `Attached to the output of ${item.call_id}:` }, ...media);
+      }
+      return;
+    }
+    case 'reasoning':
+      return;
+  }
+}
+
+function addMessage(message: PromptMessage, turns: Turn[], policy: MediaPolicy): void {
+  if (message.role === 'user') {
+    turns.push(newTurn({ role: 'user', content: userContent(message.content, policy) }));
+  } else if (message.role === 'assistant') {
+    const turn = assistantTurn(turns);
+    const text = plainText(message.content);
+    const before = turn.message['content'];
+    turn.message['content'] = typeof before === 'string' ? `${before}\n\n${text}` : text;
+  } else {
+    addSystem(turns, plainText(message.content));
+  }
+}
+
+function addSystem(turns: Turn[], text: string): void {
+  const opening = turns.length === 1 ? turns[0]?.message : undefined;
+  if (opening?.['role'] === 'system') opening['content'] = `${String(opening['content'])}\n\n${text}`;
+  else turns.push(newTurn({ role: 'system', content: text }));
+}
+
+/** The assistant's current turn, or a new one: a call after an output belongs to the next turn. */
+function assistantTurn(turns: Turn[]): Turn {
+  const last = turns.at(-1);
+  if (last?.message['role'] === 'assistant' && last.outputs.length === 0) return last;
+  const turn = newTurn({ role: 'assistant', content: null });
+  turns.push(turn);
+  return turn;
+}
+
+function newTurn(message: JsonObject): Turn {
+  return { message, outputs: [], media: [] };
+}
+
+function plainText(content: string | readonly InputPart[]): string {
+  if (typeof content === 'string') return content;
+  return content
+    .map((part) => ('text' in part ? part.text : 'refusal' in part ? part.refusal : ''))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+/** A single text is sent as a string, which every server accepts. */
+function userContent(content: string | readonly InputPart[], policy: MediaPolicy): string | JsonObject[] {
+  if (typeof content === 'string') return content;
+  const [first] = content;
+  if (content.length === 1 && first?.type === 'input_text') return first.text;
+  return content.map((part) => chatPart(part, policy));
+}
+
+function splitOutput(
+  output: string | readonly InputPart[],
+  policy: MediaPolicy,
+): { text: string; media: JsonObject[] } {
+  if (typeof output === 'string') return { text: output, media: [] };
+  const media = output.filter((part) => !('text' in part)).map((part) => chatPart(part, policy));
+  const text = plainText(output);
+  return { text: text === '' && media.length > 0 ? 'The output is attached below.' : text, media };
+}
+
+function chatPart(part: InputPart, policy: MediaPolicy): JsonObject {
+  switch (part.type) {
+    case 'input_image': {
+      const url = part.image_url ?? '';
+      checkMediaUrl(url, policy);
+      // This API has no `original`; `auto` comes closest.
+      const detail = part.detail === 'original' ? 'auto' : part.detail;
+      return { type: 'image_url', image_url: present({ url, detail }) };
+    }
+    case 'input_file': {
+      if (part.file_data == null) throw needsFileData(policy);
+      const filename = part.filename ?? undefined;
+      return { type: 'file', file: present({ filename, file_data: asDataUrl(part.file_data, filename) }) };
+    }
+    case 'input_video':
+      checkMediaUrl(part.video_url, policy);
+      return { type: 'video_url', video_url: { url: part.video_url } };
+    case 'refusal':
+      return { type: 'text', text: part.refusal };
+    case 'input_text':
+    case 'output_text':
+      return { type: 'text', text: part.text };
+  }
+}
+
+function needsFileData(policy: MediaPolicy): ProviderError {
+  return new ProviderError('invalid_prompt', `Provider '${policy.providerId}' takes files as data alone.`, {
+    disposition: 'fail',
+    param: 'input',
+    publicMessage: "The model server takes files as data alone. Send the content as 'file_data'.",
+  });
+}
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  html: 'text/html',
+  json: 'application/json',
+};
+
+/** The Responses API accepts bare base64; chat completions need a data URL with a media type. */
+function asDataUrl(data: string, filename = ''): string {
+  if (/^data:/i.test(data)) return data;
+  const extension = /\.(\w+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
+  const type = Object.hasOwn(mediaTypes, extension) ? mediaTypes[extension] : 'application/octet-stream';
+  return `data:${type};base64,${data}`;
+}

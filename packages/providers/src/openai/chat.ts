@@ -1,0 +1,37 @@
+import type { Timeouts } from '../upstream/event-stream.ts';
+import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
+import { wantsLogprobs } from './logprob-fields.ts';
+import { ChatReader } from './chat-reader.ts';
+import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
+import type { Provider } from '../provider.ts';
+import { UpstreamProvider } from '../upstream/upstream-provider.ts';
+
+export interface OpenAiChatSettings extends HttpUpstreamSettings {
+  type: 'openai-chat';
+  /** Time-outs of this upstream in place of the defaults, in milliseconds. */
+  connectMs?: number | undefined;
+  firstTokenMs?: number | undefined;
+  idleMs?: number | undefined;
+  /** Whether this upstream may fetch media URLs that clients name. Default: false. See `checkMediaUrl`. */
+  fetchesUrls?: boolean | undefined;
+  /** The name under which `max_output_tokens` is sent. Default: `max_tokens`, except to OpenAI's own hosts. */
+  maxTokensField?: ChatRequestOptions['maxTokensField'] | undefined;
+}
+
+/** Any server with `/chat/completions`: vLLM, llama.cpp, Ollama, LM Studio, Groq, OpenRouter and others. */
+export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Provider {
+  const isOpenAi = isOpenAiHost(settings.baseUrl);
+  const options: ChatRequestOptions = {
+    providerId: settings.id,
+    fetchesUrls: settings.fetchesUrls ?? false,
+    maxTokensField: settings.maxTokensField ?? (isOpenAi ? 'max_completion_tokens' : 'max_tokens'),
+    isOpenAi,
+  };
+  return new UpstreamProvider(settings, timeouts, {
+    path: '/chat/completions',
+    repeatsAnswer: false,
+    requestBody: (generation, model) => chatRequestBody(generation, model, options),
+    echoBytes: () => 0,
+    reader: (generation) => new ChatReader(settings.id, wantsLogprobs(generation)),
+  });
+}

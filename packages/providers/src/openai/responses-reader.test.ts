@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs';
+import { createParser } from 'eventsource-parser';
+import { describe, expect, it } from 'vitest';
+import { ResponsesReader } from './responses-reader.ts';
+import type { ProviderChunk } from '../provider.ts';
+
+function readAll(events: object[], wantsLogprobs = false): ProviderChunk[] {
+  const reader = new ResponsesReader('up', wantsLogprobs);
+  const chunks = events.flatMap((event) => reader.read({ name: undefined, data: JSON.stringify(event) }));
+  return [...chunks, ...reader.end()];
+}
+
+function recorded(name: string): object[] {
+  const events: object[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(JSON.parse(event.data)) });
+  parser.feed(readFileSync(new URL(`./__fixtures__/${name}.sse`, import.meta.url), 'utf8'));
+  return events;
+}
+
+const event = (type: string, members: object = {}) => ({ type: `response.${type}`, ...members });
+const added = (output_index: number, item: object) => event('output_item.added', { output_index, item });
+const text = (output_index: number, delta: string) =>
+  event('output_text.delta', { output_index, content_index: 0, delta });
+const completed = event('completed', { response: { status: 'completed', output: [] } });
+const call = { type: 'function_call', name: 'f', call_id: 'c1', arguments: '{"a":1}' };
+const finish = { type: 'finish', reason: 'stop' };
+
+describe('ResponsesReader on recorded streams', () => {
+  it('reads summaries, a message with its phase and annotation, and a call, each once', () => {
+    expect(readAll(recorded('openai-responses-reasoning-and-call'))).toEqual([
+      { type: 'reasoning_summary', delta: 'First' },
+      { type: 'summary_part' },
+      { type: 'reasoning_summary', delta: 'Second' },
+      { type: 'message', phase: 'commentary' },
+      { type: 'text', delta: 'Looking' },
+      { type: 'text', delta: ' it up.' },
+      {
+        type: 'annotation',
+        annotation: {
+          type: 'url_citation',
+          url: 'https://example.com',
+          title: 'Example',
+          start_index: 0,
+          end_index: 7,
+        },
+      },
+      { type: 'function_call', callKey: '2', callId: 'call_1', name: 'get_weather' },
+      { type: 'function_arguments', callKey: '2', delta: '{"city":' },
+      { type: 'function_arguments', callKey: '2', delta: '"Oslo"}' },
+      {
+        type: 'usage',
+        usage: {
+          input_tokens: 50,
+          input_tokens_details: { cached_tokens: 10, cache_write_tokens: 0 },
+          output_tokens: 30,
+          output_tokens_details: { reasoning_tokens: 12 },
+          total_tokens: 80,
+        },
+      },
+      finish,
+    ]);
+  });
+
+  it('reads raw reasoning under its other name and an incomplete end', () => {
+    expect(
+      readAll(recorded('vllm-responses-raw-reasoning')).filter((chunk) => chunk.type !== 'usage'),
+    ).toEqual([
+      { type: 'reasoning_text', delta: 'Hmm' },
+      { type: 'text', delta: 'Oslo is' },
+      { type: 'finish', reason: 'max_output_tokens' },
+    ]);
+  });
+});
+
+describe('ResponsesReader', () => {
+  it('draws a line between two items of one kind alone', () => {
+    const message = { type: 'message', role: 'assistant', content: [] };
+    const events = [added(0, message), text(0, 'a'), added(1, message), text(1, 'b'), completed];
+    expect(readAll(events)).toEqual([
+      { type: 'text', delta: 'a' },
+      { type: 'message' },
+      { type: 'text', delta: 'b' },
+      finish,
+    ]);
+  });
+
+  it('takes from closing events what was never streamed', () => {
+    const message = { type: 'message', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] };
+    expect(readAll([event('output_item.done', { output_index: 0, item: message }), completed])[0]).toEqual({
+      type: 'text',
+      delta: 'Hi',
+    });
+    const whole = { status: 'completed', output: [message, call, { type: 'web_search_call' }] };
+    expect(readAll([event('completed', { response: whole })])).toEqual([
+      { type: 'text', delta: 'Hi' },
+      { type: 'function_call', callKey: '1', callId: 'c1', name: 'f' },
+      { type: 'function_arguments', callKey: '1', delta: '{"a":1}' },
+      finish,
+    ]);
+  });
+
+  it('takes arguments that come whole', () => {
+    const done = event('function_call_arguments.done', { output_index: 0, arguments: '{"a":1}' });
+    const events = [
+      added(0, { ...call, arguments: '' }),
+      done,
+      event('output_item.done', { output_index: 0, item: call }),
+    ];
+    expect(
+      readAll([...events, completed]).filter((chunk) => chunk.type === 'function_arguments'),
+    ).toHaveLength(1);
+  });
+
+  it('reads refusals', () => {
+    const refused = event('refusal.delta', { output_index: 0, content_index: 0, delta: 'No' });
+    expect(readAll([refused, completed])[0]).toEqual({ type: 'refusal', delta: 'No' });
+  });
+
+  it('passes over items and events of other types', () => {
+    const events = [
+      event('queued', { response: {} }),
+      added(0, { type: 'web_search_call' }),
+      event('web_search_call.searching', { output_index: 0 }),
+      { type: 'acme:trace', anything: true },
+      added(1, { type: 'message' }),
+      text(1, 'a'),
+      completed,
+    ];
+    expect(readAll(events)).toEqual([{ type: 'text', delta: 'a' }, finish]);
+  });
+
+  it.each<[string, object[], string, string]>([
+    ['the end without a terminal event', [text(0, 'a')], 'upstream_error', 'retry'],
+    [
+      'an error event, nested',
+      [{ type: 'error', error: { code: 'server_error' } }],
+      'upstream_error',
+      'retry',
+    ],
+    [
+      'an error event, flat',
+      [{ type: 'error', code: 'rate_limit_exceeded' }],
+      'server_is_overloaded',
+      'retry',
+    ],
+    [
+      'a failed response',
+      [event('failed', { response: { error: { code: 'context_length_exceeded' } } })],
+      'context_length_exceeded',
+      'fail',
+    ],
+    ['a failed response without an error', [event('failed', { response: {} })], 'upstream_error', 'retry'],
+    [
+      'a cancelled response',
+      [event('incomplete', { response: { incomplete_details: { reason: 'cancelled' } } })],
+      'upstream_error',
+      'retry',
+    ],
+    ['a terminal event without its response', [event('completed')], 'upstream_error', 'retry'],
+    [
+      'a delta that is no text',
+      [event('output_text.delta', { output_index: 0, delta: 1 })],
+      'upstream_error',
+      'retry',
+    ],
+    ['a call without a name', [added(0, { type: 'function_call' })], 'upstream_error', 'retry'],
+  ])('fails on %s', (_, events, code, disposition) => {
+    expect(() => readAll(events)).toThrowError(expect.objectContaining({ code, disposition }));
+  });
+});

@@ -1,0 +1,123 @@
+import { type Generation, parseCreateResponse } from '@sluice/contract';
+import { describe, expect, it } from 'vitest';
+import { responsesRequestBody } from './responses-request.ts';
+
+const options = { providerId: 'up', fetchesUrls: false, isOpenAi: false };
+
+function bodyOf(request: object, settings = options) {
+  const generation: Generation = parseCreateResponse({ model: 'm', ...request });
+  return responsesRequestBody(generation, 'upstream-model', settings);
+}
+
+const withPart = (part: object) => ({ input: [{ role: 'user', content: [part] }] });
+
+describe('responsesRequestBody', () => {
+  it('sends what every request has and no member the client did not choose', () => {
+    expect(bodyOf({ input: 'Hi' })).toEqual({
+      model: 'upstream-model',
+      input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
+      stream: true,
+      store: false,
+    });
+  });
+
+  it('keeps items in their own shape without ids and statuses', () => {
+    const input = [
+      { type: 'message', id: 'msg_1', status: 'completed', role: 'developer', content: 'Be kind.' },
+      {
+        type: 'message',
+        id: 'msg_2',
+        role: 'assistant',
+        phase: 'commentary',
+        content: [
+          { type: 'output_text', text: 'Hm' },
+          { type: 'refusal', refusal: 'No' },
+          { type: 'input_text', text: 'Sent as ours' },
+        ],
+      },
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }] },
+      { type: 'function_call', id: 'fc_1', call_id: 'c1', name: 'f', arguments: '{}', namespace: 'n' },
+      {
+        type: 'function_call_output',
+        id: 'fco_1',
+        call_id: 'c1',
+        output: [{ type: 'input_text', text: 'ok' }],
+      },
+      { type: 'web_search_call', id: 'ws_1' },
+    ];
+    expect(bodyOf({ input })['input']).toEqual([
+      { type: 'message', role: 'developer', content: 'Be kind.' },
+      {
+        type: 'message',
+        role: 'assistant',
+        phase: 'commentary',
+        content: [
+          { type: 'output_text', text: 'Hm', annotations: [] },
+          { type: 'refusal', refusal: 'No' },
+          { type: 'output_text', text: 'Sent as ours' },
+        ],
+      },
+      { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'ok' }] },
+    ]);
+  });
+
+  it('passes on what the client chose', () => {
+    const chosen = {
+      instructions: 'Be kind.',
+      tools: [{ type: 'function', name: 'f', parameters: null, strict: null }],
+      parallel_tool_calls: false,
+      temperature: 0,
+      max_output_tokens: 50,
+      truncation: 'auto',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+      user: 'u',
+    };
+    expect(bodyOf({ input: 'Hi', ...chosen })).toMatchObject(chosen);
+  });
+
+  it('gives an allowed set the mode that upstreams want to see', () => {
+    const tool = { type: 'function', name: 'f' };
+    const body = bodyOf({
+      input: 'Hi',
+      tools: [tool],
+      tool_choice: { type: 'allowed_tools', tools: [tool] },
+    });
+    expect(body['tool_choice']).toEqual({ type: 'allowed_tools', mode: 'auto', tools: [tool] });
+  });
+
+  it('sends the effective effort and the summary under its newer name', () => {
+    const body = bodyOf({ input: 'Hi', reasoning: { effort: 'max', generate_summary: 'auto' } });
+    expect(body['reasoning']).toEqual({ effort: 'xhigh', summary: 'auto' });
+  });
+
+  it('sends a format that names no schema as any object', () => {
+    const body = bodyOf({ input: 'Hi', text: { format: { type: 'json_schema' }, verbosity: 'low' } });
+    expect(body['text']).toEqual({ format: { type: 'json_object' }, verbosity: 'low' });
+  });
+
+  it('asks for logprobs only when they are included', () => {
+    const included = {
+      include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
+      top_logprobs: 2,
+    };
+    expect(bodyOf({ input: 'Hi', ...included })).toMatchObject({
+      include: ['message.output_text.logprobs'],
+      top_logprobs: 2,
+    });
+    expect(bodyOf({ input: 'Hi', top_logprobs: 2 })).not.toHaveProperty('top_logprobs');
+  });
+
+  it('holds files and pictures to the media policy', () => {
+    const file = withPart({ type: 'input_file', file_url: 'https://example.com/a.pdf' });
+    expect(() => bodyOf(file)).toThrowError(expect.objectContaining({ code: 'invalid_prompt' }));
+    expect(bodyOf(file, { ...options, fetchesUrls: true })['input']).toMatchObject([
+      { content: [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }] },
+    ]);
+    const picture = withPart({ type: 'input_image', image_url: 'http://169.254.169.254/a.png' });
+    expect(() => bodyOf(picture, { ...options, fetchesUrls: true })).toThrowError(
+      expect.objectContaining({ code: 'invalid_prompt' }),
+    );
+  });
+});

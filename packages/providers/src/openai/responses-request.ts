@@ -1,0 +1,143 @@
+import {
+  echoFormat,
+  effectiveEffort,
+  type FunctionTool,
+  type Generation,
+  type InputPart,
+} from '@sluice/contract';
+import { type JsonObject, present } from '../json-fields.ts';
+import { wantsLogprobs } from './logprob-fields.ts';
+import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import { type PromptItem, promptItems } from './prompt-items.ts';
+
+export interface ResponsesRequestOptions extends MediaPolicy {
+  isOpenAi: boolean;
+}
+
+/**
+ * Turns a generation into the body of a Responses request with `store: false`.
+ *
+ * Members are sent only if the client set them. Items keep their shape but lose this service's ids, which mean nothing
+ * to the upstream. A reasoning item is sent only with its encrypted content: without it the upstream would look for a
+ * stored item and refuse the request.
+ *
+ * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given.
+ */
+export function responsesRequestBody(
+  generation: Generation,
+  model: string,
+  options: ResponsesRequestOptions,
+): JsonObject {
+  const logprobs = wantsLogprobs(generation);
+  return present({
+    model,
+    instructions: generation.instructions,
+    input: promptItems(generation).flatMap((item) => inputItem(item, options)),
+    stream: true,
+    store: false,
+    // Obfuscation pads every event. It is meant for the connection to the client; here it only adds bytes.
+    stream_options: options.isOpenAi ? { include_obfuscation: false } : undefined,
+    ...toolMembers(generation),
+    text: textMember(generation),
+    reasoning: reasoningMember(generation),
+    temperature: generation.temperature,
+    top_p: generation.top_p,
+    presence_penalty: generation.presence_penalty,
+    frequency_penalty: generation.frequency_penalty,
+    include: logprobs ? ['message.output_text.logprobs'] : undefined,
+    top_logprobs: logprobs ? generation.top_logprobs : undefined,
+    max_output_tokens: generation.max_output_tokens,
+    truncation: generation.truncation,
+    prompt_cache_key: generation.prompt_cache_key,
+    safety_identifier: generation.safety_identifier,
+    user: generation.user,
+  });
+}
+
+function toolMembers({
+  tools = [],
+  tool_choice: choice,
+  parallel_tool_calls: parallel,
+}: Generation): JsonObject {
+  if (tools.length === 0) return {};
+  const isSet = typeof choice === 'object' && choice.type === 'allowed_tools';
+  return {
+    tools: tools.map(responsesTool),
+    tool_choice: isSet ? { ...choice, mode: choice.mode ?? 'auto' } : choice,
+    parallel_tool_calls: parallel,
+  };
+}
+
+/** Unlike elsewhere, `null` is kept: it means a tool without parameters, or a schema without a choice of `strict`. */
+function responsesTool({ name, description, parameters, strict }: FunctionTool): JsonObject {
+  return {
+    ...present({ type: 'function', name, description }),
+    ...(parameters !== undefined && { parameters }),
+    ...(strict !== undefined && { strict }),
+  };
+}
+
+function textMember({ text }: Generation): JsonObject | undefined {
+  if (!text) return undefined;
+  const format = text.format ? present({ ...echoFormat(text.format) }) : undefined;
+  return present({ format, verbosity: text.verbosity });
+}
+
+function reasoningMember({ reasoning }: Generation): JsonObject | undefined {
+  if (!reasoning) return undefined;
+  return present({
+    effort: effectiveEffort(reasoning.effort),
+    summary: reasoning.summary ?? reasoning.generate_summary,
+  });
+}
+
+function inputItem(item: PromptItem, policy: MediaPolicy): JsonObject[] {
+  switch (item.type) {
+    case 'message': {
+      const { role, content } = item;
+      const isAssistant = role === 'assistant';
+      const parts =
+        typeof content === 'string' ? content : content.map((part) => inputPart(part, isAssistant, policy));
+      return [
+        present({ type: 'message', role, content: parts, phase: isAssistant ? item.phase : undefined }),
+      ];
+    }
+    case 'function_call':
+      return [item];
+    case 'function_call_output': {
+      const { type, call_id, output } = item;
+      const parts =
+        typeof output === 'string' ? output : output.map((part) => inputPart(part, false, policy));
+      return [{ type, call_id, output: parts }];
+    }
+    case 'reasoning': {
+      const { type, summary, content, encrypted_content } = item;
+      return encrypted_content == null ? [] : [present({ type, summary, content, encrypted_content })];
+    }
+  }
+}
+
+function inputPart(part: InputPart, isAssistant: boolean, policy: MediaPolicy): JsonObject {
+  switch (part.type) {
+    case 'input_text':
+      // Some clients send text of the assistant as `input_text`, which upstreams refuse.
+      return { type: isAssistant ? 'output_text' : 'input_text', text: part.text };
+    case 'output_text':
+      return { type: 'output_text', text: part.text, annotations: part.annotations ?? [] };
+    case 'refusal':
+      return { type: 'refusal', refusal: part.refusal };
+    case 'input_image': {
+      const { type, image_url, detail } = part;
+      checkMediaUrl(image_url ?? '', policy);
+      return present({ type, image_url, detail });
+    }
+    case 'input_file': {
+      const { type, filename, file_data, file_url } = part;
+      if (file_url != null) checkMediaUrl(file_url, policy);
+      return present({ type, filename, file_data, file_url });
+    }
+    case 'input_video':
+      checkMediaUrl(part.video_url, policy);
+      return { type: 'input_video', video_url: part.video_url };
+  }
+}

@@ -1,0 +1,185 @@
+import type { FailureCode, Generation } from '@sluice/contract';
+import { estimateInputTokens } from '../estimate-tokens.ts';
+import { Pacing } from './pacing.ts';
+import {
+  type Disposition,
+  type FinishReason,
+  type Provider,
+  type ProviderCall,
+  type ProviderChunk,
+  ProviderError,
+} from '../provider.ts';
+import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
+import { piecesOf, wordsOf } from './text.ts';
+
+/** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
+export interface SimulatorSettings {
+  type: 'simulator';
+  id: string;
+  /** The delay before the first chunk. Default: 0. */
+  firstTokenMs?: number | undefined;
+  /** The speed; 0, the default, is as fast as possible. */
+  tokensPerSecond?: number | undefined;
+  /** Whether every answer begins with a reasoning item. By default only those do whose request asks for one. */
+  reasoning?: boolean | undefined;
+  /** Two simulators with the same seed give the same answer to the same request. Default: 1. */
+  seed?: number | undefined;
+}
+
+/**
+ * A deterministic model inside the process, without a network, at a configurable speed.
+ *
+ * It answers with text that quotes the prompt, with calls of tools that the prompt mentions or the request demands,
+ * and with JSON that satisfies the requested format. One token is one delta. `SimulatorDirectives` lists what a
+ * request can make it do. Two attempts at the same request give the same chunks.
+ */
+export function simulator(settings: SimulatorSettings): Provider {
+  return new Simulator(settings);
+}
+
+class Simulator implements Provider {
+  readonly id: string;
+  readonly #settings: SimulatorSettings;
+
+  constructor(settings: SimulatorSettings) {
+    this.id = settings.id;
+    this.#settings = settings;
+  }
+
+  async *generate(
+    generation: Generation,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
+    const { signal } = call;
+    signal.throwIfAborted();
+    const settings = this.#settings;
+    const answer = simulateAnswer(generation, call.model, {
+      seed: settings.seed ?? 1,
+      reasoning: settings.reasoning ?? false,
+    });
+    const { directives } = answer;
+    const interruption = interruptionOf(answer, call.attempt);
+    const most = generation.max_output_tokens ?? Number.POSITIVE_INFINITY;
+    const pacing = new Pacing(signal, directives.tokensPerSecond ?? settings.tokensPerSecond ?? 0);
+    let tokens = 0;
+    let reasoningTokens = 0;
+    let visibleTokens = 0;
+    let reason: FinishReason | undefined;
+    try {
+      const delayMs = directives.firstTokenMs ?? settings.firstTokenMs ?? 0;
+      if (delayMs > 0) await pacing.rest(delayMs);
+      // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
+      if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
+      for (const chunk of chunksOf(answer)) {
+        if (chunk.type !== 'function_call') {
+          if (tokens >= most) {
+            reason = 'max_output_tokens';
+            break;
+          }
+          if (chunk.type === 'reasoning_summary') reasoningTokens += 1;
+          else {
+            if (interruption && visibleTokens === interruption.after)
+              await this.#interrupt(interruption, pacing);
+            visibleTokens += 1;
+          }
+          tokens += 1;
+          const due = pacing.next();
+          if (due) await due;
+        }
+        yield chunk;
+        // The consumer may have aborted the call meanwhile. Without a wait nothing else would notice.
+        if (signal.aborted) throw signal.reason;
+      }
+      // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
+      if (interruption) await this.#interrupt(interruption, pacing);
+      yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
+      yield { type: 'finish', reason: reason ?? directives.stop ?? naturalReason(answer) };
+    } finally {
+      pacing.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    // Nothing is open: each call owns its timers and ends them.
+  }
+
+  async #interrupt(interruption: Interruption, pacing: Pacing): Promise<void> {
+    if (interruption.kind === 'hang') return pacing.rest();
+    const { code, disposition } = interruption;
+    throw new ProviderError(code, `Provider '${this.id}' was told to fail with ${code}.`, { disposition });
+  }
+}
+
+type Interruption =
+  | { kind: 'hang'; after: number }
+  | { kind: 'fail'; after: number; code: FailureCode; disposition: Disposition };
+
+function interruptionOf({ directives }: SimulatedAnswer, attempt: number): Interruption | undefined {
+  const { after, fail, failAttempts } = directives;
+  if (directives.hang) return { kind: 'hang', after };
+  if (fail === undefined || (failAttempts !== undefined && attempt > failAttempts)) return undefined;
+  return {
+    kind: 'fail',
+    after,
+    code: fail,
+    disposition: failAttempts === undefined ? dispositionOf(fail) : 'retry',
+  };
+}
+
+/** Whether a real upstream's failure with this code would be worth a retry. */
+function dispositionOf(code: FailureCode): Disposition {
+  switch (code) {
+    case 'server_error':
+    case 'model_error':
+    case 'invalid_model_output':
+    case 'upstream_error':
+    case 'server_is_overloaded':
+    case 'timeout':
+      return 'retry';
+    case 'invalid_prompt':
+    case 'context_length_exceeded':
+    case 'previous_response_not_found':
+      return 'fail';
+  }
+}
+
+function* chunksOf({
+  reasoning,
+  content,
+  directives,
+}: SimulatedAnswer): Generator<ProviderChunk, void, undefined> {
+  if (reasoning !== undefined) {
+    for (const delta of wordsOf(reasoning)) yield { type: 'reasoning_summary', delta };
+  }
+  switch (content.kind) {
+    case 'text':
+      for (const delta of wordsOf(content.text, directives.tokens)) yield { type: 'text', delta };
+      return;
+    case 'json':
+      for (const delta of piecesOf(content.text)) yield { type: 'text', delta };
+      return;
+    case 'refusal':
+      for (const delta of wordsOf(content.text)) yield { type: 'refusal', delta };
+      return;
+    case 'calls':
+      for (const [index, { name, arguments: args }] of content.calls.entries()) {
+        const callKey = String(index);
+        yield { type: 'function_call', callKey, name };
+        for (const delta of piecesOf(args)) yield { type: 'function_arguments', callKey, delta };
+      }
+  }
+}
+
+function naturalReason({ content }: SimulatedAnswer): FinishReason {
+  return content.kind === 'calls' ? 'function_call' : 'stop';
+}
+
+function usageOf(input: number, output: number, reasoning: number) {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: reasoning },
+    total_tokens: input + output,
+  };
+}

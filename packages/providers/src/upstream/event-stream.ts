@@ -1,0 +1,292 @@
+import { StringDecoder } from 'node:string_decoder';
+import { createParser } from 'eventsource-parser';
+import type { Dispatcher } from 'undici';
+import { textOf } from '../json-fields.ts';
+import {
+  brokenStream,
+  failedStatus,
+  type Headers,
+  type UpstreamRequest,
+  unsendable,
+  upstreamRequest,
+} from './failure.ts';
+
+/** One server-sent event; `name` is its `event` field. */
+export interface UpstreamEvent {
+  name: string | undefined;
+  data: string;
+}
+
+export interface Timeouts {
+  /** Until the connection is made and the request is sent. */
+  connectMs: number;
+  /** From then until the first chunk of the answer. */
+  firstTokenMs: number;
+  /** Between two events of the answer. Comments in the stream do not count as events. */
+  idleMs: number;
+}
+
+export interface EventStreamOptions {
+  providerId: string;
+  timeouts: Timeouts;
+  signal: AbortSignal;
+  /** Bytes by which an event may exceed `maxEventBytes`, because the upstream repeats parts of the request. */
+  echoBytes: number;
+  /** Whether closing events repeat the whole answer. They may then exceed the limit by what was received so far. */
+  repeatsAnswer: boolean;
+}
+
+export const maxEventBytes = 1024 * 1024;
+/** Limit of one answer with its framing; about half a million small events. */
+export const maxAnswerBytes = 128 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+/** How long to wait for the body of an error answer. Without it, the status alone decides. */
+const refusalMs = 2000;
+/** Events buffered for the consumer before the socket is paused. */
+const maxQueued = 1024;
+/** How long the connection of a complete answer may take to become idle, so that the next request can reuse it. */
+const lingerMs = 250;
+/** How long to wait for what follows a finish reason: usage and the end marker. */
+const closingMs = 1000;
+
+type State = 'connecting' | 'sent' | 'answering' | 'closing' | 'released' | 'over';
+
+/**
+ * The events of one HTTP answer, read from the socket as they are taken.
+ *
+ * The stream ends by the signal, one of the three time-outs, a size limit, a status other than 200, a body that is
+ * not an event stream, an error of the transport, or the end of the body. An abort closes the socket in the same turn
+ * of the event loop; a connection that is still being made is closed as soon as it is established.
+ */
+export class EventStream implements Dispatcher.DispatchHandler {
+  readonly #options: EventStreamOptions;
+  readonly #decoder = new StringDecoder('utf8');
+  readonly #parser = createParser({
+    onEvent: (event) => this.#push({ name: event.event, data: event.data }),
+  });
+  readonly #onAbort = () => this.#end(this.#options.signal.reason);
+  readonly #over = Promise.withResolvers<void>();
+  #state: State = 'connecting';
+  #controller: Dispatcher.DispatchController | undefined;
+  #request: UpstreamRequest = {};
+  #queue: UpstreamEvent[] = [];
+  #wake: (() => void) | undefined;
+  #failure: { error: unknown } | undefined;
+  #refused: { status: number; headers: Headers; body: string } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #lastEventAt = 0;
+  #received = 0;
+  #sinceEvent = 0;
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options;
+    if (options.signal.aborted) this.#end(options.signal.reason);
+    else {
+      options.signal.addEventListener('abort', this.#onAbort, { once: true });
+      this.#arm(options.timeouts.connectMs);
+    }
+  }
+
+  /** Resolves when the stream is released and its connection is idle or closed. Never rejects. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
+  /** Waits for an event and returns all that have arrived; undefined once the upstream has ended the stream. */
+  async take(): Promise<UpstreamEvent[] | undefined> {
+    this.#options.signal.throwIfAborted();
+    if (this.#queue.length === 0 && this.#state !== 'over' && !this.#failure) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#options.signal.throwIfAborted();
+    }
+    if (this.#queue.length > 0) {
+      const events = this.#queue;
+      this.#queue = [];
+      if (this.#controller?.paused) {
+        this.#lastEventAt = performance.now();
+        this.#controller.resume();
+      }
+      return events;
+    }
+    // After the finish reason the answer is complete, however the connection ends.
+    if (this.#failure && this.#state !== 'closing') throw this.#failure.error;
+    return undefined;
+  }
+
+  /** Notes that the first chunk has arrived: from now on the idle time-out applies. */
+  answering(): void {
+    if (this.#state !== 'sent') return;
+    this.#state = 'answering';
+    this.#arm(this.#options.timeouts.idleMs);
+  }
+
+  /** Notes that the model has finished: only usage and the end marker may follow, and failures are ignored. */
+  closing(): void {
+    if (this.#state !== 'sent' && this.#state !== 'answering') return;
+    this.#state = 'closing';
+    this.#arm(Math.min(closingMs, this.#options.timeouts.idleMs));
+  }
+
+  /**
+   * Lets go of the stream. The socket is closed at once unless the answer is `complete`. In that case the connection
+   * has a moment to become idle, so that the next request can reuse it.
+   */
+  release(complete: boolean): void {
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    this.#queue = [];
+    if (this.#state === 'over' || this.#failure) {
+      this.#stop();
+    } else if (complete) {
+      this.#state = 'released';
+      this.#arm(lingerMs);
+      if (this.#controller?.paused) this.#controller.resume();
+    } else {
+      this.#end(brokenStream(this.#options.providerId, 'is no longer needed'));
+      this.#stop();
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#state !== 'connecting' || this.#failure) {
+      controller.abort(new Error('The call ended while the connection was being made.'));
+      return;
+    }
+    this.#state = 'sent';
+    this.#arm(this.#options.timeouts.firstTokenMs);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200 || this.#failure) return;
+    this.#request = { upstreamStatus: status, ...upstreamRequest(headers) };
+    if (status !== 200) {
+      this.#refused = { status, headers, body: '' };
+      this.#arm(refusalMs);
+      return;
+    }
+    if (!/^text\/event-stream\s*(?:;|$)/i.test(textOf(headers['content-type']) ?? '')) {
+      this.#fail('answered with something that is no event stream');
+    } else if ((textOf(headers['content-encoding']) ?? 'identity').toLowerCase() !== 'identity') {
+      this.#fail('answered with an encoding that was not asked for');
+    }
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (this.#state === 'released' || this.#failure) return;
+    if (this.#refused) {
+      this.#refused.body += this.#decoder.write(bytes);
+      if (this.#refused.body.length > maxErrorBytes) this.#endRefused();
+      return;
+    }
+    this.#received += bytes.length;
+    this.#sinceEvent += bytes.length;
+    this.#parser.feed(this.#decoder.write(bytes));
+    if (this.#sinceEvent > this.#eventLimit()) this.#fail('sent an event that is too large');
+    if (this.#received > maxAnswerBytes + this.#options.echoBytes)
+      this.#fail('sent an answer that is too large');
+    if (this.#queue.length > maxQueued) controller.pause();
+    if (this.#queue.length > 0) this.#rouse();
+  }
+
+  onResponseEnd(): void {
+    if (this.#refused) this.#endRefused();
+    const wasReleased = this.#state === 'released';
+    if (!this.#failure) this.#state = 'over';
+    if (wasReleased) this.#stop();
+    else this.#rouse();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#refused) this.#endRefused();
+    if (this.#state === 'released') {
+      this.#stop();
+    } else if ('code' in error && error.code === 'UND_ERR_INVALID_ARG') {
+      this.#end(unsendable(this.#options.providerId, error));
+    } else {
+      this.#fail(this.#state === 'connecting' ? 'could not be reached' : 'broke the connection', error);
+    }
+  }
+
+  #push(event: UpstreamEvent): void {
+    if (event.data.length > this.#eventLimit()) this.#fail('sent an event that is too large');
+    if (this.#failure) return;
+    this.#sinceEvent = 0;
+    this.#lastEventAt = performance.now();
+    this.#queue.push(event);
+  }
+
+  #eventLimit(): number {
+    const { echoBytes, repeatsAnswer } = this.#options;
+    return maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);
+  }
+
+  #arm(limitMs: number): void {
+    this.#lastEventAt = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#onTimer(limitMs), limitMs);
+  }
+
+  /** One timer serves a whole phase and measures the silence when it fires. A timer for each event would cost more. */
+  #onTimer(limitMs: number): void {
+    const counted = this.#state === 'answering' || this.#state === 'closing';
+    const silentMs = counted ? performance.now() - this.#lastEventAt : limitMs;
+    // Time that the consumer spends on earlier events does not count as silence of the upstream.
+    const isWaiting = this.#wake !== undefined || !counted;
+    if (isWaiting && silentMs >= limitMs - 1) {
+      this.#onSilence();
+    } else {
+      const restMs = isWaiting ? limitMs - silentMs : limitMs;
+      this.#timer = setTimeout(() => this.#onTimer(limitMs), Math.max(1, restMs));
+    }
+  }
+
+  #onSilence(): void {
+    switch (this.#state) {
+      case 'connecting':
+        return this.#fail('took too long to connect');
+      case 'sent':
+        return this.#refused ? this.#endRefused() : this.#fail('took too long to send a first token');
+      case 'answering':
+        return this.#fail('fell silent in the middle of an answer');
+      case 'closing':
+        return this.#fail('did not end its stream');
+      case 'released':
+        this.#controller?.abort(new Error('The connection did not end with its answer.'));
+        return this.#stop();
+      case 'over':
+        return;
+    }
+  }
+
+  #endRefused(): void {
+    if (!this.#refused) return;
+    const { status, headers, body } = this.#refused;
+    this.#end(failedStatus(this.#options.providerId, status, headers, body));
+  }
+
+  #fail(what: string, cause?: unknown): void {
+    this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, cause }));
+  }
+
+  /** Ends the stream with the first failure. Errors that result from closing the socket are ignored. */
+  #end(error: unknown): void {
+    if (this.#failure) return;
+    this.#failure = { error };
+    clearTimeout(this.#timer);
+    this.#controller?.abort(error instanceof Error ? error : new Error('The call was aborted.'));
+    this.#rouse();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#over.resolve();
+  }
+
+  #rouse(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

@@ -1,0 +1,270 @@
+import { createServer } from 'node:net';
+import { type FakeUpstream, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Provider, ProviderChunk } from '../provider.ts';
+import { createProvider, type ProviderSettings, type ProviderTimeouts } from '../registry.ts';
+import { all, chat, request, responses, run, send, timeouts, tools } from '../../test/upstream-wires.ts';
+
+describe.each([chat, responses])('the upstream of $type', (wire) => {
+  let upstream: FakeUpstream;
+  const providers: Provider[] = [];
+  beforeEach(async () => {
+    upstream = await startFakeUpstream();
+  });
+  afterEach(async () => {
+    await Promise.all(providers.splice(0).map((provider) => provider.close()));
+    await upstream.close();
+  });
+
+  function made(more: Partial<ProviderTimeouts> & { baseUrl?: string; apiKey?: string } = {}): Provider {
+    const settings = {
+      type: wire.type,
+      id: 'up',
+      baseUrl: upstream.baseUrl,
+      ...more,
+    } satisfies ProviderSettings;
+    const provider = createProvider(settings, timeouts);
+    providers.push(provider);
+    return provider;
+  }
+
+  const answer = (handler: UpstreamHandler) => wire.handle(upstream, handler);
+  const failure = (asked: Provider = made()) =>
+    all(run(asked, request({ tools }))).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  const broken = { code: 'upstream_error', disposition: 'retry' };
+
+  it('is sent the key and asked for an event stream without encoding', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, wire.finish('stop'));
+      out.done();
+    });
+    await all(run(made({ apiKey: 'k1' }), request()));
+    expect(upstream.requests[0]).toMatchObject({
+      headers: {
+        authorization: 'Bearer k1',
+        accept: 'text/event-stream',
+        'accept-encoding': 'identity',
+        'content-type': 'application/json',
+      },
+      body: { model: 'm', stream: true },
+    });
+  });
+
+  it('keeps its connections for the next calls', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('a'), ...wire.finish('stop')]);
+      out.done();
+    });
+    const provider = made();
+    for (let at = 0; at < 8; at += 1) await all(run(provider, request()));
+    expect(upstream.requests).toHaveLength(8);
+    // A call that begins before the last bytes of the one before it have come needs a connection of its own.
+    expect(upstream.openSockets).toBeLessThan(4);
+  });
+
+  it('has finished once it said so, even when it never ends its stream', async () => {
+    const released = latch();
+    answer(async ({ stream, hang }) => {
+      await send(stream(), [wire.text('a'), ...wire.finish('stop')]);
+      await hang();
+      released.open();
+    });
+    expect((await all(run(made({ idleMs: 100 }), request()))).at(-1)).toEqual({
+      type: 'finish',
+      reason: 'stop',
+    });
+    await released.wait();
+  });
+
+  it('has finished once it said so, even when the connection breaks then', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('a'), ...wire.finish('stop')]);
+      out.cut();
+    });
+    // The reset may overtake what the kernel still holds; then it is a break in the middle like any other.
+    const outcome = await all(run(made(), request())).then((chunks) => chunks.at(-1), String);
+    expect([{ type: 'finish', reason: 'stop' }, expect.stringContaining('ProviderError')]).toContainEqual(
+      outcome,
+    );
+  });
+
+  it.each<[string, UpstreamHandler]>([
+    ['a reset before the answer', ({ cut }) => cut()],
+    [
+      'a reset in the middle',
+      async ({ stream }) => {
+        const out = stream();
+        await out.send(wire.text('a'));
+        out.cut();
+      },
+    ],
+    [
+      'an end without a finish',
+      async ({ stream }) => {
+        const out = stream();
+        await out.send(wire.text('a'));
+        out.end();
+      },
+    ],
+    [
+      'an end marker without a finish',
+      async ({ stream }) => {
+        const out = stream();
+        await out.send(wire.text('a'));
+        out.done();
+      },
+    ],
+    ['an end without anything', ({ stream }) => stream().end()],
+    ['a page of HTML', ({ text }) => text(200, 'text/html', '<html>Welcome</html>')],
+    ['an answer that is no stream', ({ json }) => json(200, { choices: [] })],
+    ['an answer without a type', ({ text }) => text(200, '', 'data: {}\n\n')],
+    [
+      'a compressed answer',
+      ({ text }) => text(200, 'text/event-stream', 'x', { 'content-encoding': 'gzip' }),
+    ],
+    [
+      'a malformed chunk',
+      async ({ stream }) => {
+        const out = stream();
+        await out.raw('data: {"choices":[{\n\n');
+        await send(out, wire.finish('stop'));
+        out.done();
+      },
+    ],
+    [
+      'an error object in the stream',
+      async ({ stream }) => {
+        const out = stream();
+        await send(out, [wire.text('a'), wire.error, ...wire.finish('stop')]);
+        out.done();
+      },
+    ],
+    [
+      'an event that is too large',
+      async ({ stream, hang }) => {
+        void stream().raw(`data: {"filler":"${'x'.repeat(3 * 1024 * 1024)}"}\n\n`);
+        await hang();
+      },
+    ],
+    ['a status of its own fault', ({ json }) => json(503, {})],
+  ])('fails on %s', async (_, handler) => {
+    answer(handler);
+    const error = await failure();
+    expect(error).toMatchObject(broken);
+    expect(String(error)).not.toMatch(/secret|127\.0\.0\.1/);
+  });
+
+  it('tells how long it is overloaded', async () => {
+    answer(({ json }) => json(429, { error: {} }, { 'retry-after': '3', 'x-request-id': 'req-9' }));
+    expect(await failure()).toMatchObject({
+      code: 'server_is_overloaded',
+      disposition: 'retry',
+      retryAfterMs: 3000,
+      upstreamStatus: 429,
+      upstreamRequestId: 'req-9',
+    });
+  });
+
+  it.each([
+    [400, { error: { code: 'context_length_exceeded' } }, 'context_length_exceeded'],
+    [422, {}, 'invalid_prompt'],
+    [401, {}, 'upstream_error'],
+  ])('is not tried again after status %i', async (status, body, code) => {
+    answer(({ json }) => json(status, body));
+    expect(await failure()).toMatchObject({ code, disposition: 'fail', upstreamStatus: status });
+  });
+
+  it('is not followed to another place', async () => {
+    answer(({ json }) => json(307, {}, { location: `${upstream.url}/elsewhere` }));
+    expect(await failure()).toMatchObject({ code: 'upstream_error', disposition: 'fail' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  it('fails when nobody listens', async () => {
+    const gone = await startFakeUpstream();
+    await gone.close();
+    expect(await failure(made({ baseUrl: gone.baseUrl }))).toMatchObject(broken);
+  });
+
+  it('fails when the connection takes too long to stand', async () => {
+    // A plain server under an https address: the handshake is never answered with one.
+    const mute = createServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const address = mute.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const start = performance.now();
+    const provider = made({ baseUrl: `https://127.0.0.1:${port}/v1`, connectMs: 100 });
+    expect(await failure(provider)).toMatchObject(broken);
+    expect(performance.now() - start).toBeLessThan(1000);
+    await provider.close();
+    await new Promise((resolve) => mute.close(resolve));
+  });
+
+  it('fails when the first token takes too long, whatever comments say', async () => {
+    answer(async ({ stream, hang, signal }) => {
+      const out = stream();
+      const timer = setInterval(() => void out.raw(': still here\n\n'), 20);
+      signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+      await hang();
+    });
+    const start = performance.now();
+    expect(await failure(made({ firstTokenMs: 150 }))).toMatchObject(broken);
+    expect(performance.now() - start).toBeGreaterThan(135);
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+  });
+
+  it('fails when it falls silent, and not while it speaks', async () => {
+    answer(async ({ stream, hang }) => {
+      const out = stream();
+      for (let at = 0; at < 8; at += 1) {
+        await out.send(wire.text('a'));
+        // Real time is the subject here: each gap is shorter than the limit, all together are longer.
+        await new Promise((resolve) => setTimeout(resolve, 150));
+      }
+      await hang();
+    });
+    const chunks: ProviderChunk[] = [];
+    const failing = (async () => {
+      for await (const chunk of run(made({ idleMs: 1_000 }), request())) chunks.push(chunk);
+    })();
+    await expect(failing).rejects.toMatchObject(broken);
+    expect(chunks).toHaveLength(8);
+  });
+
+  it('is held up by a slow consumer instead of filling the memory', async () => {
+    const sent = { bytes: 0 };
+    const piece = 'x'.repeat(64 * 1024);
+    answer(async ({ stream, signal }) => {
+      const out = stream();
+      await out.send(wire.text('first'));
+      while (!signal.aborted && sent.bytes < 512 * 1024 * 1024) {
+        await out.send(wire.text(piece));
+        sent.bytes += piece.length;
+      }
+    });
+    const stream = run(made(), request());
+    await stream.next();
+    // Everything the upstream can send without being read fits into the sockets and one queue.
+    let before = -1;
+    while (sent.bytes !== before) {
+      before = sent.bytes;
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(sent.bytes).toBeLessThan(128 * 1024 * 1024);
+    await stream.return(undefined);
+    expect(await upstream.requests[0]?.ended).toBe('aborted');
+  });
+
+  it('is not called any more once the provider is closed', async () => {
+    const provider = made();
+    await provider.close();
+    expect(await failure(provider)).toMatchObject(broken);
+    expect(upstream.requests).toEqual([]);
+  });
+});

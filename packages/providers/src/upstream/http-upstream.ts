@@ -1,0 +1,120 @@
+import { Agent } from 'undici';
+import { EventStream, type Timeouts } from './event-stream.ts';
+import { ProviderError } from '../provider.ts';
+
+export interface HttpUpstreamSettings {
+  id: string;
+  /** The address without the route, such as `http://127.0.0.1:8000/v1`. A query is kept. It may be private. */
+  baseUrl: string;
+  /** Sent as a bearer token, unless `headers` has an `authorization` of its own. */
+  apiKey?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
+export interface UpstreamCall {
+  /** The route below the base URL, with a leading slash. */
+  path: string;
+  body: string;
+  signal: AbortSignal;
+  echoBytes: number;
+  repeatsAnswer: boolean;
+}
+
+/** How much later than our own connect timer undici's fires; it ends the socket of a call that is already over. */
+const connectMarginMs = 1000;
+
+/**
+ * The only place that speaks HTTP to an upstream.
+ *
+ * It has an agent of its own, so no other request shares its connections. Private addresses of the operator are
+ * allowed here only, certificates are always verified, and redirects are not followed. It uses HTTP/1.1 alone:
+ * closing a call then closes its socket, which makes model servers stop generating.
+ */
+export class HttpUpstream {
+  readonly #settings: HttpUpstreamSettings;
+  readonly #timeouts: Timeouts;
+  readonly #agent: Agent;
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+  readonly #running = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+
+  /** @throws {TypeError} when the base URL is not a URL. */
+  constructor(settings: HttpUpstreamSettings, timeouts: Timeouts) {
+    this.#settings = settings;
+    this.#timeouts = timeouts;
+    this.#url = new URL(settings.baseUrl);
+    this.#headers = requestHeaders(settings);
+    this.#agent = new Agent({
+      allowH2: false,
+      pipelining: 1,
+      // Our own timers apply. Those of undici would end a slow answer after 300 s.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Shorter than the keep-alive of common servers, so that a request rarely meets a closing socket.
+      keepAliveTimeout: 4000,
+      keepAliveMaxTimeout: 30_000,
+      connect: { timeout: timeouts.connectMs + connectMarginMs, rejectUnauthorized: true },
+    });
+  }
+
+  /** Sends a request and returns its events. The caller has to release the stream. */
+  open(call: UpstreamCall): EventStream {
+    if (this.#closing) {
+      throw new ProviderError('upstream_error', `Provider '${this.#settings.id}' is closed.`, {
+        disposition: 'retry',
+      });
+    }
+    const stream = new EventStream({
+      providerId: this.#settings.id,
+      timeouts: this.#timeouts,
+      signal: call.signal,
+      echoBytes: call.echoBytes,
+      repeatsAnswer: call.repeatsAnswer,
+    });
+    const over = stream.over.finally(() => this.#running.delete(over));
+    this.#running.add(over);
+    if (call.signal.aborted) return stream;
+    try {
+      this.#agent.dispatch(
+        {
+          origin: this.#url.origin,
+          path: this.#url.pathname.replace(/\/+$/, '') + call.path + this.#url.search,
+          method: 'POST',
+          headers: this.#headers,
+          body: call.body,
+        },
+        stream,
+      );
+    } catch (error) {
+      stream.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
+    }
+    return stream;
+  }
+
+  /** Refuses new calls, waits for the running ones, and closes every connection. Safe to call twice. */
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await Promise.all(this.#running);
+      await this.#agent.destroy();
+    })();
+    return this.#closing;
+  }
+}
+
+function requestHeaders({ apiKey, headers = {} }: HttpUpstreamSettings): Record<string, string> {
+  const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return {
+    ...(apiKey !== undefined && apiKey !== '' && { authorization: `Bearer ${apiKey}` }),
+    ...own,
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    'accept-encoding': 'identity',
+  };
+}
+
+/** Whether a base URL is OpenAI's own service or Azure's, which differ from other servers in what they accept. */
+export function isOpenAiHost(baseUrl: string): boolean {
+  const host = URL.parse(baseUrl)?.hostname ?? '';
+  return host === 'api.openai.com' || /\.(?:api\.openai\.com|openai\.azure\.com)$/.test(host);
+}

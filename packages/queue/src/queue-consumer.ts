@@ -1,0 +1,192 @@
+import { type Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { HeldLocks } from './held-locks.ts';
+import { type Outcome, settle } from './outcome.ts';
+import { KeptSample } from './kept-sample.ts';
+import { queuePrefix } from './queue-names.ts';
+
+/** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
+const slotsPerWorker = 8;
+
+/** A lock that was taken longer ago than this share of its length is looked at before its job runs. */
+const oldLockShare = 1 / 3;
+
+/** How long a run whose lock has lapsed may take to end, in milliseconds. */
+const redeliverAfterMs = 1_000;
+
+export interface QueueConsumerOptions {
+  connection: Redis;
+  keyPrefix: string;
+  /** One set of slots for each queue. */
+  names: readonly string[];
+  /** Attempts that run at once, for each queue. */
+  concurrency: number;
+  lockMs: number;
+  stalledMs: number;
+  /** How many finished jobs stay for the dashboard. Completed ones are a sample when they come fast. */
+  keep: { completed: number; failed: number };
+  /**
+   * Runs one attempt; the signal says that the job's lock is lost, or will be before it can be renewed. Never
+   * rejects for a failed response.
+   */
+  run: (responseId: string, lost: AbortSignal) => Promise<Outcome>;
+  onError: (error: Error) => void;
+  /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
+  onDefect: (error: unknown, responseId: string) => void;
+}
+
+/**
+ * The queues, from the side that empties them.
+ *
+ * Several BullMQ workers share the slots of a queue, so that a burst starts at once instead of when the last of
+ * it has been fetched. A lock that cannot be renewed aborts its attempt: somebody else may be running it.
+ */
+export class QueueConsumer {
+  readonly #options: QueueConsumerOptions;
+  readonly #workers: Worker[] = [];
+  readonly #locks: HeldLocks;
+  readonly #sample = new KeptSample();
+  #isQuiet = false;
+
+  constructor(options: QueueConsumerOptions) {
+    this.#options = options;
+    this.#locks = new HeldLocks({ lockMs: options.lockMs, now: () => performance.now() });
+  }
+
+  /** Starts taking jobs. Waits for the store as long as it takes. */
+  start(): void {
+    this.#locks.start();
+    for (const name of this.#options.names) {
+      for (const slots of shares(this.#options.concurrency))
+        this.#workers.push(this.#startWorker(name, slots));
+    }
+  }
+
+  /** Whether every BullMQ worker is fetching. */
+  get isRunning(): boolean {
+    return (
+      this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning() && !worker.isPaused())
+    );
+  }
+
+  /** Takes no new jobs; those that run go on. */
+  async quiet(): Promise<void> {
+    this.#isQuiet = true;
+    await Promise.all(this.#workers.map((worker) => worker.pause(true)));
+  }
+
+  /**
+   * Resolves when nothing runs any more; jobs that were given back have left their locks. While Redis is away it
+   * waits for what still runs, and for nothing else: the connection is ended then.
+   */
+  async stop(): Promise<void> {
+    this.#isQuiet = true;
+    const isIdle = () => this.#locks.size === 0;
+    try {
+      await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+    } finally {
+      this.#locks.stop();
+    }
+  }
+
+  /** One delivery of a job, as BullMQ calls for it. */
+  async #process(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
+    // A paused BullMQ worker that waits for a job when it is told still takes one.
+    if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
+    const later: Outcome = { kind: 'later', afterMs: redeliverAfterMs };
+    const responseId = job.id ?? job.data.id;
+    if (this.#locks.has(responseId)) {
+      // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
+      // of locks by job id alone, so the older run must be over before another one begins here.
+      this.#locks.lost([responseId]);
+      return settle(later, job, token);
+    }
+    const lost = this.#locks.add(responseId);
+    try {
+      if (!(await this.#stillHolds(job, token))) return await settle(later, job, token);
+      const outcome = await this.#run(responseId, lost);
+      if (!this.#sample.keeps(performance.now())) job.opts.removeOnComplete = true;
+      // What was given up may be ours after all. The job must not be taken for done: the claim finds out.
+      await settle(lost.aborted && outcome.kind === 'settled' ? later : outcome, job, token);
+    } finally {
+      this.#locks.remove(responseId);
+    }
+  }
+
+  /** Whether a job that was fetched a while ago, before an outage for example, still has its lock. */
+  async #stillHolds(job: Job, token: string | undefined): Promise<boolean> {
+    const { lockMs } = this.#options;
+    if (Date.now() - (job.processedOn ?? 0) < lockMs * oldLockShare) return true;
+    return (await job.extendLock(token ?? '', lockMs)) === 1;
+  }
+
+  async #run(responseId: string, lost: AbortSignal): Promise<Outcome> {
+    try {
+      return await this.#options.run(responseId, lost);
+    } catch (error) {
+      // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
+      this.#options.onDefect(error, responseId);
+      return { kind: 'failed', code: 'server_error' };
+    }
+  }
+
+  #startWorker(name: string, slots: number): Worker {
+    const { connection, keyPrefix, lockMs, stalledMs, keep, onError } = this.#options;
+    const worker = new Worker<{ id: string }>(name, (job, token) => this.#process(job, token), {
+      connection,
+      prefix: queuePrefix(keyPrefix),
+      concurrency: slots,
+      lockDuration: lockMs,
+      lockRenewTime: Math.floor(lockMs / 3),
+      stalledInterval: stalledMs,
+      removeOnComplete: { count: keep.completed },
+      removeOnFail: { count: keep.failed },
+      // Attempts are counted in the record; a high limit keeps bystanders of two crashes alive.
+      maxStalledCount: 1_000,
+      // A closing worker can hold a slot of the global concurrency for this long, in seconds.
+      drainDelay: 1,
+      skipVersionCheck: true,
+    });
+    worker.on('error', onError);
+    worker.on('locksRenewed', ({ jobIds }) => this.#locks.renewed(jobIds));
+    worker.on('lockRenewalFailed', (jobIds) => this.#locks.lost(jobIds));
+    return worker;
+  }
+}
+
+/** How often a closing worker is looked at, in milliseconds. */
+const nudgeEveryMs = 100;
+
+/**
+ * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has
+ * ended, and it waits for the answer to a fetch, or to the end of a job. The answers that will not come are given
+ * up once nothing runs any more; a job whose end was not heard is delivered again, and its claim finds nothing to do.
+ */
+async function closeWorker(worker: Worker, connection: Redis, isIdle: () => boolean): Promise<void> {
+  const blocking = worker.backend.blockingConnection?.client.catch(() => undefined);
+  const nudge = setInterval(() => {
+    void blocking?.then((client) => client && endIfAway(client));
+    if (isIdle()) endIfAway(connection);
+  }, nudgeEveryMs);
+  try {
+    await worker.close();
+  } finally {
+    clearInterval(nudge);
+  }
+}
+
+/**
+ * Ends a connection that is between two attempts. It has no socket to be cut and would never end (ioredis), so it
+ * is made to attempt, and that attempt is cut.
+ */
+function endIfAway(client: { status: string; connect(): Promise<unknown>; disconnect(): void }): void {
+  if (client.status !== 'reconnecting') return;
+  client.connect().catch(() => undefined);
+  client.disconnect();
+}
+
+/** Splits slots into shares that differ by one at most. */
+function shares(slots: number): number[] {
+  const count = Math.ceil(slots / slotsPerWorker);
+  return Array.from({ length: count }, (_, at) => Math.floor((slots + at) / count));
+}

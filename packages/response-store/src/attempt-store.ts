@@ -1,0 +1,134 @@
+import type { ContentEvent } from '@sluice/contract';
+import { EventWriter } from './event-writer.ts';
+import { readContext, type ResponseContext } from './reading/read-context.ts';
+import { readContentEvents } from './reading/read-events.ts';
+import type { Cell } from './record/cells.ts';
+import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
+import { cellOf } from './record/cells.ts';
+import type { ClaimedRecord } from './record/record.ts';
+import { retentionOf } from './record/retention.ts';
+import { lead } from './rescue/lead.ts';
+import { recount } from './rescue/recount.ts';
+import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
+import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
+import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
+import { type Claim, claim } from './transitions/claim.ts';
+import { release } from './transitions/release.ts';
+
+export interface AttemptStoreOptions extends ResponseStoreOptions {
+  /** For claims, looks at leases and the first events of a response. */
+  control: RedisCommands;
+  /** For everything that may be large or come in masses. */
+  bulk: RedisCommands;
+  /** Subscribed to the channel of this process and used for nothing else. */
+  subscriber: RedisSubscriber;
+  /** Tells this process from all others. */
+  processId: string;
+  /** Longest time from the first claim to the end, in milliseconds. */
+  totalMs: number;
+  /** Most runs of a response. */
+  maxAttempts: number;
+  /** Called when somebody asks for the end of a response that this process has claimed. May be missed. */
+  onEndAskedFor: (responseId: string) => void;
+}
+
+export interface WriterOptions {
+  onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
+  signal: AbortSignal;
+}
+
+/** The store as a worker process uses it: claiming, writing, and rescuing what other processes left. */
+export class AttemptStore extends ResponseStore {
+  readonly #options: AttemptStoreOptions;
+  readonly #onMessage = (_channel: string, responseId: string) => this.#options.onEndAskedFor(responseId);
+
+  constructor(options: AttemptStoreOptions) {
+    super(options);
+    this.#options = options;
+  }
+
+  /** Resolves when requests for an end are heard. */
+  async start(): Promise<void> {
+    const { subscriber } = this.#options;
+    subscriber.on('message', this.#onMessage);
+    await subscriber.subscribe(...this.keys.cells.map((cell) => this.#channel(cell)));
+  }
+
+  stop(): void {
+    this.#options.subscriber.off('message', this.#onMessage);
+  }
+
+  /** Takes the lease of a response for a new attempt; every older token is superseded. */
+  claim(responseId: string, token: string): Promise<Claim> {
+    const { control, bulk, totalMs, maxAttempts } = this.#options;
+    const workerChannel = this.#channel(cellOf(responseId));
+    const options = { token, workerChannel, totalMs, maxAttempts, bulk };
+    return claim({ redis: control, keys: this.keys }, responseId, options);
+  }
+
+  /** The writing side of a claimed response. */
+  writer(record: ClaimedRecord, { onRefused, signal }: WriterOptions): EventWriter {
+    const { control, bulk } = this.#options;
+    return new EventWriter({
+      control,
+      bulk,
+      keys: this.keys,
+      responseId: record.id,
+      token: record.token,
+      sequenceNumber: record.sequenceNumber,
+      streams: record.streams,
+      retention: retentionOf(record.request, this.retention),
+      onRefused,
+      signal,
+    });
+  }
+
+  /** Everything that a response continues from, oldest first. */
+  readContext({ request }: ClaimedRecord): Promise<ResponseContext> {
+    return readContext({ redis: this.#options.bulk, keys: this.keys }, request.previous_response_id);
+  }
+
+  /** Every content event in the log so far. */
+  readContentEvents(responseId: string): Promise<ContentEvent[]> {
+    return readContentEvents({ redis: this.#options.bulk, keys: this.keys }, responseId);
+  }
+
+  /** Gives a response back unfinished; the attempt is not counted. False when the lease was lost already. */
+  release({ id, token }: Pick<ClaimedRecord, 'id' | 'token'>): Promise<boolean> {
+    return release({ redis: this.#options.control, keys: this.keys }, id, token);
+  }
+
+  /** What became of the responses that this process runs. */
+  checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]> {
+    return checkLeases({ redis: this.#options.control, keys: this.keys }, held);
+  }
+
+  /** Takes or renews the right to rescue in a cell. False while another process has it. */
+  leadRescue(cell: Cell, leaseMs: number): Promise<boolean> {
+    return lead(this.access, cell, { process: this.#options.processId, leaseMs });
+  }
+
+  /** A page of the responses without an end, in the order in which their time runs out. */
+  survey(cell: Cell, page: { offset: number; count: number }): Promise<Finding[]> {
+    return survey(this.access, cell, page);
+  }
+
+  /** Responses whose time has run out by `now`, by the store's clock in milliseconds. */
+  surveyDue(cell: Cell, due: { now: number; count: number }): Promise<Finding[]> {
+    return surveyDue(this.access, cell, due);
+  }
+
+  /** When the next response is due; undefined when none is open. */
+  nextDue(cell: Cell): Promise<number | undefined> {
+    return nextDue(this.access, cell);
+  }
+
+  /** Counts the waiting responses of a cell anew. False when there are too many to do it at once. */
+  recount(cell: Cell): Promise<boolean> {
+    return recount(this.access, cell);
+  }
+
+  #channel(cell: Cell): string {
+    return this.keys.inCell(cell).workerProcess(this.#options.processId);
+  }
+}

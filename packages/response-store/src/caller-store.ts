@@ -1,0 +1,122 @@
+import { newResponseId, type RandomBytes } from '@sluice/contract';
+import { ProcessLease } from './delivery/process-lease.ts';
+import type { EndWait } from './delivery/end-wait.ts';
+import { type FollowOptions, Relay } from './delivery/relay.ts';
+import type { Subscription } from './delivery/subscription.ts';
+import type { RedisSubscriber } from './record/connection.ts';
+import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
+import { abandon } from './transitions/abandon.ts';
+import { accept, type AcceptRequest, type AcceptResult } from './transitions/accept.ts';
+import { attach } from './transitions/attach.ts';
+import type { EndRequest } from './transitions/end-requests.ts';
+import { eraseAfterReader } from './transitions/erase.ts';
+import { leave } from './transitions/leave.ts';
+import { noteJob } from './transitions/note-job.ts';
+
+export interface CallerStoreOptions extends ResponseStoreOptions {
+  /** Subscribed to the channel of this process and used for nothing else. */
+  subscriber: RedisSubscriber;
+  /** Tells this process from all others. */
+  processId: string;
+  onError: (error: unknown) => void;
+}
+
+/** What an accept needs; whether this process watches is all it says of its caller. */
+export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs'> & {
+  /** Whether somebody waits here for the response. */
+  isWatched: boolean;
+  /** How long a stored response can be listed at most, in milliseconds: the same whatever its mode. */
+  listMs: number;
+};
+
+/** The expiry of a tenant's list is renewed this often, and is that much longer than what it lists, in milliseconds. */
+const renewListEveryMs = 60_000;
+
+/** The store as an api process uses it: accepting, watching and delivering. Holds the lease of the process. */
+export class CallerStore extends ResponseStore {
+  readonly #processId: string;
+  readonly #relay: Relay;
+  readonly #lease: ProcessLease;
+  /** When the expiry of each tenant's list was renewed last. */
+  readonly #listRenewedAt = new Map<string, number>();
+
+  constructor(options: CallerStoreOptions) {
+    super(options);
+    const { subscriber, commands, processId, onError } = options;
+    this.#processId = processId;
+    const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
+    this.#relay = new Relay({ ...this.access, subscriber, channels: leases, onError });
+    this.#lease = new ProcessLease({ commands, keys: leases, onError });
+  }
+
+  /** Resolves when messages arrive and the lease is held. */
+  async start(): Promise<void> {
+    await this.#relay.start();
+    await this.#lease.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#relay.stop();
+    await this.#lease.stop();
+  }
+
+  /** An id for a new response of a tenant, in the tenant's cell. */
+  newId(tenant: string, randomBytes: RandomBytes): string {
+    return newResponseId(randomBytes, this.keys.home(tenant));
+  }
+
+  /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */
+  async accept({ isWatched, listMs, ...accepting }: Accepting): Promise<AcceptResult> {
+    const { responseId, tenant, request } = accepting;
+    const now = performance.now();
+    const mustRenew = (this.#listRenewedAt.get(tenant) ?? Number.NEGATIVE_INFINITY) <= now - renewListEveryMs;
+    const result = await accept(this.access, {
+      ...accepting,
+      watcher: isWatched ? this.#leaseOf(responseId) : undefined,
+      renewListMs: mustRenew && request.store !== false ? listMs + renewListEveryMs : undefined,
+    });
+    if (mustRenew && request.store !== false && result.kind === 'accepted') {
+      this.#listRenewedAt.set(tenant, now);
+    }
+    return result;
+  }
+
+  /** Notes that a response has its job, so that the rescue can tell a lost job from one that was never added. */
+  noteJob(responseId: string): Promise<void> {
+    return noteJob(this.access, responseId);
+  }
+
+  /** Takes back what may have been accepted although its caller was refused. Repeat it until it is answered. */
+  abandon(responseId: string): Promise<EndRequest> {
+    return abandon(this.access, responseId);
+  }
+
+  /** Makes this process a caller of a response. Follow it first. False when there is no such response. */
+  attach(responseId: string): Promise<boolean> {
+    return attach(this.access, responseId, this.#leaseOf(responseId));
+  }
+
+  /** Takes this process off a response; its end is asked for when nobody else waits. */
+  leave(responseId: string, { graceMs }: { graceMs: number }): Promise<EndRequest> {
+    return leave(this.access, responseId, { lease: this.#leaseOf(responseId), graceMs });
+  }
+
+  /** Takes this process off a response, and everything of the response away with its last reader. */
+  eraseAfterReader(responseId: string, tenant: string): Promise<boolean> {
+    return eraseAfterReader(this.access, responseId, { tenant, lease: this.#leaseOf(responseId) });
+  }
+
+  /** Follows the events of a response from a cursor on. */
+  follow(responseId: string, options: FollowOptions): Subscription {
+    return this.#relay.follow(responseId, options);
+  }
+
+  /** Listens for the end of a response and for nothing else. Call it before the accept. */
+  awaitEnd(responseId: string): EndWait {
+    return this.#relay.awaitEnd(responseId);
+  }
+
+  #leaseOf(responseId: string): string {
+    return this.keys.of(responseId).apiProcess(this.#processId);
+  }
+}

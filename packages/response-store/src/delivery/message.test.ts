@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { parseMessage } from './message.ts';
+import { typeOf } from '../reading/read-events.ts';
+
+describe('message', () => {
+  it('numbers its events from the first', () => {
+    expect(parseMessage('id 7 2 -\n{"type":"a"}\n{"type":"b"}')).toEqual({
+      responseId: 'id',
+      events: [
+        { sequenceNumber: 7, json: '{"type":"a"}' },
+        { sequenceNumber: 8, json: '{"type":"b"}' },
+      ],
+      end: undefined,
+    });
+  });
+
+  it('carries the end behind its events', () => {
+    expect(parseMessage('id 9 1 failed\n{"type":"response.failed"}\n{"status":"failed"}')).toEqual({
+      responseId: 'id',
+      events: [{ sequenceNumber: 9, json: '{"type":"response.failed"}' }],
+      end: '{"status":"failed"}',
+    });
+  });
+
+  it('is the end alone when nobody streams', () => {
+    const end = '{"id":"create-response_0x","sequence_number":3,"status":"completed"}';
+    expect(parseMessage(end)).toEqual({ responseId: 'create-response_0x', events: [], end });
+  });
+
+  it.each(['', 'id', 'id 1', 'id 1 1', 'id 1 2 -\n{"type":"a"}'])(
+    'that was cut is no message: %j',
+    (text) => {
+      expect(parseMessage(text)).toBeUndefined();
+    },
+  );
+
+  it('tells the type of an event without parsing it', () => {
+    expect(
+      typeOf('{"type":"response.output_text.delta","sequence_number":3,"delta":"\\"type\\":\\"x\\""}'),
+    ).toBe('response.output_text.delta');
+  });
+});

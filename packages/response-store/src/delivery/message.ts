@@ -1,0 +1,38 @@
+import { idInEnd, parseEnd } from '../record/end-json.ts';
+import type { LoggedEvent } from '../reading/read-events.ts';
+
+/**
+ * What the store publishes to the api processes that have somebody attached: events as they are in the log, and with
+ * the end what it added.
+ */
+export interface RelayMessage {
+  responseId: string;
+  events: LoggedEvent[];
+  /** The end as `printEnd` made it; undefined while the response goes on. */
+  end: string | undefined;
+}
+
+/**
+ * Reads a message. The end of a response without a log is the printed end alone. Otherwise the first line says
+ * `<response id> <first number> <count> <status or ->`; then comes one line for each event and, after an end, the
+ * printed end. JSON on one line holds no line break, so none is quoted.
+ */
+export function parseMessage(message: string): RelayMessage | undefined {
+  const ended = idInEnd(message);
+  if (ended !== undefined) return { responseId: ended, events: [], end: message };
+  const lines = message.split('\n');
+  const [responseId, first, count, status] = lines[0]?.split(' ') ?? [];
+  if (!responseId || first === undefined || count === undefined || status === undefined) return undefined;
+  const events: LoggedEvent[] = [];
+  for (let at = 0; at < Number(count); at += 1) {
+    const json = lines[at + 1];
+    if (json === undefined) return undefined;
+    events.push({ sequenceNumber: Number(first) + at, json });
+  }
+  return { responseId, events, end: status === '-' ? undefined : lines[Number(count) + 1] };
+}
+
+/** Whether a response had begun to run before the end that is printed: `response.queued` has the number 1. */
+export function hadStarted(printedEnd: string): boolean {
+  return parseEnd(printedEnd).sequenceNumber > 2;
+}

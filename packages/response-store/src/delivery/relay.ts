@@ -1,0 +1,119 @@
+import type { RedisSubscriber } from '../record/connection.ts';
+import type { StoreAccess } from '../record/store-access.ts';
+import { readEvents } from '../reading/read-events.ts';
+import { readEnd } from '../reading/read-record.ts';
+import { DerivedEvents } from './derived-events.ts';
+import { EndWait } from './end-wait.ts';
+import { Listeners } from './listeners.ts';
+import { parseMessage } from './message.ts';
+import { Subscription } from './subscription.ts';
+
+/** How often waits are looked at, in milliseconds; a time-out is late by this much at the most. */
+const tickMs = 250;
+
+export interface RelayOptions extends StoreAccess {
+  /** Subscribed to the channels of this process and used for nothing else. */
+  subscriber: RedisSubscriber;
+  /** One in each cell. */
+  channels: readonly string[];
+  onError: (error: unknown) => void;
+}
+
+export interface FollowOptions {
+  /** The last sequence number the reader has; -1 for none. */
+  cursor: number;
+  /** Whether the log is read before anything is awaited. */
+  readFirst: boolean;
+  /** Whether the response has no log, so that its events are derived from its record. */
+  derived: boolean;
+}
+
+/**
+ * Live delivery of an api process: one connection, one channel, any number of readers.
+ *
+ * Pub/sub makes it fast and nothing more: whoever listens finds in the store what a message did not bring.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #listeners = new Listeners();
+  readonly #waits = new Set<EndWait>();
+  #timer: NodeJS.Timeout | undefined;
+  readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
+  readonly #onReady = () => this.#resyncAll();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the subscription stands; a lost connection is restored by itself. */
+  async start(): Promise<void> {
+    const { subscriber, channels } = this.#options;
+    subscriber.on('message', this.#onMessage);
+    // After a reconnect messages are missing: every listener looks into the store once.
+    subscriber.on('ready', this.#onReady);
+    this.#timer = setInterval(() => this.#tick(), tickMs);
+    await subscriber.subscribe(...channels);
+  }
+
+  stop(): void {
+    const { subscriber } = this.#options;
+    clearInterval(this.#timer);
+    subscriber.off('message', this.#onMessage);
+    subscriber.off('ready', this.#onReady);
+  }
+
+  /**
+   * Follows a response from a cursor on. Follow it before the accept that names this process as a watcher, or pass
+   * `readFirst`, and nothing is missed in between.
+   */
+  follow(responseId: string, { cursor, readFirst, derived }: FollowOptions): Subscription {
+    const { onError } = this.#options;
+    const read = () => readEnd(this.#options, responseId);
+    const events = derived ? new DerivedEvents(this.#options, responseId) : undefined;
+    const subscription: Subscription = new Subscription({
+      cursor,
+      readFirst,
+      reader: events ?? {
+        events: (after, count) => readEvents(this.#options, responseId, after, count),
+        end: read,
+      },
+      onClose: () => this.#listeners.remove(responseId, listener),
+      onError,
+    });
+    // A message about a response without a log only says that there is something new.
+    const listener = events?.listener(() => subscription.resync()) ?? subscription;
+    this.#listeners.add(responseId, listener);
+    return subscription;
+  }
+
+  /** Listens for the end of a response and for nothing else. Call it before the accept. */
+  awaitEnd(responseId: string): EndWait {
+    const wait = new EndWait({
+      readEnd: () => readEnd(this.#options, responseId),
+      onError: this.#options.onError,
+      onClose: () => {
+        this.#listeners.remove(responseId, wait);
+        this.#waits.delete(wait);
+      },
+      now: () => performance.now(),
+    });
+    this.#listeners.add(responseId, wait);
+    this.#waits.add(wait);
+    return wait;
+  }
+
+  #dispatch(text: string): void {
+    const message = parseMessage(text);
+    if (!message) return;
+    for (const listener of this.#listeners.of(message.responseId)) listener.offer(message);
+  }
+
+  #resyncAll(): void {
+    for (const listener of this.#listeners.all()) listener.resync();
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const wait of this.#waits) wait.tick(now);
+  }
+}

@@ -1,0 +1,215 @@
+import { isTerminalType, type ResponseEnd } from '@sluice/contract';
+import { type LoggedEvent, typeOf } from '../reading/read-events.ts';
+import { parseEnd } from '../record/end-json.ts';
+import type { RelayMessage } from './message.ts';
+
+/** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
+const maxBuffered = 256 * 1024;
+
+/** Events read from the log at once: as many as fit, judged by those before, into so many characters of JSON. */
+const page = { first: 16, most: 200, characters: 128 * 1024 };
+
+/** First and longest wait for a message before the log is asked, in milliseconds. */
+const pollMs = { first: 1_000, longest: 5_000 };
+
+/** What a subscription reads when it cannot go on from what it was sent. */
+export interface LogReader {
+  events(cursor: number, count: number): Promise<LoggedEvent[]>;
+  /** The end of the response as it is printed, or undefined while there is none; null when the response is gone. */
+  end(): Promise<string | undefined | null>;
+}
+
+/** A piece of a stream: events after the cursor and, with the last of them, what the end added. */
+export interface Batch {
+  events: LoggedEvent[];
+  end: ResponseEnd | undefined;
+}
+
+/**
+ * One reader of one response, from a cursor on.
+ *
+ * Live messages are buffered while they fit. Whenever the next number is not at hand (it was published before
+ * the reader attached, lost on the way, or dropped because the reader was slow) the log is read, so what a
+ * reader sees has no gap and no repeat, whatever happens to pub/sub.
+ */
+export class Subscription {
+  #cursor: number;
+  #pending: LoggedEvent[] = [];
+  #buffered = 0;
+  #mustRead: boolean;
+  #pageSize = page.first;
+  #end: string | undefined;
+  #wake: (() => void) | undefined;
+  /** Whether something came since the last look; a reader that is about to wait must not miss it. */
+  #hasNews = false;
+  readonly #reader: LogReader;
+  readonly #onClose: () => void;
+  readonly #onError: (error: unknown) => void;
+  #isClosed = false;
+
+  /** `cursor` is the last number the reader has; with `readFirst` the log is read before anything is awaited. */
+  constructor(options: {
+    cursor: number;
+    readFirst: boolean;
+    reader: LogReader;
+    onClose: () => void;
+    onError: (error: unknown) => void;
+  }) {
+    this.#cursor = options.cursor;
+    this.#mustRead = options.readFirst;
+    this.#reader = options.reader;
+    this.#onClose = options.onClose;
+    this.#onError = options.onError;
+  }
+
+  /** Takes a live message. Never blocks, never grows past its bound. */
+  offer(message: RelayMessage): void {
+    if (message.end !== undefined) {
+      this.#end = message.end;
+      // A reader whose cursor lies behind the last event gets the end alone, and that by way of the log.
+      if ((message.events.at(-1)?.sequenceNumber ?? 0) <= this.#cursor) this.#mustRead = true;
+    }
+    for (const event of message.events) {
+      this.#pending.push(event);
+      this.#buffered += event.json.length;
+    }
+    if (this.#buffered > maxBuffered) this.#fallBehind();
+    this.#hasNews = true;
+    this.#wake?.();
+  }
+
+  /** Something may have been missed: the next batch comes from the log. */
+  resync(): void {
+    this.#mustRead = true;
+    this.#hasNews = true;
+    this.#wake?.();
+  }
+
+  /**
+   * The next events, as soon as there are any; undefined when the response no longer exists.
+   *
+   * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it
+   * was. Rejects with the signal's reason when it is aborted, and otherwise never.
+   */
+  async next(signal: AbortSignal): Promise<Batch | undefined> {
+    let wait = pollMs.first;
+    for (;;) {
+      signal.throwIfAborted();
+      const batch = await this.#take();
+      if (batch === 'gone') return undefined;
+      if (batch !== 'nothing_yet') return batch;
+      if (await this.#sleep(wait, signal)) continue;
+      // No message for a while; the last one may be lost.
+      this.#mustRead = true;
+      wait = Math.min(wait * 2, pollMs.longest);
+    }
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#pending = [];
+    this.#onClose();
+  }
+
+  /** What is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
+  async #take(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    this.#hasNews = false;
+    try {
+      for (;;) {
+        // A hole in the buffer, or a message lost while the log is read, leads back to the log.
+        const events = this.#mustRead ? [] : this.#fromBuffer();
+        if (events.length > 0) return await this.#deliver(events);
+        if (!this.#mustRead) return 'nothing_yet';
+        const batch = await this.#fromLog();
+        if (batch !== 'nothing_yet') return batch;
+      }
+    } catch (error) {
+      this.#onError(error);
+      this.#mustRead = true;
+      return 'nothing_yet';
+    }
+  }
+
+  /** What follows the cursor without a hole; what is behind one is in the log as well. */
+  #fromBuffer(): LoggedEvent[] {
+    const events: LoggedEvent[] = [];
+    let next = this.#cursor + 1;
+    for (const event of this.#pending) {
+      if (event.sequenceNumber > next) {
+        this.#mustRead = true;
+        break;
+      }
+      if (event.sequenceNumber < next) continue;
+      events.push(event);
+      next += 1;
+    }
+    this.#pending = [];
+    this.#buffered = 0;
+    return events;
+  }
+
+  /**
+   * The next page of the log; `gone` when the response is no longer there. A reader that is past the last event
+   * of an ended response gets an empty batch with the end: nothing will come any more.
+   */
+  async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    // What arrives while the log is read is kept and joined at the seam by its numbers.
+    this.#mustRead = false;
+    const events = await this.#readPage();
+    if (events.length > 0) return this.#deliver(events);
+    const end = await this.#reader.end();
+    if (end === null) return 'gone';
+    if (end === undefined) return 'nothing_yet';
+    // The end may have been written between the two looks.
+    const rest = await this.#readPage();
+    return rest.length > 0 ? this.#deliver(rest) : { events: [], end: parseEnd(end).end };
+  }
+
+  /** The next events of the log. A slow reader holds a page for as long as it takes, so large events come in few. */
+  async #readPage(): Promise<LoggedEvent[]> {
+    const asked = this.#pageSize;
+    const events = await this.#reader.events(this.#cursor, asked);
+    if (events.length >= asked) this.#mustRead = true;
+    if (events.length > 0) {
+      const characters = events.reduce((sum, { json }) => sum + json.length, 0);
+      const fitting = Math.floor((page.characters * events.length) / characters);
+      this.#pageSize = Math.min(Math.max(fitting, 1), page.most);
+    }
+    return events;
+  }
+
+  /** `gone` when the response was deleted between its last event and its end: nobody can tell any more how it ended. */
+  async #deliver(events: LoggedEvent[]): Promise<Batch | 'gone'> {
+    const last = events.at(-1);
+    const isLast = last !== undefined && isTerminalType(typeOf(last.json));
+    const end = isLast ? (this.#end ?? (await this.#reader.end())) : undefined;
+    if (end === null) return 'gone';
+    // Only now: had the read failed, these events would come again.
+    if (last) this.#cursor = last.sequenceNumber;
+    return { events, end: end === undefined ? undefined : parseEnd(end).end };
+  }
+
+  #fallBehind(): void {
+    this.#pending = [];
+    this.#buffered = 0;
+    this.#mustRead = true;
+  }
+
+  /** True when a message came, false when it is time to ask the log. */
+  #sleep(delayMs: number, signal: AbortSignal): Promise<boolean> {
+    if (this.#hasNews) return Promise.resolve(true);
+    return new Promise((resolve, reject) => {
+      const settle = (act: () => void) => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', aborted);
+        this.#wake = undefined;
+        act();
+      };
+      const aborted = () => settle(() => reject(signal.reason));
+      const timer = setTimeout(() => settle(() => resolve(false)), delayMs);
+      signal.addEventListener('abort', aborted, { once: true });
+      this.#wake = () => settle(() => resolve(true));
+    });
+  }
+}

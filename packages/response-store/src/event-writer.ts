@@ -1,0 +1,190 @@
+import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import type { RedisCommands } from './record/connection.ts';
+import { printEnd } from './record/end-json.ts';
+import type { RedisKeys } from './record/keys.ts';
+import type { Retention } from './record/retention.ts';
+import { append } from './transitions/append.ts';
+import { finish, type FinishResult } from './transitions/finish.ts';
+import { numberedEvent } from './transitions/numbered-event.ts';
+
+/** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
+const maxBatch = 100;
+
+/** Events that may wait for the store before their producer has to, ten batches of them. */
+const mostWaiting = 1_000;
+
+/** Time between tries of an append that got no answer, in milliseconds. */
+const retryDelayMs = 100;
+
+/** A write of more characters than this is a bulk write, whichever comes first. */
+const bulkCharacters = 64 * 1024;
+
+export interface EventWriterOptions {
+  /** For what others wait behind: a first append stands in no line. */
+  control: RedisCommands;
+  /** For everything after the first append. */
+  bulk: RedisCommands;
+  keys: RedisKeys;
+  responseId: string;
+  token: string;
+  /** The last number in the log so far. */
+  sequenceNumber: number;
+  /** Whether the response was created as a stream; otherwise only its end is written. */
+  streams: boolean;
+  retention: Retention;
+  /** Called once, as soon as writing on is pointless; `failed` when an append rejected for a reason of our own. */
+  onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
+  /** Ends the tries of an append that gets no answer; what was not written by then never is. */
+  signal: AbortSignal;
+}
+
+/**
+ * Writes the events of one attempt, in order, each numbered once.
+ *
+ * Events that arrive while an append is under way go out together with the next one, so a lone event leaves at once and
+ * a burst costs few scripts. A lost reply is answered by the same append again, under the same numbers: the log has no
+ * gap and no repeat. After a refusal nothing more is written.
+ */
+export class EventWriter {
+  readonly #options: EventWriterOptions;
+  #next: number;
+  #sent = 0;
+  #isEnding = false;
+  #waiting: string[] = [];
+  #running: Promise<void> | undefined;
+  #refusal: Exclude<FinishResult, 'ok'> | undefined;
+  /** A defect that ended the loop of appends; `flush` and `end` reject with it. */
+  #failure: { error: unknown } | undefined;
+  #hasTold = false;
+
+  constructor(options: EventWriterOptions) {
+    this.#options = options;
+    this.#next = options.sequenceNumber + 1;
+  }
+
+  /** Whether events are wanted at all; those of a response that nobody streams need not be made. */
+  get streams(): boolean {
+    return this.#options.streams;
+  }
+
+  /** Takes an event; it leaves with the current turn of the event loop. */
+  write(event: UnnumberedEvent): void {
+    if (!this.#options.streams || this.#failure) return;
+    this.#waiting.push(numberedEvent(event, this.#next));
+    this.#next += 1;
+    this.#running ??= this.#run();
+  }
+
+  /** Whether so much waits to be written that its producer should wait for a `flush`. */
+  get isBehind(): boolean {
+    return this.#waiting.length > mostWaiting;
+  }
+
+  /** Resolves when every event taken so far is in the log, or refused. */
+  async flush(): Promise<void> {
+    await this.#running;
+    this.#throwFailure();
+  }
+
+  /**
+   * Ends the response, after all events taken so far.
+   *
+   * @returns `ok` when this end is the one that counts; otherwise why it does not.
+   */
+  async end(end: ResponseEnd): Promise<FinishResult> {
+    // What still waits goes out together with the end, in one script.
+    this.#isEnding = true;
+    await this.#running;
+    this.#throwFailure();
+    while (this.#waiting.length > maxBatch) await this.#appendNext();
+    if (this.#refusal) return this.#refusal;
+    const { keys, responseId, token, streams, retention } = this.#options;
+    const events = this.#waiting.splice(0);
+    const sequenceNumber = this.#first();
+    const result = printEnd({ responseId, sequenceNumber, end });
+    const finishing = { token, sequenceNumber, streams, events, status: end.status, result, retention };
+    const redis = this.#connection([...events, result]);
+    return this.#untilAnswered(() => finish({ redis, keys }, responseId, finishing));
+  }
+
+  /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */
+  async #run(): Promise<void> {
+    // Lets the events of this turn gather.
+    await new Promise((resolve) => setImmediate(resolve));
+    try {
+      while (this.#waiting.length > 0 && !this.#isEnding) await this.#appendNext();
+    } catch (error) {
+      this.#failure = { error };
+      this.#waiting = [];
+      this.#tell('failed');
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  async #appendNext(): Promise<void> {
+    const { keys, responseId, token } = this.#options;
+    const events = this.#waiting.splice(0, maxBatch);
+    if (this.#refusal) return;
+    const appending = { token, sequenceNumber: this.#first(), events };
+    const result = await this.#untilAnswered(() =>
+      append({ redis: this.#connection(events), keys }, responseId, appending),
+    );
+    this.#sent += events.length;
+    if (result === 'cancelled') this.#tell('cancelled');
+    else if (result !== 'ok') {
+      this.#refusal = result;
+      this.#tell('superseded');
+    }
+  }
+
+  /** Number of the first event that was not sent yet. */
+  #first(): number {
+    return this.#options.sequenceNumber + 1 + this.#sent;
+  }
+
+  /** Each write is answered before the next one leaves, so two connections do not change their order. */
+  #connection(texts: readonly string[]): RedisCommands {
+    const { control, bulk } = this.#options;
+    const isFirst = this.#sent === 0;
+    return isFirst && texts.reduce((sum, { length }) => sum + length, 0) < bulkCharacters ? control : bulk;
+  }
+
+  #tell(reason: 'superseded' | 'cancelled' | 'failed'): void {
+    if (this.#hasTold) return;
+    this.#hasTold = true;
+    this.#options.onRefused(reason);
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+
+  /** Repeats a write until there is an answer: without one, nobody knows whether it was done. */
+  async #untilAnswered<Result>(write: () => Promise<Result>): Promise<Result | 'superseded'> {
+    const { signal } = this.#options;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        // A defect of ours gets no better by trying again.
+        if (error instanceof TypeError) throw error;
+        // Nobody answers and nobody waits any longer: to this writer that is the same as a lost lease.
+        if (signal.aborted) return 'superseded';
+        await pause(retryDelayMs, signal);
+      }
+    }
+  }
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, delayMs);
+    function done() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

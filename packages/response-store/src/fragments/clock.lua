@@ -1,0 +1,6 @@
+-- Fragment: the time by the store's clock, in milliseconds.
+
+local function now_ms()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end

@@ -1,0 +1,28 @@
+export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
+export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
+export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
+export type { EventWriter } from './event-writer.ts';
+export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
+export type { Batch, Subscription } from './delivery/subscription.ts';
+export { maxChain, type ResponseContext, type Turn } from './reading/read-context.ts';
+export type { StoredPage } from './reading/list-stored.ts';
+export { typeOf, type LoggedEvent } from './reading/read-events.ts';
+export { defaultCell, type Cell } from './record/cells.ts';
+export type { RedisCommands, RedisSubscriber } from './record/connection.ts';
+export { parseEnd, type EndOfResponse } from './record/end-json.ts';
+export type { CellKeys, RedisKeys } from './record/keys.ts';
+export {
+  acceptedResponse,
+  responseOf,
+  type ClaimedRecord,
+  type ResponseRecord,
+  type StoredRequest,
+} from './record/record.ts';
+export type { RetentionSettings } from './record/retention.ts';
+export type { Finding } from './rescue/survey.ts';
+export type { AcceptResult } from './transitions/accept.ts';
+export type { CancelReason } from './transitions/cancel.ts';
+export type { LeaseState } from './transitions/check-leases.ts';
+export type { Claim, ClaimEnd } from './transitions/claim.ts';
+export type { EndRequest } from './transitions/end-requests.ts';
+export type { FinishResult } from './transitions/finish.ts';

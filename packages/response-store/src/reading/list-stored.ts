@@ -1,0 +1,45 @@
+import type { ResponseRecord } from '../record/record.ts';
+import type { StoreAccess } from '../record/store-access.ts';
+import { readRecord } from './read-record.ts';
+
+/** What accept.lua puts at the far end of a list to keep it. */
+const nobody = '';
+
+/** A page of a tenant's responses, newest first. */
+export interface StoredPage {
+  records: ResponseRecord[];
+  hasMore: boolean;
+}
+
+/**
+ * Stored responses of a tenant, newest first, from the one behind `after` on; undefined when `after` is not among them.
+ *
+ * The list outlives what it lists: ids whose records have expired are passed over and taken out, so a page is full as
+ * long as there is anything to fill it with.
+ */
+export async function listStored(
+  access: StoreAccess,
+  tenant: string,
+  { after, limit }: { after: string | undefined; limit: number },
+): Promise<StoredPage | undefined> {
+  const { redis, keys } = access;
+  const list = keys.inCell(keys.home(tenant)).stored(tenant);
+  let rank = 0;
+  if (after !== undefined) {
+    const found = after === nobody ? null : await redis.zrevrank(list, after);
+    if (found === null) return undefined;
+    rank = found + 1;
+  }
+  const records: ResponseRecord[] = [];
+  // One more than the page tells whether there is another page.
+  while (records.length <= limit) {
+    const ids = (await redis.zrevrange(list, rank, rank + limit)).filter((id) => id !== nobody);
+    if (ids.length === 0) break;
+    const found = await Promise.all(ids.map((id) => readRecord(access, id)));
+    const expired = ids.filter((_id, at) => found[at] === undefined);
+    if (expired.length > 0) await redis.zrem(list, ...expired);
+    rank += ids.length - expired.length;
+    records.push(...found.filter((record) => record !== undefined));
+  }
+  return { records: records.slice(0, limit), hasMore: records.length > limit };
+}

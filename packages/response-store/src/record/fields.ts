@@ -1,0 +1,136 @@
+import { type Status } from '@sluice/contract';
+
+/** What a field holds, which decides how Lua and TypeScript read it. An absent field is nil there and undefined here. */
+type FieldType = 'text' | 'number' | 'flag' | 'status';
+
+/**
+ * The scripts of the store. Each is a pair of files: in `rescue/` those of the rescue, in `transitions/` all others.
+ */
+export type TransitionName =
+  | 'lead'
+  | 'recount'
+  | 'accept'
+  | 'note-job'
+  | 'attach'
+  | 'claim'
+  | 'append'
+  | 'finish'
+  | 'release'
+  | 'leave'
+  | 'cancel'
+  | 'abandon'
+  | 'check-leases'
+  | 'survey'
+  | 'erase';
+
+/** `writers` are the transitions that may write, change or clear the field. Loading a script that writes another one fails. */
+function field<const Type extends FieldType>(type: Type, ...writers: TransitionName[]) {
+  return { type, writers };
+}
+
+/**
+ * FIELD TABLE: every field of a response's record, a Redis hash.
+ *
+ * The scripts reach fields by these names alone (`script/expand-fields.ts`), and TypeScript reads them with the types
+ * that stand here. Times are milliseconds of the store's clock. A new field is one entry and the script that writes it.
+ */
+export const recordFields = {
+  /** The release of the table that wrote the record. */
+  version: field('text', 'accept'),
+  id: field('text', 'accept'),
+  tenant: field('text', 'accept'),
+  status: field('status', 'accept', 'claim', 'finish'),
+  /** The tier in use, which is not always the one that was asked for. */
+  tier: field('text', 'accept'),
+  /** The BullMQ queue of the response. */
+  queue: field('text', 'accept'),
+  /** The request without its input, as JSON. */
+  request: field('text', 'accept'),
+  /** The input as JSON; empty when it is too large for a script and has a key of its own. */
+  input: field('text', 'accept'),
+  /** Set when the input has a key of its own. */
+  has_large_input: field('flag', 'accept'),
+  /** Id of the create call, for messages and the log. */
+  request_id: field('text', 'accept'),
+  /** The place it takes in the counts of waiting responses; see `weightOf` in admission. */
+  weight: field('number', 'accept'),
+  /** Whether every event is logged; otherwise only the life cycle is known until the end. */
+  stream: field('flag', 'accept'),
+  stored: field('flag', 'accept'),
+  background: field('flag', 'accept'),
+  /** Key of the Idempotency-Key that stands for the response. */
+  idempotency: field('text', 'accept'),
+  accepted_at: field('number', 'accept'),
+  /** When it has waited in the queue for as long as it may. */
+  queue_by: field('number', 'accept'),
+  /** Set once the job of a background response is known to have been added. */
+  enqueued: field('flag', 'note-job'),
+  /** Leases of the api processes with somebody attached, joined by spaces. */
+  watchers: field('text', 'accept', 'attach', 'leave', 'erase'),
+  /** Set when somebody attached after the accept, so that the start is announced and a refusal takes nothing back. */
+  followed: field('flag', 'attach'),
+  /** How long the response goes on without a caller. */
+  grace_ms: field('number', 'accept', 'leave'),
+  /** When it was first found without a caller. */
+  left_at: field('number', 'attach', 'claim', 'leave', 'check-leases', 'survey'),
+  /** Why somebody asked for the end; the first reason stays. */
+  cancel: field('text', 'leave', 'cancel', 'abandon'),
+  /** The right to write. Whoever holds an older one writes nothing. */
+  token: field('text', 'claim', 'release'),
+  /** Channel of the worker process that holds the lease. */
+  worker: field('text', 'claim', 'release'),
+  /** Runs so far. */
+  attempt: field('number', 'claim', 'release'),
+  /** The token whose run was counted last, so that a repeated claim counts once. */
+  counted: field('text', 'claim'),
+  started_at: field('number', 'claim'),
+  /** When all attempts together have had the time they may have. */
+  run_by: field('number', 'claim'),
+  /** The last sequence number. */
+  seq: field('number', 'accept', 'claim', 'append', 'finish'),
+  /** What the end added, as JSON; see `EndOfResponse`. */
+  result: field('text', 'finish'),
+};
+
+export type FieldName = keyof typeof recordFields;
+
+interface ValueOf {
+  text: string;
+  number: number;
+  flag: boolean;
+  status: Status;
+}
+
+/** The fields of a record as TypeScript sees them. */
+export type RecordFields = {
+  [Name in FieldName]: ValueOf[(typeof recordFields)[Name]['type']] | undefined;
+};
+
+/** Raised when the meaning of a field changes; a record of another version is left to workers that know it. */
+export const recordVersion = '2';
+
+/** Reads what HMGET answered for `names`, in their order. */
+export function parseFields<Name extends FieldName>(
+  names: readonly Name[],
+  values: readonly (string | null | undefined)[],
+): Pick<RecordFields, Name> {
+  const fields: Partial<Record<FieldName, string | number | boolean>> = {};
+  names.forEach((name, at) => {
+    const value = values[at];
+    if (value !== null && value !== undefined) fields[name] = parseValue(recordFields[name].type, value);
+  });
+  // Each value was parsed by the type that the table gives its name.
+  return fields as Pick<RecordFields, Name>;
+}
+
+function parseValue(type: FieldType, value: string): string | number | boolean {
+  switch (type) {
+    case 'number':
+      return Number(value);
+    case 'flag':
+      return value === '1';
+    case 'text':
+    case 'status':
+      return value;
+  }
+}

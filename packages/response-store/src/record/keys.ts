@@ -1,0 +1,75 @@
+import { admissionKeys, type AdmissionKeys } from '@sluice/admission';
+import { type Cell, cellOf, defaultCell, homeCell } from './cells.ts';
+
+/**
+ * Every Redis key and channel of one cell, spelled in this one place.
+ *
+ * A lease and the channel of the process that holds it share one name: whoever reads the name in a record can both
+ * reach the process and see whether it lives.
+ */
+export interface CellKeys extends AdmissionKeys {
+  /** Starts every key of the cell, those of BullMQ included. */
+  readonly prefix: string;
+  /** Hash: what was asked for, how far it is, who runs it, who waits for it, how it ended. */
+  record(responseId: string): string;
+  /** Stream: the events of a streamed response; entry `1-<sequence number>`, field `e` the event's JSON. */
+  log(responseId: string): string;
+  /** String: an input too large to travel inside the accept script. */
+  input(responseId: string): string;
+  /** Sorted set: responses without an end, scored by when somebody must look at them, in milliseconds. */
+  readonly open: string;
+  /** Sorted set: stored responses of a tenant, scored by the time of acceptance in milliseconds. */
+  stored(tenant: string): string;
+  /** Hash: the response that a tenant's Idempotency-Key stands for; `keyHash` is a digest of the key. */
+  idempotency(tenant: string, keyHash: string): string;
+  /** Lease and channel of an api process. */
+  apiProcess(processId: string): string;
+  /** Channel of a worker process. */
+  workerProcess(processId: string): string;
+  /** String: lease of the worker process that rescues. */
+  readonly rescuer: string;
+}
+
+/** Keys by cell, by response and by tenant. */
+export interface RedisKeys {
+  readonly cells: readonly Cell[];
+  inCell(cell: Cell): CellKeys;
+  /** Of the cell that holds the response. */
+  of(responseId: string): CellKeys;
+  /** The cell where a tenant's new responses, its limits and its list are. */
+  home(tenant: string): Cell;
+}
+
+export function redisKeys(prefix: string, cells: readonly Cell[] = [defaultCell]): RedisKeys {
+  const known = new Map<Cell, CellKeys>();
+  const inCell = (cell: Cell): CellKeys => {
+    const found = known.get(cell);
+    if (found) return found;
+    const keys = cellKeys(`${prefix}{${cell}}:`);
+    // Ids come from outside: only configured cells are remembered.
+    if (cells.includes(cell)) known.set(cell, keys);
+    return keys;
+  };
+  return {
+    cells,
+    inCell,
+    of: (responseId) => inCell(cellOf(responseId)),
+    home: (tenant) => homeCell(tenant, cells),
+  };
+}
+
+function cellKeys(prefix: string): CellKeys {
+  return {
+    ...admissionKeys(prefix),
+    prefix,
+    record: (responseId) => `${prefix}response:${responseId}`,
+    log: (responseId) => `${prefix}log:${responseId}`,
+    input: (responseId) => `${prefix}input:${responseId}`,
+    open: `${prefix}open`,
+    stored: (tenant) => `${prefix}stored:${tenant}`,
+    idempotency: (tenant, keyHash) => `${prefix}idempotency:${tenant}:${keyHash}`,
+    apiProcess: (processId) => `${prefix}api:${processId}`,
+    workerProcess: (processId) => `${prefix}worker:${processId}`,
+    rescuer: `${prefix}rescuer`,
+  };
+}

@@ -1,0 +1,112 @@
+import {
+  type CreateResponse,
+  type InputItem,
+  type Response,
+  type ResponseEnd,
+  responseFor,
+  type ServiceTier,
+  type Status,
+  withEnd,
+} from '@sluice/contract';
+import { parseEnd } from './end-json.ts';
+import type { FieldName, RecordFields } from './fields.ts';
+
+/** What was asked for, without its input: that can be large and only a worker needs it. */
+export type StoredRequest = Omit<CreateResponse, 'input'>;
+
+/** A record as every process reads it. Times are milliseconds of the store's clock. */
+export interface ResponseRecord {
+  id: string;
+  tenant: string;
+  status: Status;
+  request: StoredRequest;
+  serviceTier: ServiceTier;
+  /** The BullMQ queue the response waits in. */
+  queue: string;
+  acceptedAt: number;
+  startedAt: number | undefined;
+  /** Whether every event is logged; otherwise only its life cycle is known until it ends. */
+  streams: boolean;
+  /** The last sequence number in the log. */
+  sequenceNumber: number;
+  /** Whether its job is known to have been added to the queue. */
+  isEnqueued: boolean;
+  /** What the end added; absent while there is none. */
+  end: ResponseEnd | undefined;
+}
+
+/** A record together with its input, as a claim returns it. */
+export interface ClaimedRecord extends ResponseRecord {
+  input: InputItem[];
+  /** The right to write. */
+  token: string;
+  /** Counts the runs so far, this one included. */
+  attempt: number;
+  /** Most runs it may have. */
+  maxAttempts: number;
+  /** Request id of the create call, for messages and the log. */
+  requestId: string;
+  /** Time left for all attempts together, at the moment of the claim. */
+  remainingMs: number;
+}
+
+/** The fields a reader needs. The input stays where it is: it can be large, and a reader has no use for it. */
+export const readerFields = [
+  'id',
+  'tenant',
+  'status',
+  'tier',
+  'request',
+  'queue',
+  'accepted_at',
+  'started_at',
+  'stream',
+  'seq',
+  'enqueued',
+  'result',
+] as const satisfies FieldName[];
+
+/** The record in these fields; undefined when there is none. */
+export function parseRecord(
+  fields: Pick<RecordFields, (typeof readerFields)[number]>,
+): ResponseRecord | undefined {
+  if (fields.status === undefined) return undefined;
+  const { result } = fields;
+  return {
+    id: present(fields.id, 'id'),
+    tenant: present(fields.tenant, 'tenant'),
+    status: fields.status,
+    serviceTier: present(fields.tier, 'tier') as ServiceTier, // written by the accept
+    request: JSON.parse(present(fields.request, 'request')) as StoredRequest, // written by the accept
+    queue: present(fields.queue, 'queue'),
+    acceptedAt: present(fields.accepted_at, 'accepted_at'),
+    startedAt: fields.started_at,
+    streams: fields.stream === true,
+    sequenceNumber: present(fields.seq, 'seq'),
+    isEnqueued: fields.enqueued === true,
+    end: result === undefined ? undefined : parseEnd(result).end,
+  };
+}
+
+/** The response object as it stands: what was asked for, where it is, and what its end added. */
+export function responseOf(record: ResponseRecord): Response {
+  const response = acceptedResponse(record);
+  if (record.end) return withEnd(response, record.end);
+  return { ...response, status: record.status };
+}
+
+/** The response as it was accepted, from which its life-cycle events are made. */
+export function acceptedResponse(
+  record: Pick<ResponseRecord, 'id' | 'request' | 'acceptedAt' | 'serviceTier'>,
+): Response {
+  return responseFor(record.request, {
+    id: record.id,
+    createdAt: Math.floor(record.acceptedAt / 1000),
+    serviceTier: record.serviceTier,
+  });
+}
+
+function present<Value>(value: Value | undefined, name: FieldName): Value {
+  if (value === undefined) throw new TypeError(`The record lacks its field '${name}'`);
+  return value;
+}

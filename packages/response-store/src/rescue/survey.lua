@@ -1,0 +1,53 @@
+-- The rescuer's look at responses without an end.
+--
+-- KEYS  open, then the records
+-- ARGV  again_ms   empty, or: those that are still open are looked at again when their time runs out, and this much
+--                  later at the earliest
+--       log_prefix, input_prefix   what stands before an id in the keys of its log and its input
+--       then the id of each record
+--
+-- Returns { now, then for each: kind, queue, accepted at }:
+--   vanished   no record, although nothing ended it: what else there is of it is taken away here; its counts need a
+--              recount
+--   gone       it has ended: taken out of the open set here
+--   cancelled  queued, and somebody asked for the end or nobody waits
+--   expired    queued for longer than it may be
+--   unqueued   in the background, and its job was never added as far as anybody knows
+--   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago
+--   stopping   in progress, and somebody asked for its end
+--   queued | in_progress   look whether its job is still there
+
+-- A worker that still runs a response ends it on time by itself. This much later it will not any more.
+local own_end_ms = 5000
+
+local now = now_ms()
+local reply = { now }
+for at = more_args, #ARGV do
+  local id, record = ARGV[at], KEYS[more_keys + at - more_args]
+  local f = read(record, 'status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at')
+  local kind = f.status
+  if not f.status or not is_open(f.status) then
+    kind = f.status and 'gone' or 'vanished'
+    redis.call('ZREM', open, id)
+    if not f.status then redis.call('UNLINK', log_prefix .. id, input_prefix .. id) end
+  elseif f.status == QUEUED then
+    if f.cancel or note_absence(record, f, now) then
+      kind = 'cancelled'
+    elseif now > f.queue_by then
+      kind = 'expired'
+    elseif not f.enqueued and f.background then
+      kind = 'unqueued'
+    end
+  elseif f.run_by and now > f.run_by + own_end_ms then
+    kind = 'overdue'
+  elseif f.cancel then
+    kind = 'stopping'
+  end
+  if again_ms and f.status and is_open(f.status) then
+    redis.call('ZADD', open, 'XX', math.max(f.run_by or 0, now + again_ms), id)
+  end
+  reply[#reply + 1] = kind
+  reply[#reply + 1] = f.queue or ''
+  reply[#reply + 1] = f.accepted_at or now
+end
+return reply

@@ -1,0 +1,101 @@
+import type { Waiting } from '@sluice/admission';
+import { parseWeight } from '@sluice/admission';
+import type { ResponseEnd } from '@sluice/contract';
+import { readTurn, type Turn } from './reading/read-context.ts';
+import { listStored, type StoredPage } from './reading/list-stored.ts';
+import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
+import { readRecord } from './reading/read-record.ts';
+import type { RedisCommands } from './record/connection.ts';
+import { redisKeys, type RedisKeys } from './record/keys.ts';
+import type { Cell } from './record/cells.ts';
+import type { ResponseRecord } from './record/record.ts';
+import type { RetentionSettings } from './record/retention.ts';
+import type { StoreAccess } from './record/store-access.ts';
+import { cancel, type CancelReason } from './transitions/cancel.ts';
+import type { EndRequest } from './transitions/end-requests.ts';
+import { erase } from './transitions/erase.ts';
+import { finishQueued } from './transitions/finish.ts';
+
+export interface ResponseStoreOptions {
+  /** Short commands with somebody waiting. */
+  commands: RedisCommands;
+  /** Starts every key. */
+  keyPrefix: string;
+  /** The only one by default. */
+  cells?: readonly Cell[];
+  retention: RetentionSettings;
+}
+
+/**
+ * The durable truth of responses, and what every process does with it. An api uses `CallerStore` and a worker
+ * `AttemptStore`, which add what they alone do.
+ *
+ * Each method is one step that holds together, however many processes run it: one script, or reads.
+ */
+export class ResponseStore {
+  readonly keys: RedisKeys;
+  protected readonly access: StoreAccess;
+  protected readonly retention: RetentionSettings;
+
+  constructor({ commands, keyPrefix, cells, retention }: ResponseStoreOptions) {
+    this.keys = redisKeys(keyPrefix, cells);
+    this.access = { redis: commands, keys: this.keys };
+    this.retention = retention;
+  }
+
+  /** The record of a response; undefined for one that is unknown, deleted or expired. */
+  read(responseId: string): Promise<ResponseRecord | undefined> {
+    return readRecord(this.access, responseId);
+  }
+
+  /** Up to `count` logged events behind a cursor; -1 reads from the first. */
+  readEvents(responseId: string, cursor: number, count: number): Promise<LoggedEvent[]> {
+    return readEvents(this.access, responseId, cursor, count);
+  }
+
+  /** Whether the events of a streamed response are still there. They go earlier than the response itself. */
+  hasLog(responseId: string): Promise<boolean> {
+    return hasLog(this.access, responseId);
+  }
+
+  /** A response as a part of the context of a later one, with its own input; undefined when it is gone. */
+  readTurn(responseId: string): Promise<Turn | undefined> {
+    return readTurn(this.access, responseId);
+  }
+
+  /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */
+  list(tenant: string, page: { after: string | undefined; limit: number }): Promise<StoredPage | undefined> {
+    return listStored(this.access, tenant, page);
+  }
+
+  /** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+  cancel(responseId: string, reason: CancelReason): Promise<EndRequest> {
+    return cancel(this.access, responseId, reason);
+  }
+
+  /**
+   * Ends a response that no worker has taken; nothing happens when one has by now.
+   *
+   * @returns the record as it was found; undefined when there is none.
+   */
+  finishQueued(responseId: string, end: ResponseEnd): Promise<ResponseRecord | undefined> {
+    return finishQueued(this.access, responseId, end, this.retention);
+  }
+
+  /** Takes everything of a response away, for good. A worker that still runs it is refused from then on. */
+  erase(responseId: string, tenant: string): Promise<void> {
+    return erase(this.access, responseId, tenant);
+  }
+
+  /** What waits in a cell, in all and by tenant. */
+  async waiting(cell: Cell): Promise<{ all: Waiting; byTenant: Map<string, Waiting> }> {
+    const counters = await this.access.redis.hgetall(this.keys.inCell(cell).load);
+    const byTenant = new Map<string, Waiting>();
+    for (const [name, weight] of Object.entries(counters)) {
+      const waiting = parseWeight(weight);
+      if (name.startsWith('tenant:') && waiting.responses > 0)
+        byTenant.set(name.slice('tenant:'.length), waiting);
+    }
+    return { all: parseWeight(counters['all']), byTenant };
+  }
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isRepeatable, isTerminal, statuses } from '@sluice/contract';
+import type { RedisCommands } from '../record/connection.ts';
+import { recordVersion, type TransitionName } from '../record/fields.ts';
+import { expandFields, type FieldLists } from './expand-fields.ts';
+
+export interface ScriptDefinition<Key extends string, Arg extends string> {
+  transition: TransitionName;
+  /** The Lua file, named after its transition. */
+  file: URL;
+  /** Lua that the script builds on, in order. */
+  fragments?: readonly URL[];
+  /** Names of KEYS, in order; the script has a local of each name. Further keys are the list `more_keys`. */
+  keys: readonly Key[];
+  /** Names of ARGV, in order; texts, or numbers for those in `numbers`. Further arguments begin at `more_args`. */
+  args: readonly Arg[];
+  numbers?: readonly NoInfer<Arg>[];
+  lists?: FieldLists;
+}
+
+export interface ScriptInput<Key extends string, Arg extends string> {
+  keys: Record<Key, string>;
+  args: Record<Arg, string | number>;
+  moreKeys?: readonly string[];
+  moreArgs?: readonly string[];
+}
+
+/** Runs a script; the reply is as Redis gave it. */
+export type Script<Key extends string, Arg extends string> = (
+  redis: RedisCommands,
+  input: ScriptInput<Key, Arg>,
+) => Promise<unknown>;
+
+/**
+ * Makes a Lua script callable by the names of its keys and arguments.
+ *
+ * The text is put together once: status words and the record version, the fragments, a local for each key and
+ * argument, and the file itself with its fields expanded. Calls go by digest; a server that does not know the script (a
+ * restart, a failover, SCRIPT FLUSH) is sent its text once, so a lost script cache is never seen by a caller.
+ */
+export function defineScript<Key extends string, Arg extends string>(
+  definition: ScriptDefinition<Key, Arg>,
+): Script<Key, Arg> {
+  const { keys, args } = definition;
+  const lua = scriptText(definition);
+  const digest = createHash('sha1').update(lua).digest('hex');
+  return async (redis, input) => {
+    const values: (string | number)[] = [];
+    for (const name of keys) values.push(input.keys[name]);
+    if (input.moreKeys) values.push(...input.moreKeys);
+    const keyCount = values.length;
+    for (const name of args) values.push(input.args[name]);
+    if (input.moreArgs) values.push(...input.moreArgs);
+    try {
+      return await redis.evalsha(digest, keyCount, ...values);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return redis.eval(lua, keyCount, ...values);
+    }
+  };
+}
+
+/** The whole text of a script, as the server gets it. */
+export function scriptText(definition: ScriptDefinition<string, string>): string {
+  const { transition, file, fragments = [], keys, args, numbers = [], lists } = definition;
+  const files = [...fragments, file].map((each) =>
+    expandFields(readFileSync(each, 'utf8'), transition, lists),
+  );
+  const argument = (name: string, at: number) =>
+    numbers.includes(name) ? `tonumber(ARGV[${at + 1}])` : `ARGV[${at + 1}]`;
+  const locals = [
+    ...declare(keys, (_name, at) => `KEYS[${at + 1}]`),
+    ...declare(args, argument),
+    `local more_keys, more_args = ${keys.length + 1}, ${args.length + 1}`,
+  ];
+  const main = files.pop() ?? '';
+  return [statusWords, ...files, ...locals, main].join('\n');
+}
+
+function declare(names: readonly string[], value: (name: string, at: number) => string): string[] {
+  return names.length === 0 ? [] : [`local ${names.join(', ')} = ${names.map(value).join(', ')}`];
+}
+
+/** The words of the transition table that scripts use, so that none of them spells a status. */
+const statusWords = [
+  ...statuses.map((status) => `local ${status.toUpperCase()} = '${status}'`),
+  `local VERSION = '${recordVersion}'`,
+  `local function is_open(status) return ${anyOf(statuses.filter((status) => !isTerminal(status)))} end`,
+  `local function is_repeatable(status) return ${anyOf(statuses.filter(isRepeatable))} end`,
+].join('\n');
+
+function anyOf(words: readonly string[]): string {
+  return words.map((word) => `status == ${word.toUpperCase()}`).join(' or ');
+}
+
+/** The reply of a script that answers with a list; everything in it is text or absent. */
+export function textReply(reply: unknown): (string | undefined)[] {
+  if (!Array.isArray(reply)) throw new TypeError('A script answered with something that is no list');
+  return reply.map(text);
+}
+
+function text(value: unknown): string | undefined {
+  // oxlint-disable-next-line typescript/no-base-to-string -- the protocol has texts, numbers and absence here
+  return value === null || value === undefined ? undefined : String(value);
+}

@@ -1,0 +1,136 @@
+import { type FieldName, recordFields, type TransitionName } from '../record/fields.ts';
+
+/** Lists of fields that a script may read by a name instead of spelling them out; TypeScript reads the same list. */
+export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
+
+/**
+ * Replaces calls that name fields of a record by the Redis commands they stand for.
+ *
+ * - `read(record, 'status seq')` gives a table with these members, numbers where the field table says so, and
+ *   behind it the values as the store gave them; the second argument may be the name of a list instead
+ * - `write(record, { status = word, seq = 2 })`, `write_once(record, 'cancel', reason)`
+ * - `add(record, 'attempt', -1)`, `clear(record, 'left_at')`
+ *
+ * The text is replaced once, when a script is loaded, so a name costs nothing when it runs.
+ *
+ * @throws {TypeError} for a field that is not in the table, or that this transition may not write.
+ */
+export function expandFields(lua: string, transition: TransitionName, lists: FieldLists = {}): string {
+  const expand = (name: string, args: readonly string[]): string => {
+    const [record = '', ...rest] = args;
+    switch (name) {
+      case 'read':
+        return readCall(record, namesIn(rest[0] ?? '', lists));
+      case 'write': {
+        const members = membersOf(rest[0] ?? '');
+        const values = members.map(([field, value]) => `'${writable(field, transition)}', ${value}`);
+        return `redis.call('HSET', ${record}, ${values.join(', ')})`;
+      }
+      case 'write_once':
+        return `redis.call('HSETNX', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
+      case 'add':
+        return `redis.call('HINCRBY', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
+      case 'clear': {
+        const names = unquoted(rest[0] ?? '').split(' ');
+        return `redis.call('HDEL', ${record}, ${names.map((each) => `'${writable(each, transition)}'`).join(', ')})`;
+      }
+      default:
+        throw new TypeError(`'${name}' is not a call about fields`);
+    }
+  };
+  let expanded = '';
+  let rest = withoutComments(lua);
+  for (;;) {
+    const found = /(?<![\w.:])(read|write|write_once|add|clear)\(/.exec(rest);
+    if (!found) return expanded + rest;
+    const open = found.index + found[0].length;
+    const { parts, end } = split(rest, open, ')');
+    expanded += rest.slice(0, found.index) + expand(found[1] ?? '', parts);
+    rest = rest.slice(end);
+  }
+}
+
+function readCall(record: string, names: readonly FieldName[]): string {
+  const asked = names.map((name) => `'${name}'`).join(', ');
+  const members = names.map((name, at) => `${name} = ${luaValue(name, `v[${at + 1}]`)}`).join(', ');
+  return `(function(v) return { ${members} }, v end)(redis.call('HMGET', ${record}, ${asked}))`;
+}
+
+function luaValue(name: FieldName, value: string): string {
+  switch (recordFields[name].type) {
+    case 'number':
+      return `tonumber(${value})`;
+    case 'flag':
+      return `${value} == '1'`;
+    case 'text':
+    case 'status':
+      return value;
+  }
+}
+
+function namesIn(argument: string, lists: FieldLists): readonly FieldName[] {
+  if (!argument.startsWith("'")) {
+    const list = lists[argument];
+    if (!list) throw new TypeError(`There is no list of fields named '${argument}'`);
+    return list;
+  }
+  return unquoted(argument).split(' ').map(known);
+}
+
+function known(name: string): FieldName {
+  if (!Object.hasOwn(recordFields, name)) throw new TypeError(`A record has no field '${name}'`);
+  return name as FieldName; // checked by hasOwn
+}
+
+function writable(name: string, transition: TransitionName): FieldName {
+  const field = known(name);
+  const writers: readonly TransitionName[] = recordFields[field].writers;
+  if (!writers.includes(transition)) {
+    throw new TypeError(`The transition '${transition}' may not write the field '${field}'`);
+  }
+  return field;
+}
+
+/** Name and value of each member of a table constructor. */
+function membersOf(table: string): [string, string][] {
+  const { parts } = split(table, table.indexOf('{') + 1, '}');
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      const equals = part.indexOf('=');
+      return [part.slice(0, equals).trim(), part.slice(equals + 1).trim()];
+    });
+}
+
+/** The parts between commas from a position on, up to the bracket that closes; `end` lies behind that. */
+function split(text: string, from: number, closing: ')' | '}'): { parts: string[]; end: number } {
+  const parts: string[] = [];
+  let depth = 0;
+  let start = from;
+  for (let at = from; at < text.length; at += 1) {
+    const character = text[at] ?? '';
+    if (character === "'") at = text.indexOf("'", at + 1);
+    else if ('({['.includes(character)) depth += 1;
+    else if (depth === 0 && character === closing) {
+      return { parts: [...parts, text.slice(start, at).trim()], end: at + 1 };
+    } else if (')}]'.includes(character)) depth -= 1;
+    else if (depth === 0 && character === ',') {
+      parts.push(text.slice(start, at).trim());
+      start = at + 1;
+    }
+  }
+  throw new TypeError(`A call about fields has no '${closing}'`);
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^'(.*)'$/, '$1');
+}
+
+/** Drops comments, which hold brackets and quotes of their own. No text of our scripts contains two dashes. */
+function withoutComments(lua: string): string {
+  return lua
+    .split('\n')
+    .map((line) => line.replace(/\s*--.*$/, ''))
+    .filter((line) => line.trim() !== '')
+    .join('\n');
+}

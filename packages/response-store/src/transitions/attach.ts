@@ -1,0 +1,20 @@
+import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { defineScript } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
+
+const attachScript = defineScript({
+  transition: 'attach',
+  file: new URL('../../src/transitions/attach.lua', import.meta.url),
+  fragments: fragments('watchers'),
+  keys: ['record'],
+  args: ['lease'],
+});
+
+/**
+ * Makes an api process a caller of a response: what is appended is published to it, and while its lease lives the
+ * response is wanted. False when there is no such response.
+ */
+export async function attach(access: StoreAccess, responseId: string, lease: string): Promise<boolean> {
+  const status = await attachScript(access.redis, { keys: keysOf(access, responseId), args: { lease } });
+  return status !== null;
+}

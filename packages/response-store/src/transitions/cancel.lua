@@ -1,0 +1,15 @@
+-- Somebody asked for the end of a response, whoever else waits for it.
+--
+-- KEYS  record
+-- ARGV  reason   given with the request
+--
+-- Returns { kind, status }:
+--   missing    no such record
+--   terminal   already ended; nothing was changed
+--   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
+
+local f = read(record, 'id status worker')
+if not f.status then return { 'missing', '' } end
+if not is_open(f.status) then return { 'terminal', f.status } end
+ask_for_end(record, f, reason)
+return { 'asked', f.status }

@@ -1,0 +1,25 @@
+import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { defineScript } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
+import { type EndRequest, parseEndRequest } from './end-requests.ts';
+
+const cancelScript = defineScript({
+  transition: 'cancel',
+  file: new URL('../../src/transitions/cancel.lua', import.meta.url),
+  fragments: fragments('ask-for-end'),
+  keys: ['record'],
+  args: ['reason'],
+});
+
+/** Why somebody asks for the end of a response, whoever waits for it. */
+export type CancelReason = 'requested' | 'timed_out' | 'deleted';
+
+/** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+export async function cancel(
+  access: StoreAccess,
+  responseId: string,
+  reason: CancelReason,
+): Promise<EndRequest> {
+  const input = { keys: keysOf(access, responseId), args: { reason } };
+  return parseEndRequest(await cancelScript(access.redis, input));
+}

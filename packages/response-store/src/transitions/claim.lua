@@ -1,0 +1,62 @@
+-- Gives a new attempt the right to write, or says why there is nothing to run. The first act of every attempt.
+--
+-- KEYS  record, log, load
+-- ARGV  token, worker (channel of the claiming process), total_ms (from the first claim to the end), max_attempts
+--
+-- Returns { kind, now, attempt, seq, run_by, values of the record } with the values in the order of the list `claimed`,
+-- as they were before the claim; the first five are numbers but for kind:
+--   missing         no such record: deleted, or expired                                        (alone in the reply)
+--   unknown_version written by another release: left for a worker that knows it                (alone in the reply)
+--   terminal        already ended                                                              (alone in the reply)
+--   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
+--   expired         waited longer than it may, or ran out of time over attempts   (lease taken)
+--   broken_off      an earlier attempt died after its output became visible       (lease taken)
+--   exhausted       every attempt it may have is used up                          (lease taken)
+--   run             attempt counted, status in_progress                           (lease taken)
+-- A taken lease makes every older token superseded. Running it twice with two tokens leaves the later one; twice with
+-- one token, after a lost reply, it counts one attempt.
+
+local f, values = read(record, claimed)
+if not f.status then return { 'missing' } end
+if f.version ~= VERSION then return { 'unknown_version' } end
+if not is_open(f.status) then return { 'terminal' } end
+
+local now = now_ms()
+local was_queued = f.status == QUEUED
+local attempt, seq = f.attempt or 0, f.seq
+if f.counted == token then attempt = attempt - 1 end
+-- A watching process is not given up within its lapse, so a young response needs no look at its lease.
+local is_young = f.watchers ~= '' and not f.left_at and now - f.accepted_at < lapse_ms
+local kind = 'run'
+if f.cancel or (not is_young and note_absence(record, f, now)) then
+  kind = 'cancelled'
+elseif (was_queued and now > f.queue_by) or (f.run_by and now > f.run_by) then
+  kind = 'expired'
+elseif f.stream and seq > (was_queued and 1 or 2) then
+  kind = 'broken_off'
+elseif attempt >= max_attempts then
+  kind = 'exhausted'
+end
+if kind ~= 'run' then
+  write(record, { token = token, worker = worker })
+  return { kind, now, attempt, seq, f.run_by or now, values }
+end
+
+attempt = attempt + 1
+local run_by = f.run_by or now + total_ms
+-- Everything that changes is written by one command: the store logs and replicates commands, not fields.
+if not was_queued then
+  write(record, { token = token, worker = worker, attempt = attempt, counted = token, run_by = run_by })
+else
+  seq = 2
+  start(load, f.tenant, f.weight)
+  write(record, {
+    status = IN_PROGRESS, seq = '2', started_at = string.format('%.0f', now), token = token, worker = worker,
+    attempt = attempt, counted = token, run_by = string.format('%.0f', run_by)
+  })
+  local event = '{"type":"response.in_progress"}'
+  if f.stream then redis.call('XADD', log, '1-2', 'e', event) end
+  -- A synchronous caller waits for the end alone and is spared the message.
+  if f.stream or f.followed then tell_watchers(f.watchers, f.id .. ' 2 1 -\n' .. event) end
+end
+return { kind, now, attempt, seq, run_by, values }

@@ -1,0 +1,92 @@
+import { admissionFragments } from '@sluice/admission';
+import type { InputItem } from '@sluice/contract';
+import { type FieldName, parseFields } from '../record/fields.ts';
+import { type ClaimedRecord, parseRecord, readerFields } from '../record/record.ts';
+import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { defineScript } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
+
+/** Everything a claim looks at and an attempt needs, read once. */
+const claimedFields = [
+  ...readerFields,
+  ...(['version', 'attempt', 'counted', 'cancel', 'watchers', 'background', 'left_at', 'grace_ms'] as const),
+  ...(['queue_by', 'run_by', 'weight', 'followed', 'input', 'request_id'] as const),
+] satisfies FieldName[];
+
+const claimScript = defineScript({
+  transition: 'claim',
+  file: new URL('../../src/transitions/claim.lua', import.meta.url),
+  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'absence')],
+  keys: ['record', 'log', 'load'],
+  args: ['token', 'worker', 'total_ms', 'max_attempts'],
+  numbers: ['total_ms', 'max_attempts'],
+  lists: { claimed: claimedFields },
+});
+
+const endKinds = ['cancelled', 'expired', 'broken_off', 'exhausted'] as const;
+
+/** Why a claimed response is ended instead of run. `input_lost`: somebody deleted it behind our back. */
+export type ClaimEnd = (typeof endKinds)[number] | 'input_lost';
+
+export type Claim =
+  | { kind: 'run'; record: ClaimedRecord }
+  | { kind: 'end'; because: ClaimEnd; record: ClaimedRecord }
+  /** Nothing to do: the job was a leftover. */
+  | { kind: 'nothing'; because: 'missing' | 'terminal' }
+  | { kind: 'unknown_version' };
+
+export interface ClaimOptions {
+  token: string;
+  /** Channel on which this worker hears of cancellations. */
+  workerChannel: string;
+  totalMs: number;
+  maxAttempts: number;
+  /** For an input that is too large for the record. */
+  bulk: { get(key: string): Promise<string | null> };
+}
+
+/**
+ * Takes the lease of a response for a new attempt.
+ *
+ * Every older token is superseded from this moment on, so one that was taken for dead and wakes up late writes nothing.
+ * Safe to run for a job delivered twice, late, or by hand from a dashboard.
+ */
+export async function claim(access: StoreAccess, responseId: string, options: ClaimOptions): Promise<Claim> {
+  const { cell, record, log, input: inputKey } = keysOf(access, responseId);
+  const reply = await claimScript(access.redis, {
+    keys: { record, log, load: cell.load },
+    args: {
+      token: options.token,
+      worker: options.workerChannel,
+      total_ms: options.totalMs,
+      max_attempts: options.maxAttempts,
+    },
+  });
+  // The script's contract.
+  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = []] = reply as [
+    ...[string, number?, number?, number?, number?],
+    (string | null)[]?,
+  ];
+  if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
+  if (kind === 'unknown_version') return { kind };
+  const ended = endKinds.find((each) => each === kind);
+  if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
+  const fields = parseFields(claimedFields, values);
+  const found = parseRecord(fields);
+  if (!found) throw new TypeError('The claim script answered without a record');
+  const input = fields.input || (await options.bulk.get(inputKey));
+  const because = ended ?? (input ? undefined : 'input_lost');
+  const claimed: ClaimedRecord = {
+    ...found,
+    ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
+    // Written by the accept from a validated request.
+    input: input ? (JSON.parse(input) as InputItem[]) : [],
+    token: options.token,
+    sequenceNumber,
+    attempt,
+    maxAttempts: options.maxAttempts,
+    requestId: fields.request_id ?? '',
+    remainingMs: runBy - now,
+  };
+  return because === undefined ? { kind: 'run', record: claimed } : { kind: 'end', because, record: claimed };
+}

@@ -1,0 +1,22 @@
+import { textReply } from '../script/define-script.ts';
+
+/** What a request for the end of a response came to. */
+export type EndRequest =
+  | { kind: 'missing' | 'terminal' | 'detached' }
+  /** The end was asked for. A response that is still queued has no worker to write it: the caller does. */
+  | { kind: 'asked'; isQueued: boolean };
+
+/** Reads the reply that the scripts leave, cancel and abandon share. */
+export function parseEndRequest(reply: unknown): EndRequest {
+  const [kind, status] = textReply(reply);
+  switch (kind) {
+    case 'missing':
+    case 'terminal':
+    case 'detached':
+      return { kind };
+    case 'asked':
+      return { kind, isQueued: status === 'queued' };
+    default:
+      throw new TypeError(`A script answered '${String(kind)}'`);
+  }
+}

@@ -1,0 +1,54 @@
+-- Ends a response: status, result, log, counts and everybody who listens, in one step.
+--
+-- KEYS  record, log, open, load, input
+-- ARGV  id
+--       token              of the ending attempt; empty for an end written while nobody runs the response
+--       first              sequence number of the first event
+--       status, before     the status it ends in, and those that may precede it, joined by spaces
+--       result             what the end adds to the response, as JSON that begins with the response's id
+--       record_ms, log_ms  how long record and log stay after the end
+--       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
+--
+-- Returns one word:
+--   ok          ended, or ended before by this very attempt (a retry after a lost reply)
+--   superseded  another attempt holds the lease, or the status may not follow; nothing was written
+--   terminal    the response had ended already; nothing was written
+--   missing     no such record; nothing was written
+--   gap         events before the first one are not in the log; nothing was written
+
+local f = read(record, 'status token seq watchers stream tenant weight started_at has_large_input idempotency')
+if not f.status then return 'missing' end
+-- The end itself has a number, also where no events are logged.
+local count = math.max(#ARGV - more_args + 1, 1)
+local last = first + count - 1
+-- While it is queued nobody runs it: a lease there was taken by a worker that meant to end it and may be dead.
+local is_mine = (f.token or '') == token or (token == '' and f.status == QUEUED)
+if not is_open(f.status) then
+  if is_mine and status == f.status and last == f.seq then return 'ok' end
+  return 'terminal'
+end
+if not is_mine then return 'superseded' end
+if first ~= f.seq + 1 then return 'gap' end
+if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then return 'superseded' end
+
+write(record, { status = status, seq = last, result = result })
+redis.call('PEXPIRE', record, record_ms)
+redis.call('ZREM', open, id)
+finish(load, f.tenant, f.weight, f.started_at ~= nil)
+if f.has_large_input then redis.call('PEXPIRE', input, record_ms) end
+if is_repeatable(status) and f.idempotency and redis.call('HGET', f.idempotency, 'id') == id then
+  redis.call('DEL', f.idempotency)
+end
+if not f.stream then
+  tell_watchers(f.watchers, result)
+  return 'ok'
+end
+local lines = { id .. ' ' .. first .. ' ' .. count .. ' ' .. status }
+for at = more_args, #ARGV do
+  redis.call('XADD', log, '1-' .. (first + at - more_args), 'e', ARGV[at])
+  lines[#lines + 1] = ARGV[at]
+end
+redis.call('PEXPIRE', log, log_ms)
+lines[#lines + 1] = result
+tell_watchers(f.watchers, table.concat(lines, '\n'))
+return 'ok'

@@ -1,0 +1,96 @@
+import { admissionFragments } from '@sluice/admission';
+import { errorEvent, eventTypeOf, type ResponseEnd, type Status, statusesBefore } from '@sluice/contract';
+import { readRecord } from '../reading/read-record.ts';
+import { printEnd } from '../record/end-json.ts';
+import type { ResponseRecord } from '../record/record.ts';
+import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
+import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { defineScript } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
+import { numberedEvent } from './numbered-event.ts';
+
+const finishScript = defineScript({
+  transition: 'finish',
+  file: new URL('../../src/transitions/finish.lua', import.meta.url),
+  fragments: [...admissionFragments, ...fragments('watchers')],
+  keys: ['record', 'log', 'open', 'load', 'input'],
+  args: ['id', 'token', 'first', 'status', 'before', 'result', 'record_ms', 'log_ms'],
+  numbers: ['first'],
+});
+
+export interface Finish {
+  /** The lease; empty for an end that is written while nobody runs the response. */
+  token: string;
+  /** Number of the first event, one more than the last in the log. */
+  sequenceNumber: number;
+  /** Whether events are logged; the event that ends the response is added behind `events`. */
+  streams: boolean;
+  events: readonly string[];
+  status: Status;
+  /** The end as `printEnd` made it. */
+  result: string;
+  retention: Retention;
+}
+
+const words = ['ok', 'superseded', 'terminal', 'missing', 'gap'] as const;
+
+/** `ok` when this end is the one that counts; otherwise why it does not. */
+export type FinishResult = (typeof words)[number];
+
+/**
+ * Ends a response, in one atomic step with everything that shows it.
+ *
+ * Repeating a call after a lost reply changes nothing and answers `ok` again. The first end wins; a later one gets
+ * `terminal`. A writer whose lease has passed to another gets `superseded`.
+ */
+export async function finish(
+  access: StoreAccess,
+  responseId: string,
+  { token, sequenceNumber, streams, events, status, result, retention }: Finish,
+): Promise<FinishResult> {
+  const { cell, record, log, input } = keysOf(access, responseId);
+  const reply = await finishScript(access.redis, {
+    keys: { record, log, open: cell.open, load: cell.load, input },
+    args: {
+      id: responseId,
+      token,
+      first: sequenceNumber,
+      status,
+      before: statusesBefore(status).join(' '),
+      result,
+      record_ms: retention.recordMs,
+      log_ms: retention.logMs,
+    },
+    ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
+  });
+  const word = words.find((each) => each === reply);
+  if (!word) throw new TypeError(`The finish script answered '${String(reply)}'`);
+  return word;
+}
+
+/**
+ * Ends a response that no worker has taken. Nothing happens when one has by now, or when it has ended or is gone. A
+ * stream that fails gets its `error` event in the same step, because clients miss a failure without it.
+ *
+ * @returns the record as it was found, for the queue it names; undefined when there is none.
+ */
+export async function finishQueued(
+  access: StoreAccess,
+  responseId: string,
+  end: ResponseEnd,
+  settings: RetentionSettings,
+): Promise<ResponseRecord | undefined> {
+  const record = await readRecord(access, responseId);
+  if (record?.status !== 'queued') return record;
+  const sequenceNumber = record.sequenceNumber + 1;
+  await finish(access, responseId, {
+    token: '',
+    sequenceNumber,
+    streams: record.streams,
+    events: end.error && record.streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
+    status: end.status,
+    result: printEnd({ responseId, sequenceNumber, end }),
+    retention: retentionOf(record.request, settings),
+  });
+  return record;
+}

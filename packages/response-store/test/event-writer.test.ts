@@ -1,0 +1,261 @@
+import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contract';
+import { eventually, startRedisProxy, within } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
+import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
+
+let store: StoreUnderTest;
+const cleanups: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  store = new StoreUnderTest(await oneServer());
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+  await store.close();
+});
+
+const end = completed(nothingProduced, 1_700_000_000);
+
+function delta(text: string): UnnumberedEvent {
+  return {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: text,
+    logprobs: [],
+  };
+}
+
+const take = (id: string, token: string) => store.take(id, token, { maxAttempts: 9 });
+
+async function running(options?: AcceptedOptions): Promise<string> {
+  const id = await store.accepted(options);
+  await take(id, 'a');
+  return id;
+}
+
+function writer(
+  id: string,
+  { redis = store.server.client, ...options }: Partial<EventWriterOptions> & { redis?: Redis } = {},
+) {
+  const refused: string[] = [];
+  const made = new EventWriter({
+    control: redis,
+    bulk: redis,
+    keys: store.caller.keys,
+    responseId: id,
+    token: 'a',
+    sequenceNumber: 2,
+    streams: true,
+    retention: { recordMs: 60_000, logMs: 30_000 },
+    onRefused: (reason) => refused.push(reason),
+    signal: new AbortController().signal,
+    ...options,
+  });
+  return { writer: made, refused };
+}
+
+/** The texts of all deltas in the log, checked to be numbered without a gap from 3. */
+async function written(id: string): Promise<string[]> {
+  const content = (await store.logOf(id)).slice(3).filter(([, json]) => json.includes('delta'));
+  return content.map(([number, json], at) => {
+    const event = JSON.parse(json) as { sequence_number: number; delta: string }; // written by this test
+    expect([number, event.sequence_number]).toEqual([at + 3, at + 3]);
+    return event.delta;
+  });
+}
+
+/** A connection as a worker's writer has it: a command that lost its connection is rejected, never sent again. */
+function writerConnection(url: string): Redis {
+  const client = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    retryStrategy: () => 5,
+    protocol: 2,
+  });
+  client.on('error', () => undefined); // Cut on purpose.
+  cleanups.push(async () => client.disconnect());
+  return client;
+}
+
+/** What `client` sends to the server, by name of the command, as the server sees it. */
+async function scriptCalls(): Promise<{ count: () => number }> {
+  const monitor = await store.server.connect().monitor();
+  let count = 0;
+  const record = store.keys.prefix;
+  monitor.on('monitor', (_time: string, args: string[]) => {
+    if (/^eval/i.test(args[0] ?? '') && args.some((arg) => arg.startsWith(record))) count += 1;
+  });
+  cleanups.push(async () => monitor.disconnect());
+  return { count: () => count };
+}
+
+describe('event writer', () => {
+  it('writes events in order, numbered, and then the end', async () => {
+    const id = await running();
+    const { writer: made } = writer(id);
+    made.write(delta('one'));
+    await made.flush();
+    made.write(delta('two'));
+    made.write(delta('three'));
+    expect(await made.end(end)).toBe('ok');
+    expect(await written(id)).toEqual(['one', 'two', 'three']);
+    expect((await store.logOf(id)).at(-1)).toEqual([6, '{"type":"response.completed"}']);
+  });
+
+  it('sends a burst in batches of at most a hundred', async () => {
+    const id = await running();
+    const calls = await scriptCalls();
+    const { writer: made } = writer(id);
+    const texts = Array.from({ length: 1_050 }, (_, at) => String(at));
+    for (const text of texts) made.write(delta(text));
+    expect(made.isBehind).toBe(true);
+    await made.flush();
+    expect(made.isBehind).toBe(false);
+    expect(await written(id)).toEqual(texts);
+    // The monitor is behind the commands, never short of them.
+    await eventually(() => calls.count() >= 11);
+    expect(calls.count()).toBe(11);
+  });
+
+  it('writes nothing but the end of a response that is not streamed', async () => {
+    const id = await running({ streams: false });
+    const calls = await scriptCalls();
+    const { writer: made } = writer(id, { streams: false });
+    made.write(delta('one'));
+    await made.flush();
+    expect(await made.end(end)).toBe('ok');
+    expect(await store.logOf(id)).toEqual([]);
+    expect(await store.caller.read(id)).toMatchObject({
+      status: 'completed',
+      sequenceNumber: 3,
+    });
+    await eventually(() => calls.count() === 1);
+  });
+
+  it('stops when it is superseded, and says so once', async () => {
+    const id = await running();
+    const { writer: made, refused } = writer(id);
+    made.write(delta('one'));
+    await made.flush();
+    await take(id, 'b');
+    for (const text of ['two', 'three', 'four']) {
+      made.write(delta(text));
+      await made.flush();
+    }
+    expect(refused).toEqual(['superseded']);
+    expect(await made.end(end)).toBe('superseded');
+    expect(await written(id)).toEqual(['one']);
+  });
+
+  it('goes on after a cancellation, which it tells once', async () => {
+    const id = await running();
+    const { writer: made, refused } = writer(id);
+    await store.caller.cancel(id, 'requested');
+    for (const text of ['one', 'two']) {
+      made.write(delta(text));
+      await made.flush();
+    }
+    expect(refused).toEqual(['cancelled']);
+    expect(await made.end(end)).toBe('ok');
+    expect(await written(id)).toEqual(['one', 'two']);
+  });
+
+  it('learns that another end came first', async () => {
+    const id = await running();
+    const first = writer(id).writer;
+    const second = writer(id).writer;
+    expect(await first.end(end)).toBe('ok');
+    second.write(delta('late'));
+    expect(await second.end({ ...end, completed_at: 5 })).toBe('terminal');
+  });
+
+  it('gives up only when nobody waits for it any longer', async () => {
+    const id = await running();
+    const proxy = await startRedisProxy(inject('redisUrl'));
+    const controller = new AbortController();
+    const { writer: made, refused } = writer(id, {
+      redis: writerConnection(proxy.url),
+      signal: controller.signal,
+    });
+    await proxy.stop();
+    made.write(delta('one'));
+    const flushed = made.flush();
+    controller.abort();
+    await within(flushed);
+    expect(refused).toEqual(['superseded']);
+    expect(await made.end(end)).toBe('superseded');
+  });
+
+  it('leaves a log without gap or repeat although replies are lost and a zombie writes', async () => {
+    const id = await running();
+    await take(id, 'b');
+    const proxy = await startRedisProxy(inject('redisUrl'));
+    cleanups.push(() => proxy.stop());
+    const { writer: made, refused } = writer(id, { redis: writerConnection(proxy.url), token: 'b' });
+    proxy.loseEvery(7);
+
+    let isOver = false;
+    let fenced = 0;
+    const zombie = (async () => {
+      const connection = store.server.connect();
+      for (let number = 3; !isOver; number += 1) {
+        const { kind } = await store.write(id, 'a', number, ['{"type":"error"}'], undefined, connection);
+        expect(kind).toMatch(/^(superseded|terminal)$/);
+        fenced += 1;
+      }
+    })();
+
+    const texts = Array.from({ length: 600 }, (_, at) => String(at));
+    for (const [at, text] of texts.entries()) {
+      made.write(delta(text));
+      if (at % 10 === 9) await made.flush();
+    }
+    expect(await made.end(end)).toBe('ok');
+    isOver = true;
+    await zombie;
+    expect(await written(id)).toEqual(texts);
+    expect(await store.logOf(id)).toHaveLength(604);
+    expect(refused).toEqual([]);
+    expect(proxy.lost).toBeGreaterThan(5);
+    expect(fenced).toBeGreaterThan(0);
+  });
+
+  it('tells a defect to whoever waits for it, and lets nothing float', async () => {
+    const id = await running();
+    const broken = {
+      evalsha: () => Promise.resolve('nonsense'),
+      eval: () => Promise.resolve('nonsense'),
+    } as unknown as Redis; // all that the writer calls
+    const { writer: made, refused } = writer(id, { redis: broken });
+    made.write(delta('one'));
+    await eventually(() => refused.length > 0);
+    expect(refused).toEqual(['failed']);
+    made.write(delta('two'));
+    await expect(made.flush()).rejects.toThrow(TypeError);
+    await expect(made.end(end)).rejects.toThrow(TypeError);
+  });
+
+  it('sends the first events past what waits on the connection for masses', async () => {
+    const id = await running();
+    const bulk = { evalsha: () => new Promise(() => undefined) } as unknown as Redis; // never answers
+    const { writer: made } = writer(id, { bulk });
+    made.write(delta('one'));
+    await within(made.flush());
+    expect(await written(id)).toEqual(['one']);
+  });
+
+  it('sends an end that is large where it holds up nobody', async () => {
+    const id = await running({ streams: false });
+    const never = { evalsha: () => new Promise(() => undefined) } as unknown as Redis; // never answers
+    const { writer: made } = writer(id, { streams: false, control: never });
+    const content = [
+      { type: 'output_text' as const, text: 'x'.repeat(100_000), annotations: [], logprobs: [] },
+    ];
+    const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' } as const;
+    expect(await within(made.end({ ...end, output: [{ ...item, content }] }))).toBe('ok');
+  });
+});

@@ -1,0 +1,73 @@
+import { cancelled, failed, failureBody, nothingProduced, type ResponseEnd } from '@sluice/contract';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { oneServer, StoreUnderTest } from './store-under-test.ts';
+
+let store: StoreUnderTest;
+
+beforeEach(async () => {
+  store = new StoreUnderTest(await oneServer());
+});
+afterEach(() => store.close());
+
+const unwanted: ResponseEnd = cancelled(nothingProduced);
+const late: ResponseEnd = failed(nothingProduced, failureBody('timeout'));
+
+const end = (id: string, with_: ResponseEnd) => store.caller.finishQueued(id, with_);
+const take = (id: string, token: string) => store.take(id, token);
+
+async function typesOf(id: string): Promise<string[]> {
+  return (await store.logOf(id)).map(([, json]) => /"type":"([^"]+)"/.exec(json)?.[1] ?? '');
+}
+
+describe('a response that no worker has taken', () => {
+  it('ends, and says in which queue its job waits', async () => {
+    const id = await store.accepted();
+    expect(await end(id, unwanted)).toMatchObject({ id, queue: 'simulator' });
+    expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
+    expect(await typesOf(id)).toEqual(['response.created', 'response.queued', 'response.incomplete']);
+  });
+
+  it('tells a stream of its failure twice: in an error of its own and in the end', async () => {
+    const id = await store.accepted();
+    await end(id, late);
+    expect(await typesOf(id)).toEqual(['response.created', 'response.queued', 'error', 'response.failed']);
+    const [, error] = (await store.logOf(id)).slice(-2)[0] ?? [];
+    expect(JSON.parse(error ?? '')).toMatchObject({ sequence_number: 2, error: { code: 'timeout' } });
+  });
+
+  it('ends once', async () => {
+    const id = await store.accepted();
+    await end(id, unwanted);
+    await end(id, late);
+    expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('stays as long as the settings say, or a minute when it is not stored', async () => {
+    const [stored, unstored] = [await store.accepted(), await store.accepted({ store: false })];
+    const { keys } = store;
+    await end(stored, unwanted);
+    await end(unstored, unwanted);
+    const remaining = (key: string) => store.server.client.pttl(key);
+    expect(await remaining(keys.record(stored))).toBeGreaterThan(60_000);
+    expect(await remaining(keys.record(stored))).toBeLessThanOrEqual(600_000);
+    expect(await remaining(keys.log(stored))).toBeLessThanOrEqual(300_000);
+    expect(await remaining(keys.record(unstored))).toBeLessThanOrEqual(60_000);
+    expect(await remaining(keys.log(unstored))).toBeLessThanOrEqual(60_000);
+  });
+});
+
+describe('a response that is not queued any more', () => {
+  it('is left to the worker that runs it', async () => {
+    const id = await store.accepted();
+    await take(id, 'a');
+    expect(await end(id, unwanted)).toMatchObject({ status: 'in_progress' });
+    expect(await store.caller.read(id)).toMatchObject({ status: 'in_progress' });
+  });
+
+  it('may be gone', async () => {
+    const id = await store.accepted();
+    await store.server.client.del(store.keys.record(id));
+    expect(await end(id, unwanted)).toBeUndefined();
+    expect(await store.server.client.exists(store.keys.record(id))).toBe(0);
+  });
+});

@@ -1,0 +1,81 @@
+import { completed, nothingProduced } from '@sluice/contract';
+import { type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { oneServer, StoreUnderTest } from './store-under-test.ts';
+
+let own: LocalRedis;
+let store: StoreUnderTest;
+
+beforeAll(async () => {
+  // Commands are counted by the server, so it has to be a server that nobody else uses.
+  own = await startLocalRedis();
+  store = new StoreUnderTest(await oneServer(own.url));
+  await walk({ streams: true });
+});
+afterAll(async () => {
+  await store.close();
+  await own.stop();
+});
+
+const end = completed(nothingProduced, 1_700_000_000);
+
+/** Calls of each command since the server started, those inside scripts included. */
+async function calls(): Promise<Map<string, number>> {
+  const text = await store.server.client.info('commandstats');
+  const lines = [...text.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)];
+  return new Map(lines.map(([, name = '', count]) => [name, Number(count)]));
+}
+
+/** What a step sends, by name, without the look at the counts. */
+async function cost(step: () => Promise<unknown>): Promise<Record<string, number>> {
+  const before = await calls();
+  await step();
+  const after = await calls();
+  const spent: Record<string, number> = {};
+  for (const [name, count] of after) {
+    const more = count - (before.get(name) ?? 0);
+    if (more > 0 && name !== 'info') spent[name] = more;
+  }
+  return spent;
+}
+
+/** A whole life, so that every script is known to the server. */
+async function walk({ streams }: { streams: boolean }): Promise<void> {
+  const id = await store.accepted({ streams, background: false, watchers: ['1'] });
+  await store.take(id, 'a');
+  if (streams) await store.write(id, 'a', 3, ['{"type":"response.output_text.delta"}']);
+  await store.write(id, 'a', streams ? 4 : 3, [], end);
+}
+
+describe('what a synchronous response costs the store, in commands', () => {
+  let id: string;
+
+  it('is eight for its accept', async () => {
+    const spent = await cost(async () => {
+      id = await store.accepted({ streams: false, background: false, watchers: ['1'] });
+    });
+    expect(spent).toEqual({ evalsha: 1, time: 1, hmget: 1, hincrby: 2, hset: 1, zadd: 2 });
+  });
+
+  it('is six for its claim', async () => {
+    const spent = await cost(() => store.take(id, 'a'));
+    expect(spent).toEqual({ evalsha: 1, hmget: 1, time: 1, hincrby: 2, hset: 1 });
+  });
+
+  it('is six for its end', async () => {
+    // One of the two reads is the test's own.
+    const spent = await cost(() => store.write(id, 'a', 3, [], end));
+    expect(spent).toEqual({ evalsha: 1, hmget: 2, hset: 1, pexpire: 1, zrem: 1, publish: 1 });
+  });
+});
+
+describe('what a streamed response costs the store, in commands', () => {
+  it('is five for an event that comes alone, and one more for each that comes with it', async () => {
+    const id = await store.running('a', { background: false, watchers: ['1'] });
+    const event = '{"type":"response.output_text.delta"}';
+    const alone = await cost(() => store.write(id, 'a', 3, [event]));
+    expect(alone).toEqual({ evalsha: 1, hmget: 1, xadd: 1, hset: 1, publish: 1 });
+    const together = await cost(() => store.write(id, 'a', 4, [event, event, event]));
+    expect(together).toEqual({ evalsha: 1, hmget: 1, xadd: 3, hset: 1, publish: 1 });
+  });
+});

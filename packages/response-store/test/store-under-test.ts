@@ -1,0 +1,256 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { CreateResponse, ResponseEnd } from '@sluice/contract';
+import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
+import { Cluster, Redis } from 'ioredis';
+import {
+  AttemptStore,
+  type AttemptStoreOptions,
+  CallerStore,
+  type CellKeys,
+  type Claim,
+  defaultCell,
+} from '../src/index.ts';
+import { printEnd } from '../src/record/end-json.ts';
+import { append, type AppendResult } from '../src/transitions/append.ts';
+import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
+import { finish, type FinishResult } from '../src/transitions/finish.ts';
+
+/** A server, or a cluster, and connections to it that `close` ends. */
+export interface Server {
+  prefix: string;
+  /** For looking at keys and changing them behind the store's back. */
+  client: Redis;
+  connect(): Redis;
+  subscriber(): Redis;
+  close(): Promise<void>;
+}
+
+export async function oneServer(url?: string): Promise<Server> {
+  const redis: TestRedis = await testRedis(url);
+  const { prefix, client, connect } = redis;
+  return { prefix, client, connect, subscriber: connect, close: () => redis.close() };
+}
+
+let cluster: Promise<LocalCluster> | undefined;
+
+/** One cluster for all tests of a file; see `stopCluster`. */
+export async function threePrimaries(): Promise<Server> {
+  const { nodes } = await (cluster ??= startLocalCluster());
+  const clients: { disconnect(): void; quit(): Promise<unknown> }[] = [];
+  const connect = () => {
+    const made = new Cluster(nodes, { redisOptions: { protocol: 2 } });
+    clients.push(made);
+    // A cluster takes every command that these tests send; it lacks what belongs to one connection.
+    return made as unknown as Redis;
+  };
+  const subscriber = () => {
+    const made = new Redis({ ...nodes[1], protocol: 2 });
+    clients.push(made);
+    return made;
+  };
+  return {
+    prefix: `test${randomBytes(8).toString('hex')}`,
+    client: connect(),
+    connect,
+    subscriber,
+    close: async () => {
+      await Promise.all(clients.map((each) => each.quit().catch(() => undefined)));
+    },
+  };
+}
+
+export async function stopCluster(): Promise<void> {
+  await (await cluster)?.stop();
+  cluster = undefined;
+}
+
+/** Every kind of server the store runs on, for `describe.each`. */
+export const servers: [string, () => Promise<Server>][] = [
+  ['one server', () => oneServer()],
+  ...(hasServer
+    ? ([['a cluster of three primaries', threePrimaries]] satisfies [string, () => Promise<Server>][])
+    : []),
+];
+
+export const retention = { responseSeconds: 600, eventLogSeconds: 300 };
+const retentionMs = { recordMs: 600_000, logMs: 300_000 };
+
+export interface AcceptedOptions {
+  streams?: boolean;
+  background?: boolean;
+  store?: boolean;
+  /** Processes with somebody attached; the first one accepts. */
+  watchers?: string[];
+  /** What the test says the past was: fields of the record, by their names in the store. */
+  fields?: Record<string, string | number>;
+  /** The text of the user. */
+  text?: string;
+}
+
+/** The store over one server as an api process and a worker process see it, and what tests do with it. */
+export class StoreUnderTest {
+  readonly server: Server;
+  readonly caller: CallerStore;
+  readonly attempts: AttemptStore;
+  readonly keys: CellKeys;
+  readonly #callers = new Map<string, CallerStore>();
+  readonly #stops: (() => unknown)[] = [];
+  readonly rung: string[] = [];
+
+  constructor(server: Server) {
+    this.server = server;
+    this.caller = this.process('1');
+    this.attempts = this.worker();
+    this.keys = this.caller.keys.inCell(defaultCell);
+  }
+
+  /** The store of an api process. It holds no lease until it is started. */
+  process(processId: string): CallerStore {
+    const known = this.#callers.get(processId);
+    if (known) return known;
+    const { client, prefix } = this.server;
+    const made = new CallerStore({
+      commands: client,
+      subscriber: this.server.subscriber(),
+      keyPrefix: `${prefix}:`,
+      retention,
+      processId,
+      onError: () => undefined,
+    });
+    this.#callers.set(processId, made);
+    this.#stops.push(() => made.stop());
+    return made;
+  }
+
+  worker(options: Partial<AttemptStoreOptions> = {}): AttemptStore {
+    const { client, prefix } = this.server;
+    const made = new AttemptStore({
+      commands: client,
+      control: client,
+      bulk: client,
+      subscriber: this.server.subscriber(),
+      keyPrefix: `${prefix}:`,
+      retention,
+      processId: 'w',
+      totalMs: 60_000,
+      maxAttempts: 2,
+      onEndAskedFor: (responseId) => this.rung.push(responseId),
+      ...options,
+    });
+    this.#stops.push(() => made.stop());
+    return made;
+  }
+
+  async accepted({
+    streams = true,
+    background = true,
+    store = true,
+    watchers = [],
+    fields = {},
+    text = 'hi',
+  }: AcceptedOptions = {}): Promise<string> {
+    const [first, ...others] = watchers;
+    const accepting = first === undefined ? this.caller : this.process(first);
+    const request: CreateResponse = {
+      model: 'simulator',
+      input: [{ type: 'message', role: 'user', content: text }],
+      stream: streams,
+      background,
+      store,
+    };
+    const responseId = accepting.newId('team-a', randomBytes);
+    const result = await accepting.accept({
+      responseId,
+      requestId: 'req_1',
+      tenant: 'team-a',
+      request,
+      serviceTier: 'default',
+      queue: 'simulator',
+      isWatched: first !== undefined,
+      limits: {
+        requestsPerMinute: undefined,
+        tenantQueued: undefined,
+        queued: 100_000,
+        queuedBytes: 1_000_000_000,
+      },
+      queueMs: 600_000,
+      graceMs: 0,
+      idempotency: undefined,
+      listMs: 600_000,
+      deadline: Date.now() + 3_600_000,
+    });
+    if (result.kind !== 'accepted') throw new Error(`not accepted: ${result.kind}`);
+    for (const other of others) await this.process(other).attach(responseId);
+    if (Object.keys(fields).length > 0) await this.change(responseId, fields);
+    return responseId;
+  }
+
+  take(responseId: string, token: string, options: Partial<ClaimOptions> = {}): Promise<Claim> {
+    const workerChannel = this.keys.workerProcess('w');
+    const usual = { token, workerChannel, totalMs: 60_000, maxAttempts: 2, bulk: this.server.client };
+    return claim({ redis: this.server.client, keys: this.caller.keys }, responseId, {
+      ...usual,
+      ...options,
+    });
+  }
+
+  /** Appends events or, with an end, ends the response behind them. */
+  async write(
+    responseId: string,
+    token: string,
+    sequenceNumber: number,
+    events: string[],
+    end?: ResponseEnd,
+    redis: Redis = this.server.client,
+  ): Promise<{ kind: AppendResult | FinishResult }> {
+    const access = { redis, keys: this.caller.keys };
+    if (!end) return { kind: await append(access, responseId, { token, sequenceNumber, events }) };
+    const streams = (await this.caller.read(responseId))?.streams ?? true;
+    const result = printEnd({ responseId, sequenceNumber, end });
+    const { status } = end;
+    const finishing = { token, sequenceNumber, streams, events, status, result, retention: retentionMs };
+    return { kind: await finish(access, responseId, finishing) };
+  }
+
+  /** A response that an attempt runs; its next event has the number 3. */
+  async running(token: string, options?: AcceptedOptions): Promise<string> {
+    const responseId = await this.accepted(options);
+    const { kind } = await this.take(responseId, token);
+    if (kind !== 'run') throw new Error(`not running: ${kind}`);
+    return responseId;
+  }
+
+  change(responseId: string, fields: Record<string, string | number>): Promise<number> {
+    return this.server.client.hset(this.keys.record(responseId), fields);
+  }
+
+  field(responseId: string, name: string): Promise<string | null> {
+    return this.server.client.hget(this.keys.record(responseId), name);
+  }
+
+  /** What the log holds: numbers and JSON, in order. */
+  async logOf(responseId: string): Promise<[number, string][]> {
+    const logged = await this.caller.readEvents(responseId, -1, 100_000);
+    return logged.map(({ sequenceNumber, json }) => [sequenceNumber, json]);
+  }
+
+  /** How many responses wait, by the counts of admission. */
+  async waiting(): Promise<number> {
+    return (await this.caller.waiting(defaultCell)).all.responses;
+  }
+
+  /** Gives a process a lease, as if it were alive. */
+  async holdLease(processId: string): Promise<void> {
+    await this.server.client.set(this.keys.apiProcess(processId), '1', 'PX', 60_000);
+  }
+
+  async close(): Promise<void> {
+    for (const stop of this.#stops) await stop();
+    await this.server.close();
+  }
+}
+
+/** The id of a response that never was. */
+export function unknownId(): string {
+  return `create-response_0${randomUUID().replaceAll('-', '')}`;
+}

@@ -1,0 +1,14 @@
+/** Calls a function once for each list of words and numbers, and gives its result again. For lists that are few. */
+export function memoize<Words extends readonly (string | number)[], Result>(
+  make: (...words: Words) => Result,
+): (...words: Words) => Result {
+  const made = new Map<string, Result>();
+  return (...words) => {
+    const key = words.join('\n');
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const result = make(...words);
+    made.set(key, result);
+    return result;
+  };
+}

@@ -1,0 +1,47 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The challenge that goes with a 401, so that a browser asks for the password. */
+export const operatorChallenge = 'Basic realm="Sluice", charset="UTF-8"';
+
+/** What is looked at in a request; an `IncomingMessage` has it. */
+export interface OperatorRequest {
+  headers: Pick<IncomingHttpHeaders, 'authorization' | 'host'>;
+  socket: { remoteAddress?: string | undefined };
+}
+
+/**
+ * Checks that a request comes from the operator. Returns the status to refuse it with, or undefined to let it pass.
+ *
+ * With a token, the request must carry it as a bearer token or as the password of basic authentication; otherwise 401.
+ * Without one, the request must come from this machine and name a loopback host; otherwise 403. The `Host` header keeps
+ * out a page elsewhere that reaches this machine through its user's browser. The peer's address keeps out everybody
+ * else, who can send any header.
+ */
+export function checkOperator(request: OperatorRequest, token: string | undefined): 401 | 403 | undefined {
+  const { headers, socket } = request;
+  if (token !== undefined) return carries(headers.authorization, token) ? undefined : 401;
+  return isLoopbackHost(headers.host) && isLoopbackAddress(socket.remoteAddress) ? undefined : 403;
+}
+
+function isLoopbackHost(host: string | undefined): boolean {
+  return host !== undefined && /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/.test(host);
+}
+
+/** A listener on `::` sees IPv4 addresses in their mapped form. */
+function isLoopbackAddress(address: string | undefined): boolean {
+  return address !== undefined && /^(::1|(::ffff:)?127(?:\.\d{1,3}){3})$/i.test(address);
+}
+
+/** Compares digests in constant time, so that neither the token nor its length can be found by measuring. */
+function carries(header: string | undefined, token: string): boolean {
+  const [scheme = '', credentials = ''] = header?.split(' ', 2) ?? [];
+  const given =
+    scheme.toLowerCase() === 'basic'
+      ? Buffer.from(credentials, 'base64')
+          .toString('utf8')
+          .replace(/^[^:]*:/, '')
+      : credentials;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return /^(basic|bearer)$/i.test(scheme) && timingSafeEqual(digest(given), digest(token));
+}

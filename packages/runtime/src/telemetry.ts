@@ -1,0 +1,91 @@
+/**
+ * What happens in a process that is worth counting, logging or tracing, with what is known of it. One map for all roles:
+ * metrics and logs are listeners, and whatever else wants to know becomes one, too.
+ *
+ * Facts carry ids, words and numbers, never a prompt, an answer or a key. Times are milliseconds.
+ */
+export interface TelemetryEvents {
+  /** A request was answered, or its stream ended. */
+  'request.answered': { route: string; method: string; status: number; elapsedMs: number };
+  /** A response was accepted and its job added. */
+  'response.accepted': {
+    responseId: string;
+    requestId: string;
+    tenant: string;
+    model: string;
+    mode: 'whole' | 'stream' | 'background';
+  };
+  /** The first output went to the caller of a stream. */
+  'response.first_output': { responseId: string; model: string; sinceRequestMs: number };
+  /** Nobody of this process waits for a response any more, although it has not ended. */
+  'caller.left': { responseId: string; requestId: string; reason: 'caller_left' | 'interrupted' };
+  /** A claim got no answer and is tried again. */
+  'claim.unanswered': { responseId: string; error: unknown };
+  /** An attempt begins. */
+  'attempt.started': { responseId: string; model: string; attempt: number };
+  /** The upstream has given its first output. */
+  'attempt.first_token': { responseId: string; model: string; attempt: number; sinceCallMs: number };
+  /** An attempt failed, whatever comes of it. */
+  'attempt.failed': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    code: string;
+    upstreamStatus: number | undefined;
+    upstreamRequestId: string | undefined;
+    error: unknown;
+  };
+  /** A failed attempt leads to another one. */
+  'attempt.retried': { responseId: string; model: string; attempt: number; code: string; delayMs: number };
+  /** Another attempt holds the lease, or may by now. */
+  'attempt.superseded': { responseId: string; model: string; attempt: number };
+  /** The process stops, and the response goes back to its queue. */
+  'attempt.given_back': { responseId: string; model: string; attempt: number };
+  /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
+  'response.ended': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    status: string;
+    because: string | undefined;
+    inputTokens: number | undefined;
+    outputTokens: number | undefined;
+  };
+  /** An end was not written, because another one was first or the lease is lost. */
+  'response.end_refused': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    status: string;
+    result: string;
+  };
+}
+
+export type TelemetryEvent = keyof TelemetryEvents;
+
+type Listener<Event extends TelemetryEvent> = (fact: TelemetryEvents[Event]) => void;
+
+/** Tells listeners what happens in this process. They are called at once, and what they throw disturbs nobody else. */
+export class Telemetry {
+  readonly #listeners = new Map<TelemetryEvent, Listener<never>[]>();
+  readonly #onListenerError: (error: unknown) => void;
+
+  constructor(onListenerError: (error: unknown) => void) {
+    this.#onListenerError = onListenerError;
+  }
+
+  on<Event extends TelemetryEvent>(event: Event, listener: Listener<Event>): void {
+    const known = this.#listeners.get(event) ?? [];
+    this.#listeners.set(event, [...known, listener]);
+  }
+
+  emit<Event extends TelemetryEvent>(event: Event, fact: TelemetryEvents[Event]): void {
+    for (const listener of this.#listeners.get(event) ?? []) {
+      try {
+        (listener as Listener<Event>)(fact); // `on` files each listener under its own event
+      } catch (error) {
+        this.#onListenerError(error);
+      }
+    }
+  }
+}

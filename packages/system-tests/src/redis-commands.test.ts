@@ -1,0 +1,61 @@
+import { hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+
+const callers = 64;
+/** Fewer than callers, so that a job waits whenever another one ends, however slow the machine is. */
+const slots = 16;
+const requests = 2_000;
+
+describe.skipIf(!hasServer)('a synchronous response (needs a server on the PATH)', () => {
+  let own: LocalRedis;
+  let service: Service;
+
+  beforeAll(async () => {
+    // Commands are counted by the server, so it has to be a server that nobody else uses.
+    own = await startLocalRedis({ kind: 'server' });
+    service = await startService({
+      redisUrl: own.url,
+      settings: {
+        workerConcurrency: slots,
+        providers: [{ id: 'local', type: 'simulator' }],
+        models: [{ id: 'simulator', routes: [{ provider: 'local', model: 'simulator' }] }],
+      },
+    });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await own?.stop();
+  });
+
+  async function commandsSoFar(): Promise<number> {
+    const text = await service.redis.client.info('commandstats');
+    return [...text.matchAll(/^cmdstat_[^:]+:calls=(\d+)/gm)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  }
+
+  it('costs Redis at most 63 commands under load, those inside scripts and of the queue included', async () => {
+    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const run = async (count: number) => {
+      let left = count;
+      await Promise.all(
+        Array.from({ length: callers }, async () => {
+          for (; left > 0; ) {
+            left -= 1;
+            const { status } = await caller.create({ input: 'Hi. [[sluice: tokens=1 first_token_ms=0]]' });
+            expect(status).toBe(200);
+          }
+        }),
+      );
+    };
+    await run(200);
+    const before = await commandsSoFar();
+    await run(requests);
+    const each = (await commandsSoFar()) - before;
+    console.log(`${(each / requests).toFixed(1)} commands a response`);
+    expect(each / requests).toBeLessThanOrEqual(63);
+  });
+});

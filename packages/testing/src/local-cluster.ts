@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { serverOnPath } from './local-redis.ts';
+import { eventually } from './wait-until.ts';
+
+const primaries = 3;
+const slots = 16_384;
+
+/** A cluster of three primaries without replicas, with its own directory. */
+export interface LocalCluster {
+  nodes: { host: string; port: number }[];
+  /** Stops the servers and removes the directory. */
+  stop(): Promise<void>;
+}
+
+/** Starts a cluster with the server on the PATH. Check `hasServer` first. */
+export async function startLocalCluster(): Promise<LocalCluster> {
+  const program = serverOnPath();
+  if (program === undefined) throw new Error('there is no Redis or Valkey server on the PATH');
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-cluster-'));
+  const ports = await freePorts(primaries * 2);
+  const nodes = ports.slice(0, primaries).map((port, at) => ({
+    host: '127.0.0.1',
+    port,
+    busPort: ports[primaries + at] ?? 0,
+  }));
+  const servers = nodes.map(({ port, busPort }) => startNode(program, directory, port, busPort));
+  const clients = nodes.map(({ host, port }) => new Redis({ host, port, protocol: 2 }));
+  for (const client of clients) client.on('error', () => undefined); // Expected until the servers listen.
+  const stop = async () => {
+    await Promise.all(servers.map(end));
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    await formCluster(clients, nodes);
+    return { nodes: nodes.map(({ host, port }) => ({ host, port })), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+function startNode(program: string, directory: string, port: number, busPort: number): ChildProcess {
+  const settings = {
+    port,
+    bind: '127.0.0.1',
+    dir: directory,
+    save: '',
+    appendonly: 'no',
+    'cluster-enabled': 'yes',
+    'cluster-port': busPort,
+    'cluster-config-file': `nodes-${port}.conf`,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
+  return spawn(program, flags, { stdio: 'ignore' });
+}
+
+/** Joins the servers into one cluster and gives each a share of the slots. */
+async function formCluster(
+  clients: readonly Redis[],
+  nodes: readonly { host: string; port: number; busPort: number }[],
+): Promise<void> {
+  for (const [at, client] of clients.entries()) {
+    await client.ping();
+    const first = Math.floor((slots * at) / primaries);
+    const last = Math.floor((slots * (at + 1)) / primaries) - 1;
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', String(first), String(last));
+  }
+  for (const { host, port, busPort } of nodes.slice(1)) {
+    await clients[0]?.call('CLUSTER', 'MEET', host, String(port), String(busPort));
+  }
+  for (const client of clients) {
+    await eventually(async () => {
+      const info = String(await client.call('CLUSTER', 'INFO'));
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${primaries}`);
+    });
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve) => {
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address();
+            resolve(typeof address === 'object' && address !== null ? address.port : 0);
+          });
+        }),
+    ),
+  );
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null) return;
+  const exited = new Promise((resolve) => server.once('exit', resolve));
+  server.kill('SIGKILL');
+  await exited;
+}
