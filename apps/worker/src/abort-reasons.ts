@@ -4,10 +4,17 @@
  * - `cancelled`: somebody asked for the end, or nobody waits any more
  * - `timed_out`: the response had all the time it may have
  * - `interrupted`: this process stops
- * - `superseded`: another attempt holds the lease, or may by now
+ * - `superseded`: another attempt holds the lease
+ * - `out_of_touch`: the store has been silent for so long that another attempt may hold the lease
  * - `unwritable`: events could not be written for a reason of our own
  */
-export type AbortReason = 'cancelled' | 'timed_out' | 'interrupted' | 'superseded' | 'unwritable';
+export type AbortReason =
+  | 'cancelled'
+  | 'timed_out'
+  | 'interrupted'
+  | 'superseded'
+  | 'out_of_touch'
+  | 'unwritable';
 
 export class AttemptAborted extends Error {
   readonly reason: AbortReason;

@@ -21,15 +21,9 @@ export class Attempt {
   #isVisible = false;
   readonly #controller = new AbortController();
   readonly #unregister: () => void;
-  readonly #lockLost: AbortSignal;
-  readonly #onLockLost = () => this.#abort('superseded');
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    { log, running }: AttemptDependencies,
-    record: ClaimedRecord,
-    { lockLost, isRun }: { lockLost: AbortSignal; isRun: boolean },
-  ) {
+  constructor({ log, running }: AttemptDependencies, record: ClaimedRecord, { isRun }: { isRun: boolean }) {
     this.record = record;
     this.assembler = new Assembler({
       responseId: record.id,
@@ -46,9 +40,6 @@ export class Attempt {
       signal: this.#controller.signal,
     });
     this.#unregister = running.add(record.id, record.token, this.#controller);
-    this.#lockLost = lockLost;
-    lockLost.addEventListener('abort', this.#onLockLost, { once: true });
-    if (lockLost.aborted) this.#onLockLost();
     if (isRun) this.#timer = setTimeout(() => this.#abort('timed_out'), Math.max(record.remainingMs, 0));
   }
 
@@ -75,7 +66,6 @@ export class Attempt {
   /** Lets go of everything that could end it. */
   close(): void {
     clearTimeout(this.#timer);
-    this.#lockLost.removeEventListener('abort', this.#onLockLost);
     this.#unregister();
   }
 

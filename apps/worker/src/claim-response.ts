@@ -1,30 +1,42 @@
 import type { Claim } from '@sluice/response-store';
 import { pause, type Telemetry } from '@sluice/runtime';
 import type { ResponseLog } from './response-log.ts';
+import type { RunningAttempts } from './running-attempts.ts';
 
-/** Between two tries of a claim that got no answer, and how many there are, unless the lock is lost first. */
+/** Between two tries of a claim that got no answer, in milliseconds. */
 const retryEveryMs = 250;
-const mostTries = 24;
+
+export interface ClaimDependencies {
+  log: Pick<ResponseLog, 'claim'>;
+  running: Pick<RunningAttempts, 'interrupted' | 'letGo'>;
+  telemetry: Telemetry;
+  /** How long the store may be silent, in milliseconds. */
+  outageMs: number;
+}
 
 /**
  * Claims a response, and tries again while the store gives no answer: the queue's connection may be back before the
  * store's, and a job that fails for it would wait for the rescue. The token makes a repeated claim one attempt.
  *
- * Rejects with the store's error when it stays away, or when the job's lock is lost.
+ * Rejects with the store's error when it stays away, or when this process stops. What the claim may have taken is given
+ * back then, as soon as the store answers.
  */
 export async function claimResponse(
-  { log, telemetry }: { log: Pick<ResponseLog, 'claim'>; telemetry: Telemetry },
+  { log, running, telemetry, outageMs }: ClaimDependencies,
   responseId: string,
   token: string,
-  lockLost: AbortSignal,
 ): Promise<Claim> {
-  for (let tries = 1; ; tries++) {
+  const tries = Math.max(Math.ceil(outageMs / retryEveryMs), 1);
+  for (let nth = 1; ; nth++) {
     try {
       return await log.claim(responseId, token);
     } catch (error) {
-      if (lockLost.aborted || tries === mostTries) throw error;
-      if (tries === 1) telemetry.emit('claim.unanswered', { responseId, error });
-      await pause(retryEveryMs, lockLost);
+      if (running.interrupted.aborted || nth >= tries) {
+        running.letGo({ id: responseId, token }, { isCounted: false });
+        throw error;
+      }
+      if (nth === 1) telemetry.emit('claim.unanswered', { responseId, error });
+      await pause(retryEveryMs, running.interrupted);
     }
   }
 }

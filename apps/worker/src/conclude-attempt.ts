@@ -32,8 +32,10 @@ export type Conclusion =
   | { kind: 'retry'; failure: AttemptFailure }
   /** Back to the queue, for another worker. */
   | { kind: 'give_back' }
-  /** Nothing: another attempt holds the lease, or may by now. */
+  /** Nothing: another attempt holds the lease. */
   | { kind: 'let_go' }
+  /** Nothing can be written, and another attempt may hold the lease: the claim decides once the store is back. */
+  | { kind: 'give_up' }
   /** Nothing can be written: the rescue looks after the response. */
   | { kind: 'report_defect' };
 
@@ -85,6 +87,8 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
         : { kind: 'give_back' };
     case 'superseded':
       return { kind: 'let_go' };
+    case 'out_of_touch':
+      return { kind: 'give_up' };
     case 'unwritable':
       return { kind: 'report_defect' };
   }
@@ -101,6 +105,7 @@ export function concludeClaim(because: ClaimEnd): EndPlan {
     case 'expired':
       return { status: 'failed', code: 'timeout' };
     case 'exhausted':
+    case 'lost':
     case 'input_lost':
       return { status: 'failed', code: 'server_error' };
     case 'broken_off':

@@ -14,9 +14,8 @@ export async function endWithoutRun(
   dependencies: AttemptDependencies & WriteEndDependencies,
   record: ClaimedRecord,
   because: ClaimEnd,
-  lockLost: AbortSignal,
 ): Promise<Outcome> {
-  const attempt = new Attempt(dependencies, record, { lockLost, isRun: false });
+  const attempt = new Attempt(dependencies, record, { isRun: false });
   try {
     const logged = record.streams ? await dependencies.log.readContentEvents(record.id) : [];
     const ending = {

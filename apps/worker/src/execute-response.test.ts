@@ -62,6 +62,7 @@ function setUp(options: SetUpOptions = {}) {
     end: undefined,
     input: [],
     attempt: 1,
+    losses: 0,
     maxAttempts,
     requestId: 'req_1',
     remainingMs,
@@ -71,6 +72,7 @@ function setUp(options: SetUpOptions = {}) {
   const routes = providers.map((provider, at) => ({ provider, model: `upstream-${at}` }));
   const running = new RunningAttempts({
     log,
+    outageMs: 60_000,
     onError: () => undefined,
   });
   const observed: string[] = [];
@@ -92,13 +94,14 @@ function setUp(options: SetUpOptions = {}) {
     running,
     telemetry,
     turns: new TurnBudget(),
+    isolate: undefined,
+    outageMs: 60_000,
     now: () => 0,
     storeNow: () => 5_500,
   };
-  const lockLost = new AbortController();
   const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
-  const execute = () => within(executeResponse(dependencies, id, lockLost.signal));
-  return { id, log, provider, second, providers, running, observed, logged, lockLost, execute, dependencies };
+  const execute = () => within(executeResponse(dependencies, id));
+  return { id, log, provider, second, providers, running, observed, logged, execute, dependencies };
 }
 
 /** The grammar of the wire, which holds for every stream that ended. */
@@ -504,24 +507,16 @@ describe('a process that stops', () => {
 
 describe('a lost lease', () => {
   it('stops the upstream and writes nothing more', async () => {
-    const { log, provider, execute, lockLost } = setUp();
+    const { id, log, provider, execute, running } = setUp();
     const outcome = execute();
     const call = await provider.call(0);
     call.send(text('Half'));
     await eventually(() => log.events.length > 0);
     const written = log.events.length;
-    lockLost.abort();
+    running.abort(id, 'superseded');
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(await call.ended).toBe('aborted');
     expect(log.events).toHaveLength(written);
-    expect(log.end).toBeUndefined();
-  });
-
-  it('before the start keeps the upstream from being called', async () => {
-    const { provider, execute, lockLost, log } = setUp();
-    lockLost.abort();
-    expect(await execute()).toEqual({ kind: 'settled' });
-    expect(provider.calls).toEqual([]);
     expect(log.end).toBeUndefined();
   });
 
@@ -539,13 +534,73 @@ describe('a lost lease', () => {
   });
 
   it('counts for more than a cancellation that comes later', async () => {
-    const { id, log, provider, execute, lockLost, running } = setUp();
+    const { id, log, provider, execute, running } = setUp();
     const outcome = execute();
     await provider.call(0);
-    lockLost.abort();
+    running.abort(id, 'superseded');
     running.abort(id, 'cancelled');
     await outcome;
     expect(log.end).toBeUndefined();
+  });
+});
+
+describe('a store that stays silent', () => {
+  it('has the attempt given up, its job kept, and its claim given back when the store answers', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    running.start();
+    const outcome = execute();
+    const call = await provider.call(0);
+    running.abort(id, 'out_of_touch');
+    expect(await outcome).toMatchObject({ kind: 'later' });
+    expect(await call.ended).toBe('aborted');
+    await eventually(() => log.token === '');
+    expect(log.attempt).toBe(1);
+    await running.stop();
+  });
+});
+
+describe('a response that a worker holds', () => {
+  it('is looked at again later', async () => {
+    const { log, provider, execute } = setUp();
+    log.nextClaim = 'held';
+    expect(await execute()).toMatchObject({ kind: 'later' });
+    expect(provider.calls).toEqual([]);
+  });
+});
+
+describe('a response whose last run died with its process', () => {
+  it('runs in a process of its own, which claims it for itself', async () => {
+    const { log, provider, execute, dependencies } = setUp();
+    log.losses = 1;
+    const isolated: string[] = [];
+    dependencies.isolate = (responseId) => {
+      expect(log.releases).toBe(1);
+      isolated.push(responseId);
+      return Promise.resolve({ kind: 'settled' });
+    };
+    expect(await execute()).toEqual({ kind: 'settled' });
+    expect(isolated).toEqual([log.id]);
+    expect(log.attempt).toBe(0);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('waits while no such process is free', async () => {
+    const { log, provider, execute, dependencies } = setUp();
+    log.losses = 1;
+    dependencies.isolate = () => undefined;
+    expect(await execute()).toMatchObject({ kind: 'later' });
+    expect(log.releases).toBe(1);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('runs where it is once it is there', async () => {
+    const { log, provider, execute } = setUp();
+    log.losses = 1;
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
   });
 });
 

@@ -5,7 +5,7 @@ import { pause } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, Attempt, type AttemptDependencies } from './attempt.ts';
 import { callModel, type CallModelDependencies } from './call-model.ts';
-import { claimResponse } from './claim-response.ts';
+import { type ClaimDependencies, claimResponse } from './claim-response.ts';
 import {
   type AttemptEnding,
   type AttemptFailure,
@@ -21,7 +21,22 @@ import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 /** How long a record of another release is left alone before it is looked at again, in milliseconds. */
 const unknownVersionDelayMs = 5_000;
 
-export type ExecuteDependencies = AttemptDependencies & CallModelDependencies & WriteEndDependencies;
+/** When a response is looked at again that another worker holds, in milliseconds. */
+const heldDelayMs = 1_000;
+
+/** When a response is looked at again that waits for a process of its own, in milliseconds. */
+const isolatedDelayMs = 250;
+
+/** Runs a response in a process of its own; undefined when there is none free. */
+export type Isolate = (responseId: string) => Promise<Outcome> | undefined;
+
+export type ExecuteDependencies = AttemptDependencies &
+  CallModelDependencies &
+  ClaimDependencies &
+  WriteEndDependencies & {
+    /** Where a response runs whose last run died with its process; undefined where that is here. */
+    isolate: Isolate | undefined;
+  };
 
 /**
  * Runs a response until it has its end, or until it must be given back: claim, call the model, conclude, carry out.
@@ -32,19 +47,26 @@ export type ExecuteDependencies = AttemptDependencies & CallModelDependencies & 
 export async function executeResponse(
   dependencies: ExecuteDependencies,
   responseId: string,
-  lockLost: AbortSignal,
 ): Promise<Outcome> {
   for (;;) {
-    const claimed = await claimResponse(dependencies, responseId, randomUUID(), lockLost);
+    const claimed = await claimResponse(dependencies, responseId, randomUUID());
     switch (claimed.kind) {
       case 'nothing':
         return { kind: 'settled' };
+      case 'held':
+        return { kind: 'later', afterMs: heldDelayMs };
       case 'unknown_version':
         return { kind: 'later', afterMs: unknownVersionDelayMs };
       case 'end':
-        return endWithoutRun(dependencies, claimed.record, claimed.because, lockLost);
+        return endWithoutRun(dependencies, claimed.record, claimed.because);
       case 'run': {
-        const outcome = await runAttempt(dependencies, claimed.record, lockLost);
+        const { record } = claimed;
+        if (record.losses > 0 && dependencies.isolate) {
+          // It claims for itself there.
+          await dependencies.log.release(record, { isCounted: false });
+          return (await dependencies.isolate(responseId)) ?? { kind: 'later', afterMs: isolatedDelayMs };
+        }
+        const outcome = await runAttempt(dependencies, record);
         if (outcome.kind !== 'again') return outcome;
       }
     }
@@ -54,16 +76,16 @@ export async function executeResponse(
 /** What an attempt came to: an outcome for the queue, or another attempt in this process. */
 type AttemptOutcome = Outcome | { kind: 'again' };
 
-async function runAttempt(
-  dependencies: ExecuteDependencies,
-  record: ClaimedRecord,
-  lockLost: AbortSignal,
-): Promise<AttemptOutcome> {
-  const attempt = new Attempt(dependencies, record, { lockLost, isRun: true });
+async function runAttempt(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<AttemptOutcome> {
+  const attempt = new Attempt(dependencies, record, { isRun: true });
   try {
     dependencies.telemetry.emit('attempt.started', about(record));
     const ending = await callModel(dependencies, attempt);
     return await carryOut(dependencies, attempt, concludeAttempt(ending, attempt));
+  } catch (error) {
+    // The rescue looks after the response, and nobody else does while this process seems to run it.
+    dependencies.running.letGo(record, { isCounted: true });
+    throw error;
   } finally {
     attempt.close();
   }
@@ -75,7 +97,7 @@ async function carryOut(
   attempt: Attempt,
   conclusion: Conclusion,
 ): Promise<AttemptOutcome> {
-  const { log, telemetry } = dependencies;
+  const { log, running, telemetry } = dependencies;
   const { record, writer } = attempt;
   switch (conclusion.kind) {
     case 'end':
@@ -83,12 +105,16 @@ async function carryOut(
     case 'retry':
       return waitForRetry(dependencies, attempt, conclusion.failure);
     case 'give_back':
-      await log.release(record);
+      await log.release(record, { isCounted: false });
       telemetry.emit('attempt.given_back', about(record));
       return { kind: 'given_back' };
     case 'let_go':
       telemetry.emit('attempt.superseded', about(record));
       return { kind: 'settled' };
+    case 'give_up':
+      telemetry.emit('attempt.given_up', about(record));
+      running.letGo(record, { isCounted: true });
+      return { kind: 'later', afterMs: heldDelayMs };
     case 'report_defect':
       await writer.flush();
       throw new TypeError('A writer failed without an error');

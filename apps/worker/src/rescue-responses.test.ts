@@ -125,6 +125,12 @@ describe('a response whose job was lost', () => {
     expect(enqueued).toEqual(['m/r1']);
   });
 
+  it('is left alone while a worker that lives runs it, without a look at the queue', async () => {
+    const { rescue, ended, enqueued } = setUp({ findings: [finding('held', { id: 'strange' })] });
+    for (let round = 0; round < 3; round += 1) expect(await rescue.round()).toBe(0);
+    expect([ended, enqueued]).toEqual([[], []]);
+  });
+
   it.each(['queued', 'in_progress'] as const)('only by appearance, while %s, keeps its job', async (kind) => {
     const { rescue, enqueued } = setUp({ findings: [finding(kind)], pending: ['r1'] });
     expect(await rescue.round()).toBe(0);

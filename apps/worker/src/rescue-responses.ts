@@ -141,6 +141,8 @@ export class Rescue {
     switch (finding.kind) {
       case 'gone':
         return 'gone';
+      case 'held':
+        return 'left';
       case 'vanished':
         this.#dependencies.logger.warn({ responseId: finding.responseId }, 'record vanished without an end');
         this.#mustRecount = true;

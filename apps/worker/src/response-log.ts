@@ -3,6 +3,7 @@ import type {
   Claim,
   ClaimedRecord,
   FinishResult,
+  HeldAttempt,
   LeaseState,
   ResponseContext,
   WriterOptions,
@@ -29,6 +30,7 @@ export interface ResponseLog {
   readContext(record: ClaimedRecord): Promise<ResponseContext>;
   /** Every content event in the log so far. */
   readContentEvents(responseId: string): Promise<ContentEvent[]>;
-  release(held: Pick<ClaimedRecord, 'id' | 'token'>): Promise<boolean>;
+  /** Gives the response back; `isCounted` keeps the attempt. */
+  release(held: HeldAttempt, options: { isCounted: boolean }): Promise<boolean>;
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]>;
 }

@@ -20,6 +20,7 @@ interface Store {
   answer: () => void;
   questions: number;
   batches: number[];
+  released: { token: string; isCounted: boolean }[];
 }
 
 function setUp() {
@@ -30,6 +31,7 @@ function setUp() {
     answer: () => undefined,
     questions: 0,
     batches: [],
+    released: [],
   };
   const errors: unknown[] = [];
   const running = new RunningAttempts({
@@ -45,7 +47,12 @@ function setUp() {
         if (held.length > 0) store.batches.push(held.length);
         return Promise.resolve(held.map(({ responseId }) => store.states.get(responseId) ?? 'ok'));
       },
+      release: ({ token }, { isCounted }) => {
+        store.released.push({ token, isCounted });
+        return Promise.resolve(true);
+      },
     },
+    outageMs: 60_000,
     onError: (error) => errors.push(error),
   });
   const add = (responseId: string, token = 'token') => {
@@ -185,6 +192,61 @@ describe('a store that does not answer', () => {
     store.answer();
     await vi.advanceTimersByTimeAsync(1_000);
     expect(abortReason(signal)).toBe('cancelled');
+    await running.stop();
+  });
+});
+
+describe('a long silence of the store', () => {
+  it('leaves attempts alone up to its bound, and has them given up then', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    await vi.advanceTimersByTimeAsync(1_000);
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(abortReason(signal)).toBe('out_of_touch');
+    await running.stop();
+  });
+
+  it('is measured anew after an answer', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    const { signal } = add('a');
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(50_000);
+    store.failure = undefined;
+    await vi.advanceTimersByTimeAsync(1_000);
+    store.failure = new Error('no answer');
+    await vi.advanceTimersByTimeAsync(50_000);
+    expect(signal.aborted).toBe(false);
+    await running.stop();
+  });
+
+  it('before anything ran does not count', async () => {
+    const { running, store, add } = setUp();
+    running.start();
+    await vi.advanceTimersByTimeAsync(120_000);
+    store.failure = new Error('no answer');
+    const { signal } = add('a');
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(signal.aborted).toBe(false);
+    await running.stop();
+  });
+});
+
+describe('a claim that is let go', () => {
+  it('is given back once, as soon as the store answers', async () => {
+    const { running, store } = setUp();
+    running.start();
+    store.failure = new Error('no answer');
+    running.letGo({ id: 'a', token: 't' }, { isCounted: true });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(store.released).toEqual([]);
+    store.failure = undefined;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(store.released).toEqual([{ token: 't', isCounted: true }]);
     await running.stop();
   });
 });

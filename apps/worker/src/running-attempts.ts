@@ -1,4 +1,5 @@
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
+import type { HeldAttempt } from '@sluice/response-store';
 import type { ResponseLog } from './response-log.ts';
 
 /** How often the record of each running response is looked at, in milliseconds. */
@@ -9,24 +10,39 @@ interface Running {
   controller: AbortController;
 }
 
+interface LetGo {
+  held: HeldAttempt;
+  options: { isCounted: boolean };
+}
+
 export interface RunningAttemptsOptions {
-  log: Pick<ResponseLog, 'checkLeases'>;
+  log: Pick<ResponseLog, 'checkLeases' | 'release'>;
+  /** How long attempts go on while the store is silent, in milliseconds. */
+  outageMs: number;
   onError: (error: unknown) => void;
 }
+
+/** Most claims that are given back in one turn, and that are remembered at all. */
+const mostReleasesAtOnce = 100;
+const mostLetGo = 10_000;
 
 /**
  * The attempts this process runs, and everything that can end one from outside.
  *
  * A cancellation arrives by a message at once, or by the look at the record within a second when the message was lost.
- * The look finds as well that another attempt has taken over. The job's lock, which may be lost while the store does not
- * answer, is watched by the queue.
+ * The look finds as well that another attempt has taken over. While the store is silent nobody takes over from a process
+ * that lives, so attempts go on and keep what they cannot write, up to a bound.
  */
 export class RunningAttempts {
   readonly #running = new Map<string, Running>();
   readonly #options: RunningAttemptsOptions;
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
-  #isInterrupted = false;
+  readonly #interrupted = new AbortController();
+  /** When the store last answered, or nothing ran that it could be asked about. */
+  #heardAt = performance.now();
+  /** Claims that may be ours and that nobody uses: while they stand, other workers leave the response to this one. */
+  readonly #letGo = new Map<string, LetGo>();
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
@@ -53,7 +69,7 @@ export class RunningAttempts {
   add(responseId: string, token: string, controller: AbortController): () => void {
     const running = { token, controller };
     this.#running.set(responseId, running);
-    if (this.#isInterrupted) this.abort(responseId, 'interrupted');
+    if (this.interrupted.aborted) this.abort(responseId, 'interrupted');
     return () => {
       if (this.#running.get(responseId) === running) this.#running.delete(responseId);
     };
@@ -65,23 +81,51 @@ export class RunningAttempts {
 
   /** Ends all attempts because the process stops, also those that were claimed before and register after it. */
   interruptAll(): void {
-    this.#isInterrupted = true;
+    this.#interrupted.abort();
     for (const responseId of this.#running.keys()) this.abort(responseId, 'interrupted');
   }
 
+  /** Aborted when this process ends all its attempts. */
+  get interrupted(): AbortSignal {
+    return this.#interrupted.signal;
+  }
+
+  /** Gives a claim back once the store answers, unless another one has replaced it by then. */
+  letGo({ id, token }: HeldAttempt, options: { isCounted: boolean }): void {
+    if (this.#letGo.size < mostLetGo) this.#letGo.set(token, { held: { id, token }, options });
+  }
+
   async #check(): Promise<void> {
-    const { log, onError } = this.#options;
+    const { log, outageMs, onError } = this.#options;
     const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
     try {
-      if (held.length === 0) return;
+      if (held.length === 0 && this.#letGo.size === 0) {
+        this.#heardAt = performance.now();
+        return;
+      }
       const states = await log.checkLeases(held);
+      this.#heardAt = performance.now();
       held.forEach(({ responseId, token }, index) => {
         const state = states[index];
         if (this.#running.get(responseId)?.token !== token) return;
         if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
       });
+      await this.#releaseLetGo();
     } catch (error) {
+      if (performance.now() - this.#heardAt >= outageMs) {
+        for (const responseId of this.#running.keys()) this.abort(responseId, 'out_of_touch');
+      }
       onError(error);
     }
+  }
+
+  async #releaseLetGo(): Promise<void> {
+    const some = [...this.#letGo.values()].slice(0, mostReleasesAtOnce);
+    await Promise.all(
+      some.map(async ({ held, options }) => {
+        await this.#options.log.release(held, options);
+        this.#letGo.delete(held.token);
+      }),
+    );
   }
 }

@@ -13,6 +13,9 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
   telemetry.on('attempt.superseded', ({ responseId, attempt }) =>
     logger.warn({ responseId, attempt }, 'attempt superseded'),
   );
+  telemetry.on('attempt.given_up', ({ responseId, attempt }) =>
+    logger.warn({ responseId, attempt }, 'attempt given up: Redis does not answer'),
+  );
   telemetry.on('attempt.given_back', ({ responseId, attempt }) =>
     logger.info({ responseId, attempt }, 'attempt given back'),
   );

@@ -16,6 +16,7 @@ import { closeOutput } from './close-output.ts';
 import type { EndPlan } from './conclude-attempt.ts';
 import { failureOf } from './failure.ts';
 import type { AttemptWriter } from './response-log.ts';
+import type { RunningAttempts } from './running-attempts.ts';
 
 /** A response whose end is to be written, with what it has produced. */
 export interface EndingResponse {
@@ -31,6 +32,7 @@ export interface EndingResponse {
 }
 
 export interface WriteEndDependencies {
+  running: Pick<RunningAttempts, 'letGo'>;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds since the epoch. */
   storeNow: () => number;
@@ -41,7 +43,7 @@ export interface WriteEndDependencies {
  * comes of it counts only when it is the first end; the queue is told of a failure only then.
  */
 export async function writeEnd(
-  { telemetry, storeNow }: WriteEndDependencies,
+  { running, telemetry, storeNow }: WriteEndDependencies,
   ending: EndingResponse,
   plan: EndPlan,
 ): Promise<Outcome> {
@@ -53,6 +55,8 @@ export async function writeEnd(
   const result = await writer.end(end);
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
+    // Or nobody knows: the store was silent to the last.
+    if (result === 'superseded') running.letGo(record, { isCounted: true });
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };
   }

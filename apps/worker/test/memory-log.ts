@@ -19,10 +19,11 @@ export class MemoryLog implements ResponseLog {
   end: ResponseEnd | undefined;
   token = '';
   attempt = 0;
+  losses = 0;
   releases = 0;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
-  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'unknown_version' | undefined;
+  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'unknown_version' | undefined;
   /** What the end comes to in place of `ok`. */
   endResult: FinishResult = 'ok';
   contextRead: ResponseContext = { kind: 'whole', items: [] };
@@ -82,10 +83,10 @@ export class MemoryLog implements ResponseLog {
     return Promise.resolve(structuredClone(this.events));
   }
 
-  release({ token }: { token: string }): Promise<boolean> {
+  release({ token }: { token: string }, { isCounted }: { isCounted: boolean }): Promise<boolean> {
     if (token !== this.token || token === '') return Promise.resolve(false);
     this.token = '';
-    this.attempt -= 1;
+    if (!isCounted) this.attempt -= 1;
     this.releases += 1;
     return Promise.resolve(true);
   }
@@ -119,6 +120,7 @@ export class MemoryLog implements ResponseLog {
       case 'missing':
       case 'terminal':
         return { kind: 'nothing', because: kind };
+      case 'held':
       case 'unknown_version':
         return { kind };
       case 'run':
@@ -129,7 +131,7 @@ export class MemoryLog implements ResponseLog {
     }
     this.token = token;
     const sequenceNumber = 2 + this.events.length;
-    const record = { ...this.#record, token, sequenceNumber, attempt: this.attempt };
+    const record = { ...this.#record, token, sequenceNumber, attempt: this.attempt, losses: this.losses };
     return kind === 'run' ? { kind, record } : { kind: 'end', because: kind, record };
   }
 }

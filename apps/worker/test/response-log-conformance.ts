@@ -128,10 +128,17 @@ export function responseLogConformance(
 
     it('takes a response back without counting the attempt', async () => {
       const record = await claimed(streamed, 'a');
-      expect(await streamed.log.release({ id: record.id, token: 'b' })).toBe(false);
-      expect(await streamed.log.release(record)).toBe(true);
-      expect(await streamed.log.release(record)).toBe(false);
+      const options = { isCounted: false };
+      expect(await streamed.log.release({ id: record.id, token: 'b' }, options)).toBe(false);
+      expect(await streamed.log.release(record, options)).toBe(true);
+      expect(await streamed.log.release(record, options)).toBe(false);
       expect(await claimed(streamed, 'c')).toMatchObject({ attempt: 1 });
+    });
+
+    it('takes a response back and counts the attempt', async () => {
+      const record = await claimed(streamed, 'a');
+      expect(await streamed.log.release(record, { isCounted: true })).toBe(true);
+      expect(await claimed(streamed, 'c')).toMatchObject({ attempt: 2 });
     });
 
     it('tells what became of a lease', async () => {

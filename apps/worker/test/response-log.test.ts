@@ -20,6 +20,8 @@ responseLogConformance('the response store', async ({ streams }) => {
     processId: 'w',
     totalMs: 60_000,
     maxAttempts: 2,
+    leaseMs: 5_000,
+    onError: () => undefined,
     onEndAskedFor: () => undefined,
   });
   const responseId = await accepted.accept({ streams, withoutJob: true });
@@ -54,6 +56,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     input: [],
     token: '',
     attempt: 0,
+    losses: 0,
     maxAttempts: 2,
     requestId: 'req_1',
     remainingMs: 60_000,

@@ -141,6 +141,10 @@ export const settingsSchema = z.strictObject({
       maxAttempts: wholeNumber(1, 100)
         .default(2)
         .meta({ description: 'Most attempts at one response before it fails.' }),
+      outageMs: milliseconds(1000).default(60_000).meta({
+        description:
+          'How long a worker goes on with what it runs while Redis does not answer. After that it gives it up.',
+      }),
       disconnectGraceMs: milliseconds(0).default(0).meta({
         description: 'How long a response goes on after its caller has left.',
       }),

@@ -1,6 +1,5 @@
 import { type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { HeldLocks } from './held-locks.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
 import { queuePrefix } from './queue-names.ts';
@@ -8,10 +7,7 @@ import { queuePrefix } from './queue-names.ts';
 /** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
 const slotsPerWorker = 8;
 
-/** A lock that was taken longer ago than this share of its length is looked at before its job runs. */
-const oldLockShare = 1 / 3;
-
-/** How long a run whose lock has lapsed may take to end, in milliseconds. */
+/** When a job is looked at again that this process runs already, in milliseconds. */
 const redeliverAfterMs = 1_000;
 
 export interface QueueConsumerOptions {
@@ -25,11 +21,8 @@ export interface QueueConsumerOptions {
   stalledMs: number;
   /** How many finished jobs stay for the dashboard. Completed ones are a sample when they come fast. */
   keep: { completed: number; failed: number };
-  /**
-   * Runs one attempt; the signal says that the job's lock is lost, or will be before it can be renewed. Never
-   * rejects for a failed response.
-   */
-  run: (responseId: string, lost: AbortSignal) => Promise<Outcome>;
+  /** Runs one attempt. Never rejects for a failed response. */
+  run: (responseId: string) => Promise<Outcome>;
   onError: (error: Error) => void;
   /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
   onDefect: (error: unknown, responseId: string) => void;
@@ -39,23 +32,23 @@ export interface QueueConsumerOptions {
  * The queues, from the side that empties them.
  *
  * Several BullMQ workers share the slots of a queue, so that a burst starts at once instead of when the last of
- * it has been fetched. A lock that cannot be renewed aborts its attempt: somebody else may be running it.
+ * it has been fetched. A lock says that a job is in good hands and nothing more: it may lapse while Redis is away, and the
+ * job is delivered again. Who may run a response is decided by its claim.
  */
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
   readonly #workers: Worker[] = [];
-  readonly #locks: HeldLocks;
+  /** Jobs that run here, by id. */
+  readonly #running = new Set<string>();
   readonly #sample = new KeptSample();
   #isQuiet = false;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
-    this.#locks = new HeldLocks({ lockMs: options.lockMs, now: () => performance.now() });
   }
 
   /** Starts taking jobs. Waits for the store as long as it takes. */
   start(): void {
-    this.#locks.start();
     for (const name of this.#options.names) {
       for (const slots of shares(this.#options.concurrency))
         this.#workers.push(this.#startWorker(name, slots));
@@ -81,48 +74,32 @@ export class QueueConsumer {
    */
   async stop(): Promise<void> {
     this.#isQuiet = true;
-    const isIdle = () => this.#locks.size === 0;
-    try {
-      await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
-    } finally {
-      this.#locks.stop();
-    }
+    const isIdle = () => this.#running.size === 0;
+    await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
   }
 
   /** One delivery of a job, as BullMQ calls for it. */
   async #process(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
     // A paused BullMQ worker that waits for a job when it is told still takes one.
     if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
-    const later: Outcome = { kind: 'later', afterMs: redeliverAfterMs };
     const responseId = job.id ?? job.data.id;
-    if (this.#locks.has(responseId)) {
-      // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account
-      // of locks by job id alone, so the older run must be over before another one begins here.
-      this.#locks.lost([responseId]);
-      return settle(later, job, token);
-    }
-    const lost = this.#locks.add(responseId);
+    // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account of locks
+    // by job id alone, so the older run must be over before another one begins here.
+    if (this.#running.has(responseId))
+      return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
+    this.#running.add(responseId);
     try {
-      if (!(await this.#stillHolds(job, token))) return await settle(later, job, token);
-      const outcome = await this.#run(responseId, lost);
+      const outcome = await this.#run(responseId);
       if (!this.#sample.keeps(performance.now())) job.opts.removeOnComplete = true;
-      // What was given up may be ours after all. The job must not be taken for done: the claim finds out.
-      await settle(lost.aborted && outcome.kind === 'settled' ? later : outcome, job, token);
+      await settle(outcome, job, token);
     } finally {
-      this.#locks.remove(responseId);
+      this.#running.delete(responseId);
     }
   }
 
-  /** Whether a job that was fetched a while ago, before an outage for example, still has its lock. */
-  async #stillHolds(job: Job, token: string | undefined): Promise<boolean> {
-    const { lockMs } = this.#options;
-    if (Date.now() - (job.processedOn ?? 0) < lockMs * oldLockShare) return true;
-    return (await job.extendLock(token ?? '', lockMs)) === 1;
-  }
-
-  async #run(responseId: string, lost: AbortSignal): Promise<Outcome> {
+  async #run(responseId: string): Promise<Outcome> {
     try {
-      return await this.#options.run(responseId, lost);
+      return await this.#options.run(responseId);
     } catch (error) {
       // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
       this.#options.onDefect(error, responseId);
@@ -148,8 +125,6 @@ export class QueueConsumer {
       skipVersionCheck: true,
     });
     worker.on('error', onError);
-    worker.on('locksRenewed', ({ jobIds }) => this.#locks.renewed(jobIds));
-    worker.on('lockRenewalFailed', (jobIds) => this.#locks.lost(jobIds));
     return worker;
   }
 }

@@ -21,9 +21,11 @@ export type QueueCounts = Record<
  * nothing else: what BullMQ keeps for the dashboard holds no prompt and no answer.
  */
 export class ResponseQueue {
+  readonly #connection: Redis;
   readonly #queues = new Map<string, Queue>();
 
   constructor({ connection, keyPrefix, names, onError }: ResponseQueueOptions) {
+    this.#connection = connection;
     for (const name of names) {
       const queue = new Queue(name, {
         connection,
@@ -62,13 +64,22 @@ export class ResponseQueue {
     await this.#queues.get(name)?.remove(responseId);
   }
 
-  /** Whether BullMQ still means to run the response: waiting, delayed or in a worker's hands. */
+  /**
+   * Whether BullMQ still means to run the response: waiting, delayed or in a worker's hands.
+   *
+   * Such a job has a hash without the time of its end. Looking for it in the lists of its queue, as BullMQ does, would
+   * cost as much as they are long.
+   */
   async isPending(name: string, responseId: string): Promise<boolean> {
     const queue = this.#queues.get(name);
     // A queue of a model that this process does not serve is somebody else's to judge.
     if (!queue) return true;
-    const state = await queue.getJobState(responseId);
-    return state !== 'completed' && state !== 'failed' && state !== 'unknown';
+    const [addedAt, endedAt] = await this.#connection.hmget(
+      queue.toKey(responseId),
+      'timestamp',
+      'finishedOn',
+    );
+    return addedAt != null && endedAt == null;
   }
 
   /** Limits how many jobs of a queue run at once over all workers; undefined lifts the limit. */

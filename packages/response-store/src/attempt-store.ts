@@ -1,4 +1,5 @@
 import type { ContentEvent } from '@sluice/contract';
+import { ProcessLease } from './delivery/process-lease.ts';
 import { EventWriter } from './event-writer.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';
@@ -13,7 +14,7 @@ import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
 import { type Claim, claim } from './transitions/claim.ts';
-import { release } from './transitions/release.ts';
+import { type HeldAttempt, release } from './transitions/release.ts';
 
 export interface AttemptStoreOptions extends ResponseStoreOptions {
   /** For claims, looks at leases and the first events of a response. */
@@ -28,6 +29,9 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   totalMs: number;
   /** Most runs of a response. */
   maxAttempts: number;
+  /** How long this process counts as alive after its last sign of life, in milliseconds. */
+  leaseMs: number;
+  onError: (error: unknown) => void;
   /** Called when somebody asks for the end of a response that this process has claimed. May be missed. */
   onEndAskedFor: (responseId: string) => void;
 }
@@ -40,30 +44,44 @@ export interface WriterOptions {
 /** The store as a worker process uses it: claiming, writing, and rescuing what other processes left. */
 export class AttemptStore extends ResponseStore {
   readonly #options: AttemptStoreOptions;
+  readonly #lease: ProcessLease;
   readonly #onMessage = (_channel: string, responseId: string) => this.#options.onEndAskedFor(responseId);
 
   constructor(options: AttemptStoreOptions) {
     super(options);
     this.#options = options;
+    this.#lease = new ProcessLease({
+      commands: options.commands,
+      keys: this.keys.cells.map((cell) => this.#leaseIn(cell)),
+      ttlMs: options.leaseMs,
+      onError: options.onError,
+    });
   }
 
-  /** Resolves when requests for an end are heard. */
+  /** Resolves when the lease of this process is held and requests for an end are heard. */
   async start(): Promise<void> {
     const { subscriber } = this.#options;
     subscriber.on('message', this.#onMessage);
-    await subscriber.subscribe(...this.keys.cells.map((cell) => this.#channel(cell)));
+    await subscriber.subscribe(...this.keys.cells.map((cell) => this.#leaseIn(cell)));
+    await this.#lease.start();
   }
 
-  stop(): void {
+  /** Gives the lease back: whatever is still claimed counts as left behind. */
+  async stop(): Promise<void> {
     this.#options.subscriber.off('message', this.#onMessage);
+    await this.#lease.stop();
   }
 
-  /** Takes the lease of a response for a new attempt; every older token is superseded. */
+  /**
+   * Takes a response for a new attempt, unless a worker that lives runs it; every older token is superseded.
+   */
   claim(responseId: string, token: string): Promise<Claim> {
-    const { control, bulk, totalMs, maxAttempts } = this.#options;
-    const workerChannel = this.#channel(cellOf(responseId));
-    const options = { token, workerChannel, totalMs, maxAttempts, bulk };
-    return claim({ redis: control, keys: this.keys }, responseId, options);
+    return this.#claim(responseId, token, this.#lease.heldMs);
+  }
+
+  /** Takes a response over, whoever runs it: for the rescue, when its worker should have ended it long ago. */
+  takeOver(responseId: string, token: string): Promise<Claim> {
+    return this.#claim(responseId, token, undefined);
   }
 
   /** The writing side of a claimed response. */
@@ -93,9 +111,9 @@ export class AttemptStore extends ResponseStore {
     return readContentEvents({ redis: this.#options.bulk, keys: this.keys }, responseId);
   }
 
-  /** Gives a response back unfinished; the attempt is not counted. False when the lease was lost already. */
-  release({ id, token }: Pick<ClaimedRecord, 'id' | 'token'>): Promise<boolean> {
-    return release({ redis: this.#options.control, keys: this.keys }, id, token);
+  /** Gives a response back unfinished; `isCounted` keeps the attempt. False when it was not held any more. */
+  release({ id, token }: HeldAttempt, options: { isCounted: boolean }): Promise<boolean> {
+    return release({ redis: this.#options.control, keys: this.keys }, { id, token }, options);
   }
 
   /** What became of the responses that this process runs. */
@@ -128,7 +146,14 @@ export class AttemptStore extends ResponseStore {
     return recount(this.access, cell);
   }
 
-  #channel(cell: Cell): string {
+  #claim(responseId: string, token: string, leaseHeldMs: number | undefined): Promise<Claim> {
+    const { control, bulk, totalMs, maxAttempts, leaseMs: leaseLapseMs } = this.#options;
+    const worker = this.#leaseIn(cellOf(responseId));
+    const options = { token, worker, leaseHeldMs, leaseLapseMs, totalMs, maxAttempts, bulk };
+    return claim({ redis: control, keys: this.keys }, responseId, options);
+  }
+
+  #leaseIn(cell: Cell): string {
     return this.keys.inCell(cell).workerProcess(this.#options.processId);
   }
 }

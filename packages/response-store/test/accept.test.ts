@@ -472,11 +472,11 @@ describe('many lives at once', () => {
         if (step < 0.3) {
           const claimed = await take(responseId, `${responseId}-${step}`);
           if (claimed.kind === 'nothing') return;
-          if (claimed.kind === 'unknown_version') throw new Error('another version');
+          if (claimed.kind !== 'run' && claimed.kind !== 'end') throw new Error(claimed.kind);
           token = `${responseId}-${step}`;
           next = claimed.record.sequenceNumber + 1;
         } else if (step < 0.4) {
-          await store.attempts.release({ id: responseId, token });
+          await store.attempts.release({ id: responseId, token }, { isCounted: false });
         } else if (step < 0.5) {
           await store.caller.leave(responseId, { graceMs: 0 });
         } else if (step < 0.7) {

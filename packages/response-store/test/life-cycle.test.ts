@@ -46,6 +46,86 @@ describe.each(servers)('on %s', (_name, connect) => {
   });
   afterEach(() => store.close());
 
+  describe('a claim of what another worker runs', () => {
+    const another = () => ({ worker: store.keys.workerProcess('x') });
+    /** The worker that every other claim of these tests comes from. */
+    const live = () => store.server.client.set(store.keys.workerProcess('w'), '1');
+
+    it('is held off while that worker lives, and changes nothing', async () => {
+      await live();
+      const id = await running('a');
+      expect(await store.take(id, 'b', another())).toEqual({ kind: 'held' });
+      expect(await write(id, 'a', 3, [delta(3)])).toEqual({ kind: 'ok' });
+      expect(await field(id, 'attempt')).toBe('1');
+      await store.caller.cancel(id, 'requested');
+      expect(await store.take(id, 'b', another())).toEqual({ kind: 'held' });
+    });
+
+    it('is held off when the store was away so lately that the worker may not have been back', async () => {
+      const id = await running('a');
+      expect(await store.take(id, 'b', { ...another(), leaseHeldMs: 4_999 })).toEqual({ kind: 'held' });
+      expect(await store.take(id, 'b', { ...another(), leaseHeldMs: 5_000 })).toMatchObject({ kind: 'run' });
+    });
+
+    it('counts a run that died with its worker apart from the attempts', async () => {
+      const id = await running('a', { streams: false });
+      expect(await store.take(id, 'b', another())).toMatchObject({
+        kind: 'run',
+        record: { attempt: 1, losses: 1 },
+      });
+      // Another try by the same worker is an attempt, and no loss.
+      expect(await store.take(id, 'c', another())).toMatchObject({
+        kind: 'run',
+        record: { attempt: 2, losses: 1 },
+      });
+    });
+
+    it('counts none for a response that was given back', async () => {
+      const id = await running('a');
+      await store.attempts.release({ id, token: 'a' }, { isCounted: false });
+      expect(await store.take(id, 'b', another())).toMatchObject({
+        kind: 'run',
+        record: { attempt: 1, losses: 0 },
+      });
+    });
+
+    it('ends a response whose second run died as well', async () => {
+      const id = await running('a', { streams: false });
+      const third = { worker: store.keys.workerProcess('y') };
+      await store.take(id, 'b', another());
+      expect(await store.take(id, 'c', third)).toMatchObject({ kind: 'end', because: 'lost' });
+    });
+
+    it('counts a loss once, whoever asks how often', async () => {
+      const id = await running('a', { streams: false });
+      await store.take(id, 'b', another());
+      expect(await store.take(id, 'b', another())).toMatchObject({ record: { attempt: 1, losses: 1 } });
+      await store.attempts.release({ id, token: 'b' }, { isCounted: false });
+      const third = { worker: store.keys.workerProcess('y') };
+      expect(await store.take(id, 'c', third)).toMatchObject({
+        kind: 'run',
+        record: { attempt: 1, losses: 1 },
+      });
+    });
+
+    it('goes through for the rescue, whoever lives', async () => {
+      await live();
+      const id = await running('a');
+      const taken = await store.worker({ processId: 'x' }).takeOver(id, 'b');
+      expect(taken).toMatchObject({ kind: 'run', record: { losses: 0 } });
+    });
+
+    it('needs a lease of the claiming worker', async () => {
+      const id = await running('a');
+      const worker = store.worker({ processId: 'x', leaseMs: 40 });
+      expect(await worker.claim(id, 'b')).toEqual({ kind: 'held' });
+      await worker.start();
+      await eventually(async () => (await worker.claim(id, 'b')).kind === 'run');
+      await worker.stop();
+      expect(await exists(store.keys.workerProcess('x'))).toBe(0);
+    });
+  });
+
   describe('claim', () => {
     it('starts the first attempt: status, event, count and input', async () => {
       const id = await accepted();
@@ -303,12 +383,12 @@ describe.each(servers)('on %s', (_name, connect) => {
   describe('release', () => {
     it('gives a response back without counting the attempt', async () => {
       const id = await running('a');
-      expect(await store.attempts.release({ id: id, token: 'b' })).toBe(false);
-      expect(await store.attempts.release({ id: id, token: 'a' })).toBe(true);
-      expect(await store.attempts.release({ id: id, token: 'a' })).toBe(false);
+      expect(await store.attempts.release({ id: id, token: 'b' }, { isCounted: false })).toBe(false);
+      expect(await store.attempts.release({ id: id, token: 'a' }, { isCounted: false })).toBe(true);
+      expect(await store.attempts.release({ id: id, token: 'a' }, { isCounted: false })).toBe(false);
       expect(await write(id, 'a', 3, [delta(3)])).toEqual({ kind: 'superseded' });
       expect(await take(id, 'b')).toMatchObject({ kind: 'run', record: { attempt: 1 } });
-      expect(await store.attempts.release({ id: gone, token: 'a' })).toBe(false);
+      expect(await store.attempts.release({ id: gone, token: 'a' }, { isCounted: false })).toBe(false);
     });
   });
 
@@ -511,6 +591,13 @@ describe.each(servers)('on %s', (_name, connect) => {
       expect(found[0]?.ageMs).toBeGreaterThanOrEqual(0);
       // What has vanished is looked at once.
       expect((await look()).map(({ kind }) => kind)).not.toContain('vanished');
+    });
+
+    it('tells what runs in a worker that lives from what may have lost it', async () => {
+      await running('a');
+      expect((await look()).map(({ kind }) => kind)).toEqual(['in_progress']);
+      await store.server.client.set(store.keys.workerProcess('w'), '1');
+      expect((await look()).map(({ kind }) => kind)).toEqual(['held']);
     });
 
     it('finds what should have ended while it ran', async () => {

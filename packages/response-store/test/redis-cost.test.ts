@@ -79,3 +79,18 @@ describe('what a streamed response costs the store, in commands', () => {
     expect(together).toEqual({ evalsha: 1, hmget: 1, xadd: 3, hset: 1, publish: 1 });
   });
 });
+
+describe('what a look of the rescue costs the store', () => {
+  it('is two commands for each response that a live worker runs in the background', async () => {
+    await store.server.client.set(store.keys.workerProcess('w'), '1');
+    for (let at = 0; at < 20; at += 1) await store.running(`token ${at}`);
+    const look = () => store.attempts.survey('0', { offset: 0, count: 100 });
+    const { length } = await look();
+    const spent = await cost(async () => {
+      const findings = await look();
+      expect(findings.every(({ kind }) => kind === 'held')).toBe(true);
+    });
+    expect(length).toBeGreaterThanOrEqual(20);
+    expect(spent).toEqual({ evalsha: 1, time: 1, zrange: 1, hmget: length, exists: length });
+  });
+});

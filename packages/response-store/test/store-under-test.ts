@@ -134,6 +134,8 @@ export class StoreUnderTest {
       processId: 'w',
       totalMs: 60_000,
       maxAttempts: 2,
+      leaseMs: 5_000,
+      onError: () => undefined,
       onEndAskedFor: (responseId) => this.rung.push(responseId),
       ...options,
     });
@@ -186,8 +188,9 @@ export class StoreUnderTest {
   }
 
   take(responseId: string, token: string, options: Partial<ClaimOptions> = {}): Promise<Claim> {
-    const workerChannel = this.keys.workerProcess('w');
-    const usual = { token, workerChannel, totalMs: 60_000, maxAttempts: 2, bulk: this.server.client };
+    const worker = this.keys.workerProcess('w');
+    const lease = { worker, leaseHeldMs: 60_000, leaseLapseMs: 5_000 };
+    const usual = { token, ...lease, totalMs: 60_000, maxAttempts: 2, bulk: this.server.client };
     return claim({ redis: this.server.client, keys: this.caller.keys }, responseId, {
       ...usual,
       ...options,

@@ -27,7 +27,7 @@ export { inspectRedis, redisProblems } from './redis-readiness.ts';
 export type { RedisFacts, RedisProblem } from './redis-readiness.ts';
 export { memoize } from './memoize.ts';
 export { Telemetry } from './telemetry.ts';
-export type { TelemetryEvent, TelemetryEvents } from './telemetry.ts';
+export type { TelemetryEvent, TelemetryEvents, TelemetryFact } from './telemetry.ts';
 export { throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';

@@ -37,8 +37,10 @@ export interface TelemetryEvents {
   };
   /** A failed attempt leads to another one. */
   'attempt.retried': { responseId: string; model: string; attempt: number; code: string; delayMs: number };
-  /** Another attempt holds the lease, or may by now. */
+  /** Another attempt holds the lease. */
   'attempt.superseded': { responseId: string; model: string; attempt: number };
+  /** The store was silent for so long that another attempt may hold the lease. */
+  'attempt.given_up': { responseId: string; model: string; attempt: number };
   /** The process stops, and the response goes back to its queue. */
   'attempt.given_back': { responseId: string; model: string; attempt: number };
   /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
@@ -63,11 +65,17 @@ export interface TelemetryEvents {
 
 export type TelemetryEvent = keyof TelemetryEvents;
 
+/** A fact together with what it is about. */
+export type TelemetryFact = {
+  [Event in TelemetryEvent]: { event: Event; fact: TelemetryEvents[Event] };
+}[TelemetryEvent];
+
 type Listener<Event extends TelemetryEvent> = (fact: TelemetryEvents[Event]) => void;
 
 /** Tells listeners what happens in this process. They are called at once, and what they throw disturbs nobody else. */
 export class Telemetry {
   readonly #listeners = new Map<TelemetryEvent, Listener<never>[]>();
+  readonly #listenersToAll: ((told: TelemetryFact) => void)[] = [];
   readonly #onListenerError: (error: unknown) => void;
 
   constructor(onListenerError: (error: unknown) => void) {
@@ -79,13 +87,25 @@ export class Telemetry {
     this.#listeners.set(event, [...known, listener]);
   }
 
+  /** Listens to everything, to tell it elsewhere. */
+  onEvery(listener: (told: TelemetryFact) => void): void {
+    this.#listenersToAll.push(listener);
+  }
+
   emit<Event extends TelemetryEvent>(event: Event, fact: TelemetryEvents[Event]): void {
     for (const listener of this.#listeners.get(event) ?? []) {
-      try {
-        (listener as Listener<Event>)(fact); // `on` files each listener under its own event
-      } catch (error) {
-        this.#onListenerError(error);
-      }
+      this.#tell(() => (listener as Listener<Event>)(fact)); // `on` files each listener under its own event
+    }
+    for (const listener of this.#listenersToAll) {
+      this.#tell(() => listener({ event, fact } as TelemetryFact)); // the parameters pair them
+    }
+  }
+
+  #tell(listen: () => void): void {
+    try {
+      listen();
+    } catch (error) {
+      this.#onListenerError(error);
     }
   }
 }

@@ -3,7 +3,7 @@
 -- A lease also lapses while the store is away, and is taken again a moment after. A process without a lease counts as
 -- dead after this long, in ms. Workers look every second: with 3000 a fourth look was needed at times, and with it all
 -- of the ten seconds within which the death of a process is to be noticed.
-local lapse_ms = 2500
+local watcher_lapse_ms = 2500
 
 local function has_live_watcher(watchers)
   for lease in string.gmatch(watchers or '', '%S+') do
@@ -28,6 +28,6 @@ local function note_absence(record, f, now)
     write(record, { left_at = now })
   end
   local grace = f.grace_ms or 0
-  if f.watchers and f.watchers ~= '' then grace = math.max(grace, lapse_ms) end
+  if f.watchers and f.watchers ~= '' then grace = math.max(grace, watcher_lapse_ms) end
   return now - since >= grace
 end

@@ -77,12 +77,14 @@ export const recordFields = {
   cancel: field('text', 'leave', 'cancel', 'abandon'),
   /** The right to write. Whoever holds an older one writes nothing. */
   token: field('text', 'claim', 'release'),
-  /** Channel of the worker process that holds the lease. */
+  /** Lease and channel of the worker process that holds the token. */
   worker: field('text', 'claim', 'release'),
-  /** Runs so far. */
+  /** Runs so far, without those that died with their process. */
   attempt: field('number', 'claim', 'release'),
   /** The token whose run was counted last, so that a repeated claim counts once. */
   counted: field('text', 'claim'),
+  /** Runs that died with their process. */
+  losses: field('number', 'claim'),
   started_at: field('number', 'claim'),
   /** When all attempts together have had the time they may have. */
   run_by: field('number', 'claim'),

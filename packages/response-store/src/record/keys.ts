@@ -24,7 +24,7 @@ export interface CellKeys extends AdmissionKeys {
   idempotency(tenant: string, keyHash: string): string;
   /** Lease and channel of an api process. */
   apiProcess(processId: string): string;
-  /** Channel of a worker process. */
+  /** Lease and channel of a worker process. */
   workerProcess(processId: string): string;
   /** String: lease of the worker process that rescues. */
   readonly rescuer: string;

@@ -42,6 +42,8 @@ export interface ClaimedRecord extends ResponseRecord {
   token: string;
   /** Counts the runs so far, this one included. */
   attempt: number;
+  /** Runs that died with their process. One more may take another process down. */
+  losses: number;
   /** Most runs it may have. */
   maxAttempts: number;
   /** Request id of the create call, for messages and the log. */

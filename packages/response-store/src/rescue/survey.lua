@@ -15,6 +15,7 @@
 --   unqueued   in the background, and its job was never added as far as anybody knows
 --   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago
 --   stopping   in progress, and somebody asked for its end
+--   held       in progress in a worker that lives
 --   queued | in_progress   look whether its job is still there
 
 -- A worker that still runs a response ends it on time by itself. This much later it will not any more.
@@ -24,7 +25,7 @@ local now = now_ms()
 local reply = { now }
 for at = more_args, #ARGV do
   local id, record = ARGV[at], KEYS[more_keys + at - more_args]
-  local f = read(record, 'status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at')
+  local f = read(record, 'status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at worker')
   local kind = f.status
   if not f.status or not is_open(f.status) then
     kind = f.status and 'gone' or 'vanished'
@@ -42,6 +43,8 @@ for at = more_args, #ARGV do
     kind = 'overdue'
   elseif f.cancel then
     kind = 'stopping'
+  elseif f.worker and f.worker ~= '' and redis.call('EXISTS', f.worker) == 1 then
+    kind = 'held'
   end
   if again_ms and f.status and is_open(f.status) then
     redis.call('ZADD', open, 'XX', math.max(f.run_by or 0, now + again_ms), id)

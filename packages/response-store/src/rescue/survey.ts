@@ -14,7 +14,7 @@ const surveyScript = defineScript({
 
 const kinds = [
   ...(['vanished', 'gone', 'cancelled', 'expired', 'unqueued', 'overdue', 'stopping'] as const),
-  ...(['queued', 'in_progress'] as const),
+  ...(['held', 'queued', 'in_progress'] as const),
 ] as const;
 
 /** What stands in a record that has no end yet; see survey.lua for the kinds. */

@@ -1,16 +1,22 @@
 -- Gives a new attempt the right to write, or says why there is nothing to run. The first act of every attempt.
 --
 -- KEYS  record, log, load
--- ARGV  token, worker (channel of the claiming process), total_ms (from the first claim to the end), max_attempts
+-- ARGV  token, worker (lease of the claiming process), total_ms (from the first claim to the end), max_attempts
+--       lease_ms   for how long the claiming process has held its lease without a break; empty to take the response over
+--                  whoever runs it
+--       lapse_ms   how long a live process may take to renew a lease that lapsed while the store was away
+--       most_losses   most runs that may die with their process
 --
--- Returns { kind, now, attempt, seq, run_by, values of the record } with the values in the order of the list `claimed`,
+-- Returns { kind, now, attempt, seq, run_by, values of the record, losses } with the values in the order of the list `claimed`,
 -- as they were before the claim; the first five are numbers but for kind:
 --   missing         no such record: deleted, or expired                                        (alone in the reply)
 --   unknown_version written by another release: left for a worker that knows it                (alone in the reply)
 --   terminal        already ended                                                              (alone in the reply)
+--   held            a worker that lives runs it, or may live: the store was away a moment ago     (alone in the reply)
 --   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
 --   expired         waited longer than it may, or ran out of time over attempts   (lease taken)
 --   broken_off      an earlier attempt died after its output became visible       (lease taken)
+--   lost            its runs died with their processes, and one more may take another one down     (lease taken)
 --   exhausted       every attempt it may have is used up                          (lease taken)
 --   run             attempt counted, status in_progress                           (lease taken)
 -- A taken lease makes every older token superseded. Running it twice with two tokens leaves the later one; twice with
@@ -22,11 +28,19 @@ if f.version ~= VERSION then return { 'unknown_version' } end
 if not is_open(f.status) then return { 'terminal' } end
 
 local now = now_ms()
+-- Another worker's lease. A retry, and a claim whose reply was lost, come from the process that holds it.
+local is_foreign = f.worker and f.worker ~= '' and f.worker ~= worker
+if is_foreign and lease_ms and (lease_ms < lapse_ms or redis.call('EXISTS', f.worker) == 1) then return { 'held' } end
+
 local was_queued = f.status == QUEUED
 local attempt, seq = f.attempt or 0, f.seq
+local losses = f.losses or 0
 if f.counted == token then attempt = attempt - 1 end
+-- Counted, never given back, and its process is gone: that run was cut off, which is not the response's fault until it
+-- happens again.
+if is_foreign and lease_ms and f.counted == f.token then attempt, losses = attempt - 1, losses + 1 end
 -- A watching process is not given up within its lapse, so a young response needs no look at its lease.
-local is_young = f.watchers ~= '' and not f.left_at and now - f.accepted_at < lapse_ms
+local is_young = f.watchers ~= '' and not f.left_at and now - f.accepted_at < watcher_lapse_ms
 local kind = 'run'
 if f.cancel or (not is_young and note_absence(record, f, now)) then
   kind = 'cancelled'
@@ -34,19 +48,23 @@ elseif (was_queued and now > f.queue_by) or (f.run_by and now > f.run_by) then
   kind = 'expired'
 elseif f.stream and seq > (was_queued and 1 or 2) then
   kind = 'broken_off'
+elseif losses >= most_losses then
+  kind = 'lost'
 elseif attempt >= max_attempts then
   kind = 'exhausted'
 end
 if kind ~= 'run' then
   write(record, { token = token, worker = worker })
-  return { kind, now, attempt, seq, f.run_by or now, values }
+  return { kind, now, attempt, seq, f.run_by or now, values, losses }
 end
 
 attempt = attempt + 1
 local run_by = f.run_by or now + total_ms
 -- Everything that changes is written by one command: the store logs and replicates commands, not fields.
 if not was_queued then
-  write(record, { token = token, worker = worker, attempt = attempt, counted = token, run_by = run_by })
+  write(record, {
+    token = token, worker = worker, attempt = attempt, counted = token, losses = losses, run_by = run_by
+  })
 else
   seq = 2
   start(load, f.tenant, f.weight)
@@ -59,4 +77,4 @@ else
   -- A synchronous caller waits for the end alone and is spared the message.
   if f.stream or f.followed then tell_watchers(f.watchers, f.id .. ' 2 1 -\n' .. event) end
 end
-return { kind, now, attempt, seq, run_by, values }
+return { kind, now, attempt, seq, run_by, values, losses }

@@ -9,8 +9,18 @@ import { fragments } from '../script/fragments.ts';
 /** Everything a claim looks at and an attempt needs, read once. */
 const claimedFields = [
   ...readerFields,
-  ...(['version', 'attempt', 'counted', 'cancel', 'watchers', 'background', 'left_at', 'grace_ms'] as const),
-  ...(['queue_by', 'run_by', 'weight', 'followed', 'input', 'request_id'] as const),
+  ...(['version', 'attempt', 'losses', 'counted', 'token', 'worker', 'cancel', 'watchers'] as const),
+  ...([
+    'background',
+    'left_at',
+    'grace_ms',
+    'queue_by',
+    'run_by',
+    'weight',
+    'followed',
+    'input',
+    'request_id',
+  ] as const),
 ] satisfies FieldName[];
 
 const claimScript = defineScript({
@@ -18,12 +28,15 @@ const claimScript = defineScript({
   file: new URL('../../src/transitions/claim.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'absence')],
   keys: ['record', 'log', 'load'],
-  args: ['token', 'worker', 'total_ms', 'max_attempts'],
-  numbers: ['total_ms', 'max_attempts'],
+  args: ['token', 'worker', 'total_ms', 'max_attempts', 'lease_ms', 'lapse_ms', 'most_losses'],
+  numbers: ['total_ms', 'max_attempts', 'lease_ms', 'lapse_ms', 'most_losses'],
   lists: { claimed: claimedFields },
 });
 
-const endKinds = ['cancelled', 'expired', 'broken_off', 'exhausted'] as const;
+/** A response whose runs took this many processes down with them is not run again. */
+const mostLosses = 2;
+
+const endKinds = ['cancelled', 'expired', 'broken_off', 'lost', 'exhausted'] as const;
 
 /** Why a claimed response is ended instead of run. `input_lost`: somebody deleted it behind our back. */
 export type ClaimEnd = (typeof endKinds)[number] | 'input_lost';
@@ -33,12 +46,21 @@ export type Claim =
   | { kind: 'end'; because: ClaimEnd; record: ClaimedRecord }
   /** Nothing to do: the job was a leftover. */
   | { kind: 'nothing'; because: 'missing' | 'terminal' }
+  /** A worker that lives runs it, as far as anybody can tell: try again in a while. */
+  | { kind: 'held' }
   | { kind: 'unknown_version' };
 
 export interface ClaimOptions {
   token: string;
-  /** Channel on which this worker hears of cancellations. */
-  workerChannel: string;
+  /** Lease of this worker, and the channel on which it hears of cancellations. */
+  worker: string;
+  /**
+   * For how long that lease has been held without a break, in milliseconds. Undefined takes the response over, whoever
+   * runs it.
+   */
+  leaseHeldMs: number | undefined;
+  /** How long a live worker may take to renew a lease that lapsed while the store was away, in milliseconds. */
+  leaseLapseMs: number;
   totalMs: number;
   maxAttempts: number;
   /** For an input that is too large for the record. */
@@ -57,18 +79,22 @@ export async function claim(access: StoreAccess, responseId: string, options: Cl
     keys: { record, log, load: cell.load },
     args: {
       token: options.token,
-      worker: options.workerChannel,
+      worker: options.worker,
       total_ms: options.totalMs,
       max_attempts: options.maxAttempts,
+      lease_ms: options.leaseHeldMs === undefined ? '' : Math.floor(options.leaseHeldMs),
+      lapse_ms: options.leaseLapseMs,
+      most_losses: mostLosses,
     },
   });
   // The script's contract.
-  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = []] = reply as [
+  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0] = reply as [
     ...[string, number?, number?, number?, number?],
     (string | null)[]?,
+    number?,
   ];
   if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
-  if (kind === 'unknown_version') return { kind };
+  if (kind === 'unknown_version' || kind === 'held') return { kind };
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   const fields = parseFields(claimedFields, values);
@@ -84,6 +110,7 @@ export async function claim(access: StoreAccess, responseId: string, options: Cl
     token: options.token,
     sequenceNumber,
     attempt,
+    losses,
     maxAttempts: options.maxAttempts,
     requestId: fields.request_id ?? '',
     remainingMs: runBy - now,

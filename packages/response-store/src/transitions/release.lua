@@ -1,10 +1,11 @@
--- Gives a response back unfinished, because the worker stops: the attempt is not counted.
+-- Gives a response back unfinished: the next claim need not wait for this worker.
 --
 -- KEYS  record
 -- ARGV  token   of the attempt
--- Returns 1 when the lease was held and is now free, 0 otherwise.
+--       uncounted   1 to take the attempt off the count, because it called nothing
+-- Returns 1 when the response was held and is now free, 0 otherwise.
 
 if read(record, 'token').token ~= token then return 0 end
 write(record, { token = '', worker = '' })
-add(record, 'attempt', -1)
+if uncounted == '1' then add(record, 'attempt', -1) end
 return 1

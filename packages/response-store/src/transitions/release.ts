@@ -5,10 +5,21 @@ const releaseScript = defineScript({
   transition: 'release',
   file: new URL('../../src/transitions/release.lua', import.meta.url),
   keys: ['record'],
-  args: ['token'],
+  args: ['token', 'uncounted'],
 });
 
-/** Gives a response back unfinished; the attempt is not counted. False when the lease was lost already. */
-export async function release(access: StoreAccess, responseId: string, token: string): Promise<boolean> {
-  return (await releaseScript(access.redis, { keys: keysOf(access, responseId), args: { token } })) === 1;
+/** An attempt in the hands of this process. */
+export interface HeldAttempt {
+  id: string;
+  token: string;
+}
+
+/** Gives a response back unfinished. False when it was not held any more. */
+export async function release(
+  access: StoreAccess,
+  { id, token }: HeldAttempt,
+  { isCounted }: { isCounted: boolean },
+): Promise<boolean> {
+  const args = { token, uncounted: isCounted ? 0 : 1 };
+  return (await releaseScript(access.redis, { keys: keysOf(access, id), args })) === 1;
 }

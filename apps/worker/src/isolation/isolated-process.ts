@@ -1,0 +1,64 @@
+import { createProvider } from '@sluice/providers';
+import { createLogger, runMain, Telemetry } from '@sluice/runtime';
+import { AttemptRunner } from '../attempt-runner.ts';
+import type { FromIsolated, ToIsolated } from './messages.ts';
+
+/*
+ * A process that runs one response at a time for its worker: one whose last run died with its process and may be the
+ * cause. It claims, writes and hears of cancellations by itself. When it dies, nobody else does.
+ */
+
+/** A worker that has died need not be told. */
+function send(message: FromIsolated): void {
+  if (process.connected) process.send?.(message, undefined, {}, () => undefined);
+}
+
+async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): Promise<AttemptRunner> {
+  const logger = createLogger({ name: 'worker', level: settings.logLevel });
+  const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
+  telemetry.onEvery((told) => send({ type: 'happened', told }));
+  const runner = new AttemptRunner({
+    settings,
+    providers: new Map(
+      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
+    ),
+    telemetry,
+    logger,
+    isolate: undefined,
+  });
+  await runner.start();
+  return runner;
+}
+
+await runMain(async () => {
+  // The worker decides when this process stops, also when a terminal interrupts both.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+  let runner: Promise<AttemptRunner> | undefined;
+  let running: Promise<void> | undefined;
+  const run = async (responseId: string) => {
+    const outcome = await (await runner)?.execute(responseId);
+    if (outcome) send({ type: 'outcome', outcome });
+  };
+  await new Promise<void>((resolve, reject) => {
+    process.on('message', (message: ToIsolated) => {
+      switch (message.type) {
+        case 'settings':
+          runner = start(message);
+          runner.catch(reject);
+          break;
+        case 'run':
+          running = run(message.responseId);
+          running.catch(reject);
+          break;
+        case 'interrupt':
+          void runner?.then((each) => each.running.interruptAll());
+          break;
+      }
+    });
+    process.once('disconnect', resolve);
+  });
+  const started = await runner;
+  started?.running.interruptAll();
+  await running;
+  await started?.stop();
+});

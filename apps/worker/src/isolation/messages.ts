@@ -1,0 +1,13 @@
+import type { Settings } from '@sluice/config';
+import type { Outcome } from '@sluice/queue';
+import type { TelemetryFact } from '@sluice/runtime';
+
+/** From a worker to its isolated process. `settings` comes first, and once. */
+export type ToIsolated =
+  | { type: 'settings'; settings: Settings & { redisUrl: string } }
+  | { type: 'run'; responseId: string }
+  /** The worker stops: what runs ends or is given back. */
+  | { type: 'interrupt' };
+
+/** From an isolated process to its worker. */
+export type FromIsolated = { type: 'outcome'; outcome: Outcome } | { type: 'happened'; told: TelemetryFact };
