@@ -142,6 +142,7 @@ export class Rescue {
       case 'gone':
         return 'gone';
       case 'held':
+      case 'unknown_version':
         return 'left';
       case 'vanished':
         this.#dependencies.logger.warn({ responseId: finding.responseId }, 'record vanished without an end');

@@ -17,6 +17,7 @@ export {
   type ClaimedRecord,
   type ResponseRecord,
   type StoredRequest,
+  UnknownVersion,
 } from './record/record.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { Finding } from './rescue/survey.ts';

@@ -38,9 +38,10 @@ export interface Service {
   key: string;
   /** The Redis of the service. All its keys begin with the prefix. */
   redis: TestRedis;
-  /** Adds an api, on a free port or on the port of an api that has ended. */
-  addApi: (port?: number) => Promise<RunningApi>;
-  addWorker: () => Promise<RunningWorker>;
+  /** Adds an api, on a free port or on the port of an api that has ended; of another build if its root is given. */
+  addApi: (port?: number, root?: string) => Promise<RunningApi>;
+  /** Adds a worker, of another build if its root is given. */
+  addWorker: (root?: string) => Promise<RunningWorker>;
   /** Stops every process. Rejects if one did not end with exit code 0. May be called twice. */
   stop: () => Promise<void>;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -63,9 +64,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
   const apis: RunningApi[] = [];
   const workers: RunningWorker[] = [];
-  const addApi = async (port = 0): Promise<RunningApi> => {
+  const addApi = async (port = 0, root?: string): Promise<RunningApi> => {
     const started = startProcess({
       command: 'api',
+      root,
       env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
       cwd: directory,
     });
@@ -74,9 +76,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     apis.push(api);
     return api;
   };
-  const addWorker = async (): Promise<RunningWorker> => {
+  const addWorker = async (root?: string): Promise<RunningWorker> => {
     const started = startProcess({
       command: 'worker',
+      root,
       env: { ...env, WORKER_HEALTH_PORT: '0' },
       cwd: directory,
     });

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually, type WaitOptions, within } from '@sluice/testing';
 
-/** The built command, as `tsc -b` writes it. */
-const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
+/** The root of the workspace, with the built command as `tsc -b` writes it. */
+const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface SluiceProcessOptions {
   command: 'start' | 'api' | 'worker' | 'responses' | 'keys';
@@ -11,6 +12,8 @@ export interface SluiceProcessOptions {
   /** Variables besides PATH and HOME. The rest of the test's environment is not passed on. */
   env?: Record<string, string>;
   cwd?: string;
+  /** The root of another build of the workspace. */
+  root?: string | undefined;
   /** Whether the process leads its own process group, like the foreground job of a terminal. */
   leadsGroup?: boolean;
 }
@@ -52,7 +55,8 @@ const STOP_WITHIN_MS = 60_000;
 
 /** Starts one process of the built service. It is not ready yet: wait for its log line. */
 export function startProcess(options: SluiceProcessOptions): SluiceProcess {
-  const { command, args = [], env = {}, cwd, leadsGroup = false } = options;
+  const { command, args = [], env = {}, cwd, root = workspace, leadsGroup = false } = options;
+  const main = join(root, 'apps/sluice/dist/main.js');
   const child = spawn(process.execPath, [main, command, ...args], {
     env: { ...bareEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

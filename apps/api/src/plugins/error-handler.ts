@@ -1,4 +1,5 @@
 import { ServiceError } from '@sluice/contract';
+import { UnknownVersion } from '@sluice/response-store';
 import { isRedisUnavailable, loggedError } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
@@ -44,6 +45,11 @@ export function asServiceError(error: unknown): ServiceError | undefined {
     return new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.', {
       cause: error,
     });
+  }
+  if (error instanceof UnknownVersion) {
+    const message =
+      'This response belongs to another release of the server, which runs beside this one. Please try again.';
+    return new ServiceError('server_is_overloaded', message, { cause: error });
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {

@@ -1,4 +1,4 @@
-import type { ResponseRecord } from '../record/record.ts';
+import { type ResponseRecord, UnknownVersion } from '../record/record.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import { readRecord } from './read-record.ts';
 
@@ -15,7 +15,7 @@ export interface StoredPage {
  * Stored responses of a tenant, newest first, from the one behind `after` on; undefined when `after` is not among them.
  *
  * The list outlives what it lists: ids whose records have expired are passed over and taken out, so a page is full as
- * long as there is anything to fill it with.
+ * long as there is anything to fill it with. Those of another release are passed over and stay.
  */
 export async function listStored(
   access: StoreAccess,
@@ -35,11 +35,23 @@ export async function listStored(
   while (records.length <= limit) {
     const ids = (await redis.zrevrange(list, rank, rank + limit)).filter((id) => id !== nobody);
     if (ids.length === 0) break;
-    const found = await Promise.all(ids.map((id) => readRecord(access, id)));
+    const found = await Promise.all(ids.map((id) => readIfKnown(access, id)));
     const expired = ids.filter((_id, at) => found[at] === undefined);
     if (expired.length > 0) await redis.zrem(list, ...expired);
     rank += ids.length - expired.length;
-    records.push(...found.filter((record) => record !== undefined));
+    records.push(...found.filter((record) => record !== undefined && record !== 'unknown_version'));
   }
   return { records: records.slice(0, limit), hasMore: records.length > limit };
+}
+
+async function readIfKnown(
+  access: StoreAccess,
+  responseId: string,
+): Promise<ResponseRecord | undefined | 'unknown_version'> {
+  try {
+    return await readRecord(access, responseId);
+  } catch (error) {
+    if (error instanceof UnknownVersion) return 'unknown_version';
+    throw error;
+  }
 }

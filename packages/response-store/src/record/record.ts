@@ -9,7 +9,7 @@ import {
   withEnd,
 } from '@sluice/contract';
 import { parseEnd } from './end-json.ts';
-import type { FieldName, RecordFields } from './fields.ts';
+import { type FieldName, type RecordFields, recordVersion } from './fields.ts';
 
 /** What was asked for, without its input: that can be large and only a worker needs it. */
 export type StoredRequest = Omit<CreateResponse, 'input'>;
@@ -54,6 +54,7 @@ export interface ClaimedRecord extends ResponseRecord {
 
 /** The fields a reader needs. The input stays where it is: it can be large, and a reader has no use for it. */
 export const readerFields = [
+  'version',
   'id',
   'tenant',
   'status',
@@ -68,11 +69,24 @@ export const readerFields = [
   'result',
 ] as const satisfies FieldName[];
 
-/** The record in these fields; undefined when there is none. */
+/** A record was written by another release, which may mean something else by its fields. */
+export class UnknownVersion extends Error {
+  constructor(version: string | undefined) {
+    super(`A record has the version ${version ?? '(none)'}; this release writes ${recordVersion}`);
+    this.name = 'UnknownVersion';
+  }
+}
+
+/**
+ * The record in these fields; undefined when there is none.
+ *
+ * @throws {UnknownVersion}
+ */
 export function parseRecord(
   fields: Pick<RecordFields, (typeof readerFields)[number]>,
 ): ResponseRecord | undefined {
   if (fields.status === undefined) return undefined;
+  if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
   const { result } = fields;
   return {
     id: present(fields.id, 'id'),

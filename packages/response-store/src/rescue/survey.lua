@@ -10,6 +10,7 @@
 --   vanished   no record, although nothing ended it: what else there is of it is taken away here; its counts need a
 --              recount
 --   gone       it has ended: taken out of the open set here
+--   unknown_version   written by another release, whose rescue looks after it
 --   cancelled  queued, and somebody asked for the end or nobody waits
 --   expired    queued for longer than it may be
 --   unqueued   in the background, and its job was never added as far as anybody knows
@@ -25,12 +26,14 @@ local now = now_ms()
 local reply = { now }
 for at = more_args, #ARGV do
   local id, record = ARGV[at], KEYS[more_keys + at - more_args]
-  local f = read(record, 'status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at worker')
+  local f = read(record, 'version status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at worker')
   local kind = f.status
   if not f.status or not is_open(f.status) then
     kind = f.status and 'gone' or 'vanished'
     redis.call('ZREM', open, id)
     if not f.status then redis.call('UNLINK', log_prefix .. id, input_prefix .. id) end
+  elseif f.version ~= VERSION then
+    kind = 'unknown_version'
   elseif f.status == QUEUED then
     if f.cancel or note_absence(record, f, now) then
       kind = 'cancelled'

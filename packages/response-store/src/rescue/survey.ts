@@ -13,7 +13,16 @@ const surveyScript = defineScript({
 });
 
 const kinds = [
-  ...(['vanished', 'gone', 'cancelled', 'expired', 'unqueued', 'overdue', 'stopping'] as const),
+  ...([
+    'vanished',
+    'gone',
+    'unknown_version',
+    'cancelled',
+    'expired',
+    'unqueued',
+    'overdue',
+    'stopping',
+  ] as const),
   ...(['held', 'queued', 'in_progress'] as const),
 ] as const;
 

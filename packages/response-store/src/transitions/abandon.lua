@@ -3,16 +3,18 @@
 -- KEYS  record, input
 --
 -- Returns { kind, status }:
+--   unknown_version   written by another release; nothing was changed
 --   missing    it was never accepted; an input that went ahead of the accept is gone now
 --   terminal   already ended
 --   detached   somebody else was told that it is accepted, under the same idempotency key: it goes on
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
-local f = read(record, 'id status worker followed enqueued')
+local f = read(record, 'version id status worker followed enqueued')
 if not f.status then
   redis.call('UNLINK', input)
   return { 'missing', '' }
 end
+if f.version ~= VERSION then return { 'unknown_version', '' } end
 if not is_open(f.status) then return { 'terminal', f.status } end
 if f.followed or f.enqueued then return { 'detached', f.status } end
 ask_for_end(record, f, 'refused')

@@ -4,12 +4,14 @@
 -- ARGV  reason   given with the request
 --
 -- Returns { kind, status }:
+--   unknown_version   written by another release; nothing was changed
 --   missing    no such record
 --   terminal   already ended; nothing was changed
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
-local f = read(record, 'id status worker')
+local f = read(record, 'version id status worker')
 if not f.status then return { 'missing', '' } end
+if f.version ~= VERSION then return { 'unknown_version', '' } end
 if not is_open(f.status) then return { 'terminal', f.status } end
 ask_for_end(record, f, reason)
 return { 'asked', f.status }

@@ -9,7 +9,7 @@ import { fragments } from '../script/fragments.ts';
 /** Everything a claim looks at and an attempt needs, read once. */
 const claimedFields = [
   ...readerFields,
-  ...(['version', 'attempt', 'losses', 'counted', 'token', 'worker', 'cancel', 'watchers'] as const),
+  ...(['attempt', 'losses', 'counted', 'token', 'worker', 'cancel', 'watchers'] as const),
   ...([
     'background',
     'left_at',

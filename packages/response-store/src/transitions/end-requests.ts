@@ -3,6 +3,8 @@ import { textReply } from '../script/define-script.ts';
 /** What a request for the end of a response came to. */
 export type EndRequest =
   | { kind: 'missing' | 'terminal' | 'detached' }
+  /** Left to processes of the release that wrote it. */
+  | { kind: 'unknown_version' }
   /** The end was asked for. A response that is still queued has no worker to write it: the caller does. */
   | { kind: 'asked'; isQueued: boolean };
 
@@ -13,6 +15,7 @@ export function parseEndRequest(reply: unknown): EndRequest {
     case 'missing':
     case 'terminal':
     case 'detached':
+    case 'unknown_version':
       return { kind };
     case 'asked':
       return { kind, isQueued: status === 'queued' };

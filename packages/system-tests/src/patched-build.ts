@@ -1,0 +1,55 @@
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const workspace = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A change of one built file, as a search and what takes the place of what it finds. */
+export interface Patch {
+  /** Below the root of the workspace. */
+  file: string;
+  find: string | RegExp;
+  replace: string;
+}
+
+/** A copy of the built workspace with changes, which stands for another release of it. */
+export interface PatchedBuild {
+  root: string;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** Copies what runs, and changes it. Rejects when a patch finds nothing. */
+export async function patchedBuild(patches: readonly Patch[]): Promise<PatchedBuild> {
+  const root = await mkdtemp(join(tmpdir(), 'sluice-build-'));
+  for (const folder of ['apps', 'packages']) {
+    await cp(join(workspace, folder), join(root, folder), {
+      recursive: true,
+      filter: (path) => !/^(node_modules|test|\.turbo)$/.test(basename(path)) && !path.endsWith('.ts'),
+    });
+  }
+  await linkModules(root);
+  for (const { file, find, replace } of patches) {
+    const path = join(root, file);
+    const text = await readFile(path, 'utf8');
+    const patched = text.replace(find, replace);
+    if (patched === text) throw new Error(`Nothing to patch in ${file}`);
+    await writeFile(path, patched);
+  }
+  return { root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
+}
+
+/** Packages of others are shared, and our own lead to the copy. */
+async function linkModules(root: string): Promise<void> {
+  const modules = join(workspace, 'node_modules');
+  await mkdir(join(root, 'node_modules', '@sluice'), { recursive: true });
+  for (const name of await readdir(modules)) {
+    if (name !== '@sluice') await symlink(join(modules, name), join(root, 'node_modules', name));
+  }
+  for (const folder of ['apps', 'packages']) {
+    for (const name of await readdir(join(root, folder))) {
+      const own = `${root}${sep}${folder}${sep}${name}`;
+      await symlink(own, join(root, 'node_modules', '@sluice', name));
+    }
+  }
+}
