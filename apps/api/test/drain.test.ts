@@ -49,10 +49,10 @@ async function startApi(drainTimeoutMs = 10_000): Promise<void> {
   url = await ready.wait();
 }
 
-function create(more: object = {}): Promise<Response> {
+function create(more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${url}/v1/responses`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ model, input: 'Hi', ...more }),
   });
 }
@@ -182,7 +182,7 @@ describe('a process that may not wait any longer', () => {
   it('ends what is open without a false end, and leaves the responses to a retry', async () => {
     await startApi(1_000);
     const goOn = runsThatWait();
-    const whole = create();
+    const whole = create({}, { 'idempotency-key': 'one' });
     const stream = await create({ stream: true });
     await runsOf(2);
     await within(api.stop('terminated'));
@@ -204,5 +204,36 @@ describe('a process that may not wait any longer', () => {
         return status === 'completed';
       });
     }
+  });
+
+  it('ends the response of a caller that cannot come back for it', async () => {
+    await startApi(1_000);
+    runsThatWait();
+    const whole = create();
+    await runsOf(1);
+    await within(api.stop('terminated'));
+    expect((await whole).status).toBe(503);
+    await eventually(() => worker.runs[0]?.cancelled.aborted);
+  });
+
+  it('answers a cancellation that is under way', async () => {
+    await startApi(1_500);
+    const obeys = latch();
+    const asked = latch();
+    worker.onRun(async (run) => {
+      await run.hang();
+      asked.open();
+      await obeys.wait();
+    });
+    const created = (await (await create({ background: true })).json()) as { id: string };
+    await runsOf(1);
+    const headers = { authorization: `Bearer ${apiKeys.first}` };
+    const cancelled = fetch(`${url}/v1/responses/${created.id}/cancel`, { method: 'POST', headers });
+    await asked.wait();
+    const stopping = api.stop('terminated');
+    const answer = await within(cancelled);
+    expect(answer.status).toBe(200);
+    obeys.open();
+    await within(stopping);
   });
 });

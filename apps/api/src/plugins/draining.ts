@@ -3,14 +3,14 @@ import type { OpenRequest, OpenRequests } from '../open-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set while a request with a body counts as under way: from its headers until its answer is about to be sent. */
+    /** Set while a request that changes something counts as under way: from its headers until its answer is about to be sent. */
     underWay: OpenRequest | undefined;
   }
 }
 
 /**
- * Counts a request with a body as under way from its headers on, so that a stopping process waits for the rest and for
- * its answer, and makes every answer of a stopping process the last one of its connection, so that clients move on by
+ * Counts a request that changes something as under way from its headers on, so that a stopping process waits for the rest
+ * and for its answer, and makes every answer of a stopping process the last one of its connection, so that clients move on by
  * themselves and no kept connection holds up the stop.
  */
 export function registerDraining(
@@ -19,8 +19,11 @@ export function registerDraining(
 ): void {
   app.decorateRequest('underWay');
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.method === 'POST') {
-      const underWay = open.begin(() => request.raw.socket.destroy());
+    if (request.method === 'POST' || request.method === 'DELETE') {
+      const underWay = open.begin(() => {
+        // One that has arrived is answered soon, or is a wait that ends by itself.
+        if (!request.raw.complete) request.raw.socket.destroy();
+      });
       request.underWay = underWay;
       reply.raw.once('close', underWay.end);
     }

@@ -60,7 +60,7 @@ export class Attachments {
     const isStillGone = () => !this.isAttached(responseId);
     if (end === 'whole') this.#ends.delivered(response, isStillGone);
     else if (end === 'caller_left' || end === 'interrupted') {
-      this.#ends.callerLeft(responseId, end, isStillGone);
+      this.#ends.callerLeft(response, end, isStillGone);
     }
   }
 }

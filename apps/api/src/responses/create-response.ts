@@ -13,7 +13,7 @@ import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
-import type { EarlyEnds } from './early-ends.ts';
+import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
@@ -65,7 +65,9 @@ export class ResponseCreator {
     const responseId = this.#newId(caller);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
-    const attachment = this.#attach(caller, responseId, creation.request.store !== false);
+    const isStored = creation.request.store !== false;
+    const canReturn = creation.idempotencyKey !== undefined;
+    const attachment = this.#attach(caller, { responseId, isStored, canReturn });
     let isAccepted = false;
     try {
       const acceptance = await this.#accept(caller, creation, responseId);
@@ -89,7 +91,8 @@ export class ResponseCreator {
     const { model } = creation.request;
     const responseId = this.#newId(caller);
     const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
-    const attachment = this.#attach(caller, responseId, creation.request.store !== false);
+    const isStored = creation.request.store !== false;
+    const attachment = this.#attach(caller, { responseId, isStored, canReturn: true });
     let end: AttachmentEnd = 'not_accepted';
     try {
       const acceptance = await this.#accept(caller, creation, responseId);
@@ -130,7 +133,7 @@ export class ResponseCreator {
   async #again(caller: Caller, creation: Creation, responseId: string): Promise<Created> {
     const { store } = this.#dependencies;
     const wait = creation.request.background === true ? undefined : store.awaitEnd(responseId);
-    const attachment = this.#attach(caller, responseId, true);
+    const attachment = this.#attach(caller, { responseId, isStored: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, responseId);
       attachment.isStored = record.request.store !== false;
@@ -151,7 +154,7 @@ export class ResponseCreator {
     openSink: OpenSink,
   ): Promise<void> {
     const { store } = this.#dependencies;
-    const attachment = this.#attach(caller, responseId, true);
+    const attachment = this.#attach(caller, { responseId, isStored: true, canReturn: true });
     let end: AttachmentEnd | undefined;
     try {
       const record = await this.#attachToRunning(caller, responseId);
@@ -207,8 +210,8 @@ export class ResponseCreator {
     return this.#parts.acceptor.accept({ responseId, request, caller, idempotencyKey });
   }
 
-  #attach(caller: Caller, responseId: string, isStored: boolean): Attachment {
-    return this.#parts.attachments.open({ responseId, tenant: caller.key.name, isStored });
+  #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {
+    return this.#parts.attachments.open({ ...response, tenant: key.name });
   }
 
   #newId(caller: Caller): string {

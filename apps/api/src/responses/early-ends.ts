@@ -17,6 +17,8 @@ export interface AttachedResponse {
   tenant: string;
   /** Whether it is kept behind its end; true as long as that is not known. */
   isStored: boolean;
+  /** Whether its caller can come back for it: by the id that a stream has told, or by an Idempotency-Key. */
+  canReturn: boolean;
 }
 
 /** Every way in which an api process ends a response before its time. */
@@ -31,12 +33,16 @@ export class EarlyEnds {
 
   /**
    * The last caller of this process is gone. When no other process has one and the response is not in the background, it
-   * is cancelled, at once or after its grace. Tried until the store answers, because the lease of this process would keep
+   * is cancelled, at once or after its grace. A caller that this process cuts off has a grace to come back, if it can. Tried until the store answers, because the lease of this process would keep
    * the response wanted otherwise, and as long as nobody attaches again.
    */
-  callerLeft(responseId: string, departure: Departure, isStillGone: () => boolean): void {
+  callerLeft(
+    { responseId, canReturn }: AttachedResponse,
+    departure: Departure,
+    isStillGone: () => boolean,
+  ): void {
     const { store, settings } = this.#dependencies;
-    const graceMs = departure === 'interrupted' ? settings.recovery.retryGraceMs : 0;
+    const graceMs = departure === 'interrupted' && canReturn ? settings.recovery.retryGraceMs : 0;
     this.#untilAnswered(responseId, async () => {
       if (!isStillGone()) return;
       const left = await store.leave(responseId, { graceMs });

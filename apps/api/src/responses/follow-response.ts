@@ -31,7 +31,12 @@ export async function followResponse(
   const subscription = store.follow(responseId, { cursor, readFirst: true, derived });
   // Nobody waits for what has ended, so the store need not know of its readers.
   const isOpen = !isTerminal(record.status);
-  const attached = { responseId, tenant: caller.key.name, isStored: record.request.store !== false };
+  const attached = {
+    responseId,
+    tenant: caller.key.name,
+    isStored: record.request.store !== false,
+    canReturn: true,
+  };
   const attachment = isOpen ? attachments.open(attached) : undefined;
   let end: AttachmentEnd = 'caller_left';
   try {

@@ -110,7 +110,7 @@ export class Responses {
 
   async #end(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
     const { id: responseId, tenant } = record;
-    const attachment = this.#attachments.open({ responseId, tenant, isStored: true });
+    const attachment = this.#attachments.open({ responseId, tenant, isStored: true, canReturn: true });
     try {
       return await this.#ends.cancel(record, reason);
     } finally {
