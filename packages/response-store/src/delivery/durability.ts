@@ -1,0 +1,75 @@
+import type { RedisCommands } from '../record/connection.ts';
+
+/**
+ * How safe a write must be before anybody is told of it.
+ *
+ * - `local`: the server has it; what that survives is the server's own setting
+ * - `fsync`: it is on the server's disk (`WAITAOF`, Redis 7.2)
+ * - `replica`: a replica has it (`WAIT`), so it survives a failover
+ */
+export type Durability = 'local' | 'fsync' | 'replica';
+
+export interface DurabilityBarrierOptions {
+  durability: Durability;
+  /** A connection of its own: it stands still while it waits. */
+  connection: Pick<RedisCommands, 'set'> & {
+    call(name: string, ...args: (string | number)[]): Promise<unknown>;
+  };
+  /** One key in each cell. What is written there says nothing; that it is written is the point. */
+  keys: readonly string[];
+  /** How long it may take, in milliseconds. */
+  withinMs: number;
+}
+
+/** The key of a barrier that nobody needs goes by itself, in milliseconds. */
+const keyMs = 60_000;
+
+/**
+ * Waits until everything that the store has done by now is as safe as was asked for.
+ *
+ * The server carries out writes in order, so a write of our own that has got somewhere has all earlier ones behind it,
+ * whichever connection they came by. Everybody who asks while one wait is under way shares the next one, so the cost is
+ * that of a wait at a time, whatever the load.
+ */
+export class DurabilityBarrier {
+  readonly #options: DurabilityBarrierOptions;
+  #current: Promise<boolean> | undefined;
+  #next: Promise<boolean> | undefined;
+
+  constructor(options: DurabilityBarrierOptions) {
+    this.#options = options;
+  }
+
+  /** False when it was not reached in time. Rejects when the store does not answer at all. */
+  reached(): Promise<boolean> {
+    if (this.#options.durability === 'local') return Promise.resolve(true);
+    if (!this.#current) return this.#begin();
+    this.#next ??= this.#current
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  #begin(): Promise<boolean> {
+    const current = this.#wait().finally(() => {
+      if (this.#current === current) this.#current = undefined;
+    });
+    this.#current = current;
+    return current;
+  }
+
+  async #wait(): Promise<boolean> {
+    const { connection, keys, durability, withinMs } = this.#options;
+    const replies: unknown[] = await Promise.all([
+      ...keys.map((key) => connection.set(key, '1', 'PX', keyMs)),
+      durability === 'replica'
+        ? connection.call('WAIT', 1, withinMs)
+        : connection.call('WAITAOF', 1, 0, withinMs),
+    ]);
+    const [first] = [replies.at(-1)].flat();
+    return Number(first) >= 1;
+  }
+}
