@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { asFatalError } from './fatal-error.ts';
 import { loggedError, type Logger } from './logger.ts';
 import { printFatal } from './print-fatal.ts';
@@ -19,6 +20,8 @@ export interface ProcessRole {
   start(signal: AbortSignal, requestStop: RequestStop): Promise<void>;
   /** Drains and closes, also after a failed start. Called once. The process exits when nothing is left open. */
   stop(reason: StopReason): Promise<void>;
+  /** Runs on SIGHUP, if the process has no terminal. It must not throw. Without it, SIGHUP ends the process. */
+  reload?(): void;
   /** How long `stop` may take before the process exits with code 1. */
   drainTimeoutMs: number;
   /** Runs synchronously before a forced exit, to end what would outlive the process, such as children. */
@@ -32,7 +35,9 @@ export type RequestStop = (error?: unknown) => void;
  * Runs a process from its start to its exit. The promise resolves when the process has stopped and is about to exit.
  *
  * - SIGTERM drains. SIGINT does too, except in a child with an IPC channel: a terminal sends Ctrl-C to every process at
- *   once, and the parent decides the order of stopping. SIGHUP has no listener, because one would undo `nohup`.
+ *   once, and the parent decides the order of stopping.
+ * - SIGHUP reloads a role that can reload, unless the process has a terminal. There the signal says that the terminal is
+ *   gone, and ends the process.
  * - A second signal exits at once with code 1. Within half a second it counts as the first one, because `npm` repeats a
  *   Ctrl-C that the process has already received.
  * - A closed IPC channel drains, so that no child outlives its parent.
@@ -86,6 +91,9 @@ export async function runProcess(role: ProcessRole): Promise<void> {
   };
 
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
+  const onHangUp = () => role.reload?.();
+  const canReload = role.reload !== undefined && !hasTerminal();
+  if (canReload) process.on('SIGHUP', onHangUp);
   process.on('uncaughtException', onUncaught);
   process.on('unhandledRejection', onUncaught);
   // The listener also holds the channel, and with it the process, open until the stop.
@@ -112,9 +120,14 @@ export async function runProcess(role: ProcessRole): Promise<void> {
   clearTimeout(deadline);
   // The listeners stay until here: without them, a second signal would kill the process during its drain.
   for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
+  process.off('SIGHUP', onHangUp);
   process.off('disconnect', onDisconnect);
   logger.info({ exitCode: process.exitCode }, 'stopped');
   watchForOpenHandles(logger, forceExit);
+}
+
+function hasTerminal(): boolean {
+  return [0, 1, 2].some((descriptor) => isatty(descriptor));
 }
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;

@@ -70,6 +70,26 @@ describe('a process', () => {
     expect(await process.ended).toBe(0);
   });
 
+  it('reloads on SIGHUP, as often as it comes, and goes on', async () => {
+    const process = run('reload');
+    await says(process, 'started');
+    process.child.kill('SIGHUP');
+    await says(process, 'reload');
+    process.child.kill('SIGHUP');
+    await eventually(() => process.output().filter((line) => line === 'reload').length === 2);
+    process.child.kill('SIGTERM');
+    expect(await process.ended).toBe(0);
+    expect(process.output()).toEqual(['started', 'reload', 'reload', 'stop terminated']);
+  });
+
+  it('that has nothing to reload ends on SIGHUP', async () => {
+    const process = run('plain');
+    await says(process, 'started');
+    process.child.kill('SIGHUP');
+    await process.ended;
+    expect(process.child.signalCode).toBe('SIGHUP');
+  });
+
   it('exits at once with 1 on a second signal', async () => {
     const process = run('drain-until-second-signal');
     await says(process, 'started');

@@ -33,6 +33,7 @@ await runProcess({
     if (behaviour === 'request') requestStop();
     if (behaviour === 'request-after-error') requestStop(new Error('watchdog'));
   },
+  ...(behaviour === 'reload' && { reload: () => say('reload') }),
   async stop(reason: StopReason) {
     say(`stop ${reason}`);
     if (behaviour === 'hang' || behaviour === 'drain-until-second-signal') {
