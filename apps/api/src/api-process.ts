@@ -6,6 +6,7 @@ import {
   closeRedis,
   commandClient,
   createMetrics,
+  FailedLogins,
   listenFailure,
   type Logger,
   type Metrics,
@@ -113,6 +114,7 @@ export class ApiProcess {
     this.#app = buildApp({
       responses: this.#responses,
       keys: new KeyRing({ keys: ring }),
+      failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
       open: this.#open,
       telemetry: this.#telemetry,
       readiness: () => this.#readiness(),
@@ -125,6 +127,7 @@ export class ApiProcess {
       queue: this.#queue,
       registry: this.#metrics.registry,
       token: server.adminToken,
+      failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
       logger: this.#logger,
     });
     const adminUrl = await listen(

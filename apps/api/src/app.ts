@@ -1,6 +1,6 @@
 import type { KeyRing } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import type { Logger, Readiness, Telemetry } from '@sluice/runtime';
+import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { OpenRequests } from './open-requests.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
@@ -23,6 +23,7 @@ import { healthRoutes, routes } from './routes.ts';
 export interface AppDependencies {
   responses: Responses;
   keys: KeyRing;
+  failedLogins: FailedLogins;
   open: OpenRequests;
   telemetry: Telemetry;
   readiness: () => Promise<Readiness>;
@@ -103,7 +104,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   for (const dialect of dialects) {
     void app.register(
       (mount, _options, done) => {
-        registerAuthentication(mount, dependencies.keys);
+        registerAuthentication(mount, dependencies);
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
         done();
       },

@@ -97,6 +97,7 @@ export function eventStream(schema: z.ZodType): Answer {
 export const anyErrors = [
   'invalid_request',
   'invalid_api_key',
+  'rate_limit_exceeded',
   'server_is_overloaded',
   'server_error',
 ] as const satisfies ErrorCode[];

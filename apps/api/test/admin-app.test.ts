@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { createLogger } from '@sluice/runtime';
+import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
@@ -24,6 +24,7 @@ async function build(options: { withToken: boolean }): Promise<void> {
     queue: api.queue,
     registry: api.registry,
     token: options.withToken ? token : undefined,
+    failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
   });
 }
@@ -93,6 +94,22 @@ describe('the admin listener with a token', () => {
       expect(answer.headers['www-authenticate']).toMatch(/^Basic /);
       expect(answer.body).not.toContain(token);
     }
+  });
+});
+
+describe('the admin listener and wrong tokens', () => {
+  it('throttles them, but neither the right one nor the challenge of a browser', async () => {
+    await build({ withToken: true });
+    const wrong = { authorization: 'Bearer wrong' };
+    for (let at = 0; at < 20; at++) expect(await asked('/queues', wrong)).toBe(401);
+    const throttled = await admin.inject({ url: '/queues', headers: wrong });
+    expect(throttled.statusCode).toBe(429);
+    expect(Number(throttled.headers['retry-after'])).toBeGreaterThan(0);
+    expect(throttled.body).toMatch(/wrong tokens/);
+    expect(await asked('/metrics', { authorization: `Bearer ${token}` })).toBe(200);
+    expect(await asked('/queues')).toBe(401);
+    const elsewhere = await admin.inject({ url: '/queues', headers: wrong, remoteAddress: '192.0.2.1' });
+    expect(elsewhere.statusCode).toBe(401);
   });
 });
 

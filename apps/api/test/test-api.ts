@@ -5,6 +5,7 @@ import {
   closeRedis,
   commandClient,
   createLogger,
+  FailedLogins,
   RedisClock,
   subscriberClient,
   Telemetry,
@@ -156,6 +157,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const app = buildApp({
     responses,
     keys: new KeyRing({ keys: settings.keys }),
+    failedLogins: new FailedLogins(),
     open,
     telemetry,
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),

@@ -6,6 +6,7 @@ import { defaultCell } from '@sluice/response-store';
 import {
   closeRedis,
   createMetrics,
+  FailedLogins,
   type HealthServer,
   type Logger,
   type Metrics,
@@ -105,6 +106,7 @@ export class WorkerProcess {
         logger,
         metrics: this.#metrics,
         token: server.adminToken,
+        failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
         readiness: () => this.#readiness(),
       });
     }

@@ -272,6 +272,32 @@ describe('a file that is not proper YAML', () => {
   });
 });
 
+describe('a network of proxies', () => {
+  it.each([
+    '10.0.0.0',
+    '10.0.0.0/33',
+    '10.0.0/8',
+    'fd00::/129',
+    'proxy.example/8',
+    '10.0.0.0/',
+    'any',
+    '0/0',
+  ])('%s is refused', (network) => {
+    expect(faultsOf(`server: { trustedProxies: ["${network}"] }`)).toEqual([
+      expect.stringContaining('server.trustedProxies[0]: must be a network such as 10.0.0.0/8'),
+    ]);
+  });
+
+  it.each(['10.0.0.0/8', '0.0.0.0/0', '192.0.2.1/32', 'fd00::/8', '::/0', '::1/128'])(
+    '%s is taken',
+    (network) => {
+      const file = `server: { trustedProxies: ["${network}"] }`;
+      const { server } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => file });
+      expect(server.trustedProxies).toEqual([network]);
+    },
+  );
+});
+
 describe('a bad environment or command line', () => {
   it.each<[Partial<SettingsSources>, string]>([
     [{ env: { PORT: '3e3' } }, 'PORT: must be a whole number from 0 to 65535, not text'],

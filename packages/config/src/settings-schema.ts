@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
-import { credential, milliseconds, port, seconds, text, wholeNumber } from './value-schemas.ts';
+import { cidr, credential, milliseconds, port, seconds, text, wholeNumber } from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -46,6 +46,10 @@ export const settingsSchema = z.strictObject({
       adminToken: credential(8).exactOptional().meta({
         description:
           'Credential for the admin listener and for the metrics of a worker. Without it they answer on loopback only.',
+      }),
+      trustedProxies: z.array(cidr()).max(100).default([]).meta({
+        description:
+          'Networks of your proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` is believed. It tells clients apart that fail to log in, and nothing else.',
       }),
     })
     .prefault({})
@@ -92,9 +96,9 @@ export const settingsSchema = z.strictObject({
   }),
   limits: z
     .strictObject({
-      queued: wholeNumber(1, 2_000_000)
-        .default(100_000)
-        .meta({ description: 'Most responses that may wait at a time, over all tenants.' }),
+      queued: wholeNumber(1, 2_000_000).default(100_000).meta({
+        description: 'Most responses that may wait at a time, over all tenants.',
+      }),
       queuedBytes: wholeNumber(1024, 1_099_511_627_776).default(4_294_967_296).meta({
         description: 'Most bytes that the requests of waiting responses may take together.',
         unit: 'bytes',

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** The longest delay of a Node timer. With a longer one it fires at once. */
@@ -24,6 +25,19 @@ export function seconds(minimum = 1) {
 /** A TCP port; 0 asks the system for a free one. */
 export function port() {
   return wholeNumber(0, 65_535);
+}
+
+/** A network: an IP address and the length of its prefix. */
+export function cidr() {
+  return z
+    .string()
+    .refine(isNetwork, 'must be a network such as 10.0.0.0/8 or fd00::/8; write one address as 192.0.2.1/32');
+}
+
+function isNetwork(value: string): boolean {
+  const [, address = '', prefix = ''] = /^([0-9A-Fa-f.:]+)\/(\d{1,3})$/.exec(value) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
 /** Text that is not empty and has no control characters. */

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Registry } from 'prom-client';
+import { FailedLogins } from './failed-logins.ts';
 import { startHealthServer, type HealthServer, type HealthServerOptions } from './health-server.ts';
 import { createLogger } from './logger.ts';
 
@@ -21,6 +22,7 @@ async function start(options: Partial<HealthServerOptions> = {}): Promise<Health
     logger: createLogger({ name: 'test', level: 'silent' }),
     metrics: { registry: new Registry() },
     token: undefined,
+    failedLogins: new FailedLogins(),
     readiness: () => ({ isReady: true, checks: { redis: 'ok' } }),
     ...options,
   });
@@ -91,6 +93,23 @@ describe('health server', () => {
       expect(await statusOf(server, '/metrics', { authorization })).toBe(401);
     }
     for (const path of ['/healthz', '/readyz']) expect(await statusOf(server, path, {})).toBe(200);
+  });
+
+  it('asks for the token everywhere but under its health', async () => {
+    const server = await start({ token });
+    for (const path of ['/', '/metrics', '/nope', '/healthz/', '//healthz']) {
+      expect(await statusOf(server, path, {})).toBe(401);
+    }
+    expect(await statusOf(server, '/nope', { authorization: `Bearer ${token}` })).toBe(404);
+  });
+
+  it('throttles wrong tokens, and neither the right one nor health', async () => {
+    const server = await start({ token });
+    const wrong = { authorization: 'Bearer wrong' };
+    for (let at = 0; at < 20; at++) expect(await statusOf(server, '/metrics', wrong)).toBe(401);
+    expect(await statusOf(server, '/metrics', wrong)).toBe(429);
+    expect(await statusOf(server, '/metrics', { authorization: `Bearer ${token}` })).toBe(200);
+    expect(await statusOf(server, '/readyz', wrong)).toBe(200);
   });
 
   it('shows its metrics without a token to whoever names a loopback host', async () => {

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listenFailure, type ListenTarget } from './fatal-error.ts';
 import { loggedError, type Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import { checkOperator, operatorChallenge } from './operator-access.ts';
+import type { FailedLogins } from './failed-logins.ts';
+import { type OperatorRefusal, refuseOperator } from './operator-access.ts';
 
 /** Whether the process can do its work now. Anybody can read the checks, so they hold no addresses and no secrets. */
 export interface Readiness {
@@ -13,8 +14,9 @@ export interface Readiness {
 export interface HealthServerOptions extends ListenTarget {
   logger: Logger;
   metrics: Pick<Metrics, 'registry'>;
-  /** Asked for by `GET /metrics`; without one only this machine is answered there. See `checkOperator`. */
+  /** Asked for by everything but health; without one only this machine is answered there. See `refuseOperator`. */
   token: string | undefined;
+  failedLogins: FailedLogins;
   /** Asked at each `GET /readyz`; one that throws or takes more than a second counts as not ready. */
   readiness: () => Readiness | Promise<Readiness>;
 }
@@ -28,8 +30,8 @@ export interface HealthServer {
 
 /**
  * Serves `GET /healthz` (200 as long as the event loop turns), `GET /readyz` (200 or 503 with the checks) and
- * `GET /metrics` for a process without an HTTP edge of its own. The first two answer anybody, the metrics the operator
- * alone. Rejects with a `FatalError` when the port is taken.
+ * `GET /metrics` for a process without an HTTP edge of its own. The first two answer anybody, and everything else the
+ * operator alone. Rejects with a `FatalError` when the port is taken.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (request, response) => {
@@ -54,17 +56,23 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
 
 const READINESS_TIMEOUT_MS = 1000;
 
+/** What load balancers and supervisors ask for, who have no token. */
+const healthPaths: readonly string[] = ['/healthz', '/readyz'];
+
 async function answer(
   options: HealthServerOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const path = (request.url ?? '/').split('?', 1)[0];
-    if (request.method !== 'GET' && request.method !== 'HEAD') sendJson(response, 405, { status: 'error' });
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '';
+    const refused = healthPaths.includes(path) ? undefined : refuseOperator(request, options);
+    if (refused) sendRefusal(response, refused);
+    else if (request.method !== 'GET' && request.method !== 'HEAD')
+      sendJson(response, 405, { status: 'error' });
     else if (path === '/healthz') sendJson(response, 200, { status: 'ok' });
     else if (path === '/readyz') await sendReadiness(options, response);
-    else if (path === '/metrics') await sendMetrics(options, request, response);
+    else if (path === '/metrics') await sendMetrics(options, response);
     else sendJson(response, 404, { status: 'error' });
   } catch (error) {
     options.logger.error({ err: loggedError(error) }, 'health request failed');
@@ -72,19 +80,14 @@ async function answer(
   }
 }
 
-async function sendMetrics(
-  { metrics, token }: HealthServerOptions,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const refused = checkOperator(request, token);
-  if (refused === undefined) {
-    const { registry } = metrics;
-    send(response, 200, registry.contentType, await registry.metrics());
-    return;
-  }
-  if (refused === 401) response.setHeader('www-authenticate', operatorChallenge);
-  sendJson(response, refused, { status: 'error' });
+async function sendMetrics({ metrics }: HealthServerOptions, response: ServerResponse): Promise<void> {
+  const { registry } = metrics;
+  send(response, 200, registry.contentType, await registry.metrics());
+}
+
+function sendRefusal(response: ServerResponse, { status, headers }: OperatorRefusal): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  sendJson(response, status, { status: 'error' });
 }
 
 async function sendReadiness(options: HealthServerOptions, response: ServerResponse): Promise<void> {

@@ -20,7 +20,10 @@ export {
   writerClient,
 } from './redis-clients.ts';
 export type { RedisClientOptions } from './redis-clients.ts';
-export { checkOperator, operatorChallenge } from './operator-access.ts';
+export { FailedLogins } from './failed-logins.ts';
+export type { AddressedRequest, FailedLoginsOptions } from './failed-logins.ts';
+export { refuseOperator } from './operator-access.ts';
+export type { OperatorRefusal } from './operator-access.ts';
 export { RedisClock } from './redis-clock.ts';
 export type { RedisClockOptions } from './redis-clock.ts';
 export { inspectRedis, redisProblems } from './redis-readiness.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkOperator } from './operator-access.ts';
+import { FailedLogins } from './failed-logins.ts';
+import { checkOperator, refuseOperator } from './operator-access.ts';
 
 const token = 'token-of-the-operator';
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
@@ -53,5 +54,38 @@ describe('an operator without a token', () => {
 
   it.each(['10.0.0.1', '::ffff:10.0.0.1', 'fe80::1'])('is refused from %s under any name', (from) => {
     expect(check({ host: 'localhost', from })).toBe(403);
+  });
+});
+
+describe('an operator whose log-ins fail', () => {
+  const attempts = () => {
+    const failedLogins = new FailedLogins({ now: () => 0 });
+    return (authorization?: string) =>
+      refuseOperator(
+        {
+          headers: { host: 'sluice.example', ...(authorization !== undefined && { authorization }) },
+          socket: { remoteAddress: '192.0.2.7' },
+        },
+        { token, failedLogins },
+      );
+  };
+
+  it('waits after twenty wrong tokens, and passes with the right one meanwhile', () => {
+    const attempt = attempts();
+    for (let at = 0; at < 20; at++) expect(attempt('Bearer wrong')?.status).toBe(401);
+    expect(attempt('Bearer wrong')).toEqual({ status: 429, headers: { 'retry-after': '60' } });
+    expect(attempt(basic('admin:wrong'))?.status).toBe(429);
+    expect(attempt(`Bearer ${token}`)).toBeUndefined();
+  });
+
+  it('is asked for the password at any time', () => {
+    const attempt = attempts();
+    for (let at = 0; at < 30; at++) {
+      attempt('Bearer wrong');
+      expect(attempt()).toMatchObject({
+        status: 401,
+        headers: { 'www-authenticate': expect.stringMatching(/^Basic /) },
+      });
+    }
   });
 });

@@ -1,13 +1,38 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { AddressedRequest, FailedLogins } from './failed-logins.ts';
 
 /** The challenge that goes with a 401, so that a browser asks for the password. */
-export const operatorChallenge = 'Basic realm="Sluice", charset="UTF-8"';
+const operatorChallenge = 'Basic realm="Sluice", charset="UTF-8"';
 
 /** What is looked at in a request; an `IncomingMessage` has it. */
 export interface OperatorRequest {
   headers: Pick<IncomingHttpHeaders, 'authorization' | 'host'>;
   socket: { remoteAddress?: string | undefined };
+}
+
+/** Why a request to an operator's listener is refused, and the headers that go with it. */
+export interface OperatorRefusal {
+  status: 401 | 403 | 429;
+  headers: Record<string, string>;
+}
+
+/**
+ * Checks that a request comes from the operator, like `checkOperator`, and counts wrong tokens: a client that has sent too
+ * many gets a 429 for further ones. A request without any token is not counted, because a browser sends one to be asked
+ * for the password, and so never locks its user out.
+ */
+export function refuseOperator(
+  request: AddressedRequest,
+  { token, failedLogins }: { token: string | undefined; failedLogins: FailedLogins },
+): OperatorRefusal | undefined {
+  const status = checkOperator(request, token);
+  if (status === undefined) return undefined;
+  if (status === 403) return { status, headers: {} };
+  const isAttempt = request.headers.authorization !== undefined;
+  const waitMs = isAttempt ? failedLogins.count(request) : undefined;
+  if (waitMs === undefined) return { status, headers: { 'www-authenticate': operatorChallenge } };
+  return { status: 429, headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ResponseQueue } from '@sluice/queue';
-import { loggedError, type Logger } from '@sluice/runtime';
+import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { registerAuthentication } from './authentication.ts';
@@ -13,6 +13,7 @@ export interface AdminAppOptions {
   registry: Registry;
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
+  failedLogins: FailedLogins;
   logger: Logger;
 }
 
@@ -24,6 +25,7 @@ export async function buildAdminApp({
   queue,
   registry,
   token,
+  failedLogins,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
   const app = fastify({
@@ -36,7 +38,7 @@ export async function buildAdminApp({
     reply.headers(securityHeaders);
     done();
   });
-  registerAuthentication(app, token);
+  registerAuthentication(app, { token, failedLogins });
   app.setNotFoundHandler((_request, reply) => sendPlain(reply, 404));
   app.setErrorHandler((error, _request, reply) => {
     logger.error({ err: loggedError(error) }, 'admin request failed');

@@ -5,6 +5,7 @@ const texts = {
   403: 'Refused: this request did not come from a page of this listener.\n',
   404: 'Not here. There are /queues and /metrics.\n',
   405: 'The dashboard is read-only.\n',
+  429: 'Too many wrong tokens came from your address. Wait, and send the right one.\n',
   500: 'Failed for a reason of our own; the log has it.\n',
 };
 

@@ -1,5 +1,6 @@
 import type { KeyRing, KeySettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
+import type { FailedLogins } from '@sluice/runtime';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
@@ -13,9 +14,14 @@ declare module 'fastify' {
  * Finds out who is calling, before anything of the body is read.
  *
  * A missing, malformed, unknown, disabled or expired key gets one and the same answer, which never repeats the
- * key or anything derived from it.
+ * key or anything derived from it. A client that sends too many keys that are not accepted is told to wait instead. A
+ * good key passes at any time, whoever else fails behind the same address. A request without a key tries none, and is not
+ * counted.
  */
-export function registerAuthentication(app: FastifyInstance, keys: KeyRing): void {
+export function registerAuthentication(
+  app: FastifyInstance,
+  { keys, failedLogins }: { keys: KeyRing; failedLogins: FailedLogins },
+): void {
   app.decorateRequest('key');
   app.addHook('onRequest', (request, _reply, done) => {
     const key = authenticate(request, keys);
@@ -23,9 +29,18 @@ export function registerAuthentication(app: FastifyInstance, keys: KeyRing): voi
       request.key = key;
       done();
     } else {
-      done(new ServiceError('invalid_api_key'));
+      const isAttempt = request.headers.authorization !== undefined;
+      done(refusal(isAttempt ? failedLogins.count(request.raw) : undefined));
     }
   });
+}
+
+function refusal(waitMs: number | undefined): ServiceError {
+  if (waitMs === undefined) return new ServiceError('invalid_api_key');
+  // Rounded up: a client that obeys the text must not come too early.
+  const seconds = Math.ceil(waitMs / 1000);
+  const message = `Too many requests with an incorrect API key came from your address. Please try again in ${seconds}s.`;
+  return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
 }
 
 function authenticate(request: FastifyRequest, keys: KeyRing): KeySettings | undefined {

@@ -57,7 +57,6 @@ export const createResponse = defineRoute({
     'tool_call_not_found',
     'idempotency_mismatch',
     'idempotency_result_gone',
-    'rate_limit_exceeded',
     // What a response can fail with, told to the caller who waits for the whole of it.
     'context_length_exceeded',
     'invalid_prompt',

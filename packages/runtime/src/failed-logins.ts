@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+
+/** What is looked at in a request to tell its client; an `IncomingMessage` has it. */
+export interface AddressedRequest {
+  headers: IncomingHttpHeaders;
+  socket: { remoteAddress?: string | undefined };
+}
+
+export interface FailedLoginsOptions {
+  /** Networks, such as `10.0.0.0/8`, whose `X-Forwarded-For` is believed; none by default. */
+  trustedProxies?: readonly string[];
+  /** The clock, in milliseconds; `performance.now` by default. */
+  now?: () => number;
+}
+
+/** Most failures that a network may have in a minute before it is told to wait. */
+const mostFailures = 20;
+const windowMs = 60_000;
+
+/** Most networks that are counted apart. Together they take about a megabyte. */
+const mostNetworks = 10_000;
+
+/** Counts the failures of every network beyond those that are counted apart. */
+const everyOther = '';
+
+/**
+ * Counts failed log-ins by the client's network: an IPv4 address, or the /64 of an IPv6 address, because whoever has one
+ * address of it has all of them.
+ *
+ * Callers check the credential first and come here with failures alone. So nobody with a good credential is refused
+ * because of others behind the same address, and it does no harm that networks share one count once too many fail in the same
+ * minute.
+ */
+export class FailedLogins {
+  readonly #proxies = new BlockList();
+  readonly #now: () => number;
+  readonly #failures = new Map<string, number>();
+  #windowEndsAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ trustedProxies = [], now = () => performance.now() }: FailedLoginsOptions = {}) {
+    this.#now = now;
+    for (const network of trustedProxies) {
+      const [address = '', prefix = ''] = network.split('/');
+      this.#proxies.addSubnet(address, Number(prefix), familyOf(address));
+    }
+  }
+
+  /**
+   * Counts a failure. Returns how long the client should wait, in milliseconds, if its network has had its failures of
+   * this minute; undefined if not.
+   */
+  count(request: AddressedRequest): number | undefined {
+    const now = this.#now();
+    if (now >= this.#windowEndsAt) {
+      this.#failures.clear();
+      this.#windowEndsAt = now + windowMs;
+    }
+    const network = this.#counted(networkOf(this.#clientOf(request)));
+    const failures = this.#failures.get(network) ?? 0;
+    if (failures >= mostFailures) return this.#windowEndsAt - now;
+    this.#failures.set(network, failures + 1);
+    return undefined;
+  }
+
+  #counted(network: string): string {
+    return this.#failures.size < mostNetworks || this.#failures.has(network) ? network : everyOther;
+  }
+
+  /**
+   * The address that a trusted proxy names, or that of the connection. Proxies append to the header, so it is read from its
+   * end, up to the first address that is not a trusted proxy. What stands before that is the client's own word.
+   */
+  #clientOf({ headers, socket }: AddressedRequest): string {
+    let client = plainAddress(socket.remoteAddress ?? '');
+    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
+    while (this.#isTrusted(client)) {
+      const named = plainAddress(forwarded.pop() ?? '');
+      if (isIP(named) === 0) break;
+      client = named;
+    }
+    return client;
+  }
+
+  #isTrusted(address: string): boolean {
+    return isIP(address) !== 0 && this.#proxies.check(address, familyOf(address));
+  }
+}
+
+/** An address without spaces, brackets, port and zone, and an IPv4 address not in its mapped form. */
+function plainAddress(text: string): string {
+  const address = text.trim().toLowerCase();
+  const inner = /^\[(.*)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
+  return inner.replace(/%.*$/, '').replace(/^::ffff:(?=[\d.]+$)/, '');
+}
+
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.replace(/[\d.]+\.[\d.]+$/, '0:0').split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => '0');
+  const groups = [...before, ...zeros, ...after].slice(0, 4);
+  return groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':');
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}
