@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { defaultReadsPerMinute, developmentKey, KeyRing, type Settings } from '@sluice/config';
+import {
+  defaultReadsPerMinute,
+  developmentKey,
+  LiveSettings,
+  type OpenSettings,
+  type Settings,
+  type SettingsWatch,
+} from '@sluice/config';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
@@ -38,6 +45,8 @@ const announceMs = 1_000;
 
 export interface ApiProcessOptions {
   settings: Settings & { redisUrl: string };
+  /** Watches the file of the settings; without it they stay as they are. */
+  watch?: OpenSettings['watch'];
   logger: Logger;
   /** Called once requests are taken. */
   onReady: (ready: { url: string; adminUrl: string }) => void;
@@ -46,6 +55,8 @@ export interface ApiProcessOptions {
 /** An api process: takes requests, waits and streams, and holds nothing that another process would need. */
 export class ApiProcess {
   readonly #settings: ApiProcessOptions['settings'];
+  readonly #live: LiveSettings;
+  readonly #watch: SettingsWatch | undefined;
   readonly #logger: Logger;
   readonly #onReady: ApiProcessOptions['onReady'];
   readonly #commands: Redis;
@@ -59,11 +70,14 @@ export class ApiProcess {
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
+  readonly #warned = new Set<string>();
   #hasStarted = false;
   #isStopping = false;
 
-  constructor({ settings, logger, onReady }: ApiProcessOptions) {
+  constructor({ settings, watch, logger, onReady }: ApiProcessOptions) {
     this.#settings = settings;
+    this.#live = new LiveSettings(settings);
+    this.#watch = watch?.({ apply: (changed) => this.#apply(changed), log: logger });
     this.#logger = logger;
     this.#onReady = onReady;
     this.#commands = commandClient(settings.redisUrl, { logger });
@@ -97,6 +111,7 @@ export class ApiProcess {
     });
     this.#responses = new Responses({
       settings,
+      live: this.#live,
       store: this.#store,
       queue: this.#queue,
       telemetry: this.#telemetry,
@@ -106,15 +121,16 @@ export class ApiProcess {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { redisUrl: url, server, keys, limits, dataDir } = this.#settings;
-    const ring = keys.length > 0 ? keys : [(await developmentKey(dataDir)).settings];
+    const { redisUrl: url, server, limits } = this.#settings;
+    const { trustedProxies } = server;
+    await this.#apply(this.#settings);
     await requireRedis(this.#commands, { url, logger: this.#logger, signal });
     await this.#clock.start();
     await this.#store.start();
     this.#app = buildApp({
       responses: this.#responses,
-      keys: new KeyRing({ keys: ring }),
-      failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
+      live: this.#live,
+      failedLogins: new FailedLogins({ trustedProxies }),
       open: this.#open,
       telemetry: this.#telemetry,
       readiness: () => this.#readiness(),
@@ -127,7 +143,7 @@ export class ApiProcess {
       queue: this.#queue,
       registry: this.#metrics.registry,
       token: server.adminToken,
-      failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
+      failedLogins: new FailedLogins({ trustedProxies }),
       logger: this.#logger,
     });
     const adminUrl = await listen(
@@ -139,8 +155,13 @@ export class ApiProcess {
     );
     const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
     this.#hasStarted = true;
-    this.#warnOfUnusedSettings();
+    this.#watch?.start();
     this.#onReady({ url: apiUrl, adminUrl });
+  }
+
+  /** Reads the settings file at once, and puts what changed in it into effect. */
+  reload(): void {
+    this.#watch?.reload();
   }
 
   /** Says that it stops, finishes what is under way, and ends what takes too long. */
@@ -162,6 +183,7 @@ export class ApiProcess {
     );
     await closing;
     clearTimeout(cut);
+    await this.#watch?.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();
@@ -171,9 +193,20 @@ export class ApiProcess {
     await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
   }
 
-  /** Warns of settings that this release accepts and does not act on yet. */
-  #warnOfUnusedSettings(): void {
-    const { keys, models } = this.#settings;
+  /**
+   * Puts keys and limits into effect. A service without keys takes its development key, as it does when it starts.
+   *
+   * @throws {ConfigError} when the development key cannot be kept; nothing has changed then.
+   */
+  async #apply(settings: Settings): Promise<void> {
+    const { keys, limits } = settings;
+    const accepted = keys.length > 0 ? keys : [(await developmentKey(this.#settings.dataDir)).settings];
+    this.#live.replace({ keys: accepted, limits });
+    this.#warnOfUnusedSettings(settings);
+  }
+
+  /** Warns, once for each, of settings that this release accepts and does not act on yet. */
+  #warnOfUnusedSettings({ keys, models }: Settings): void {
     const unused = {
       'keys[].limits.tokensPerMinute': keys.some(({ limits }) => limits.tokensPerMinute !== undefined),
       'keys[].limits.concurrent': keys.some(({ limits }) => limits.concurrent !== undefined),
@@ -186,7 +219,9 @@ export class ApiProcess {
       'models[].maxOutputTokens': models.some(({ maxOutputTokens }) => maxOutputTokens !== undefined),
     };
     for (const [setting, isSet] of Object.entries(unused)) {
-      if (isSet) this.#logger.warn({ setting }, 'this setting has no effect in this version');
+      if (!isSet || this.#warned.has(setting)) continue;
+      this.#warned.add(setting);
+      this.#logger.warn({ setting }, 'this setting has no effect in this version');
     }
   }
 

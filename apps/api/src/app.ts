@@ -1,4 +1,4 @@
-import type { KeyRing } from '@sluice/config';
+import type { LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -22,7 +22,7 @@ import { healthRoutes, routes } from './routes.ts';
 
 export interface AppDependencies {
   responses: Responses;
-  keys: KeyRing;
+  live: Pick<LiveSettings, 'keys'>;
   failedLogins: FailedLogins;
   open: OpenRequests;
   telemetry: Telemetry;

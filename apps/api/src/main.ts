@@ -1,15 +1,16 @@
-import { loadSettings } from '@sluice/config';
+import { openSettings } from '@sluice/config';
 import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
 import { ApiProcess } from './api-process.ts';
 
 /** Runs an api until it is told to stop. */
 export async function runApi(argv: readonly string[]): Promise<void> {
-  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'api' });
+  const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'api' });
   const logger = createLogger({ name: 'api', level: settings.logLevel });
   const { redisUrl } = settings;
   if (redisUrl === undefined) throw new FatalError('An api needs REDIS_URL.', { exitCode: 2 });
   const api = new ApiProcess({
     settings: { ...settings, redisUrl },
+    watch,
     logger,
     onReady: ({ url, adminUrl }) => {
       logger.info({ url, adminUrl }, 'api ready');
@@ -21,6 +22,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
     drainTimeoutMs: settings.drainTimeoutMs,
     start: (signal) => api.start(signal),
     stop: (reason) => api.stop(reason),
+    reload: () => api.reload(),
   });
 }
 

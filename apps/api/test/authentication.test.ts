@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { within } from '@sluice/testing';
+import { latch, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, startTestApi, type TestApi } from './test-api.ts';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
@@ -92,4 +92,42 @@ describe('a client that fails to log in too often', () => {
     for (let at = 0; at < most; at++) expect(await firstLine()).toBe('HTTP/1.1 401 Unauthorized');
     expect(await firstLine()).toBe('HTTP/1.1 429 Too Many Requests');
   });
+});
+
+describe('a key that is replaced while the service runs', () => {
+  it('is refused from then on, and a new one passes', async () => {
+    const { keys, limits } = api.settings;
+    api.live.replace({ keys: keys.filter(({ name }) => name === 'first'), limits });
+    expect((await ask(`Bearer ${apiKeys.second}`)).statusCode).toBe(401);
+    api.live.replace({ keys: keys.filter(({ name }) => name === 'second'), limits });
+    expect((await ask(right)).statusCode).toBe(401);
+    expect((await ask(`Bearer ${apiKeys.second}`)).statusCode).toBe(200);
+  });
+
+  it('leaves its open streams and what it has accepted to run to their end', async () => {
+    const [running, revoked] = [latch(), latch()];
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      running.open();
+      await revoked.wait();
+      run.say(' again');
+      await run.complete();
+    });
+    const stream = await api.stream({ model, input: 'Hi' });
+    await running.wait();
+    api.live.replace({ keys: [], limits: api.settings.limits });
+    expect((await ask(right)).statusCode).toBe(401);
+    revoked.open();
+    const text = await stream.text();
+    expect(text).toContain('event: response.completed');
+    expect(text).toContain('Hello again');
+  });
+});
+
+it('a limit of the service that changes holds for the next request', async () => {
+  const { keys, limits } = api.settings;
+  api.live.replace({ keys, limits: { ...limits, queuedBytes: 1 } });
+  expect((await api.create({ model, input: 'Hi' })).status).toBe(503);
+  api.live.replace({ keys, limits });
+  expect((await api.create({ model, input: 'Hi' })).status).toBe(200);
 });

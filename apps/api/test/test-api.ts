@@ -1,4 +1,4 @@
-import { createKey, KeyRing, loadSettings, type Settings } from '@sluice/config';
+import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/config';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, type CellKeys, defaultCell } from '@sluice/response-store';
 import {
@@ -49,6 +49,9 @@ export interface TestApiOptions {
 /** The routes over a Redis of the run, with a worker that does what the test says. */
 export interface TestApi {
   app: FastifyInstance;
+  /** What the api started with, and the part of it that may change. */
+  settings: Settings;
+  live: LiveSettings;
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
@@ -150,13 +153,22 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     throw error;
   });
   logApi(telemetry, logger);
-  const responses = new Responses({ settings, store, queue, telemetry, now: () => clock.now(), logger });
+  const live = new LiveSettings(settings);
+  const responses = new Responses({
+    settings,
+    live,
+    store,
+    queue,
+    telemetry,
+    now: () => clock.now(),
+    logger,
+  });
   const registry = new Registry();
   const open = new OpenRequests();
   countApi(telemetry, registry, { queue, openRequests: () => open.size });
   const app = buildApp({
     responses,
-    keys: new KeyRing({ keys: settings.keys }),
+    live,
     failedLogins: new FailedLogins(),
     open,
     telemetry,
@@ -179,6 +191,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const own = /\}:(api:|rescuer$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
+    settings,
+    live,
     redis,
     keys,
     registry,

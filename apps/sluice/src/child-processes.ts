@@ -80,6 +80,13 @@ export class ChildProcesses {
     await this.#stopRole('worker');
   }
 
+  /** Tells the api to read the settings file at once. Workers use nothing of it that may change. */
+  reload(): void {
+    // Before a process is ready, the signal would end it. It reads the file when it starts.
+    const apis = this.#children.filter(({ role, isReady }) => role === 'api' && isReady);
+    for (const api of apis) api.process.kill('SIGHUP');
+  }
+
   /** Kills every process at once. */
   kill(): void {
     this.#isStopping = true;

@@ -42,6 +42,7 @@ export async function start(argv: readonly string[]): Promise<void> {
       await children?.stop();
       await store?.stop();
     },
+    reload: () => children?.reload(),
     onForcedExit: () => children?.kill(),
   });
 }

@@ -260,7 +260,7 @@ describe('a file that is not proper YAML', () => {
     ['an alias bomb', bomb, 'holds an alias'],
     ['an alias that holds itself', 'keys: &a [*a]\n', 'is nested too deeply'],
     ['deep nesting', '['.repeat(20_000), 'is nested too deeply'],
-    ['two mebibytes', `# ${'x'.repeat(2 ** 21)}`, 'is larger than 1 MiB'],
+    ['five mebibytes', `# ${'x'.repeat(5 * 2 ** 20)}`, 'is larger than 4 MiB'],
   ])('is refused because of %s', (_, file, fault) => {
     expect(faultsOf(file).join('\n')).toContain(fault);
   });

@@ -44,7 +44,8 @@ function describeProblems(problems: readonly Problem[]): string {
   ].join('\n');
 }
 
-function describeProblem({ path, message, file, line }: Problem): string {
+/** One line: the path, what is wrong, the file and the line. */
+export function describeProblem({ path, message, file, line }: Problem): string {
   const text = path === '' ? message : `${path}: ${message}`;
   if (file === undefined) return text;
   return `${text} (${file}${line === undefined ? '' : `:${line}`})`;

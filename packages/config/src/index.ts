@@ -6,7 +6,15 @@ export { findDevelopmentKey } from './find-development-key.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
 export { defaultReadsPerMinute, type TenantLimits } from './key-schema.ts';
+export { type LiveLimits, LiveSettings, type LiveSettingsOptions } from './live-settings.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export type { ProviderSettings } from './provider-schema.ts';
 export type { KeySettings, ModelSettings, RouteSettings, Settings } from './settings.ts';
 export type { ReadFile } from './settings-file.ts';
+export {
+  openSettings,
+  type OpenSettings,
+  type SettingsLog,
+  type SettingsWatch,
+  type SettingsWatchOptions,
+} from './settings-watch.ts';

@@ -35,16 +35,25 @@ interface Place {
   readFile: ReadFile;
 }
 
-/** Far more than any file written by hand. Bounds the cost of parsing and of expanding aliases. */
-const largestFileCharacters = 2 ** 20;
+/** Room for some 25,000 keys, which take two seconds to parse. Bounds that cost, and that of expanding aliases. */
+const largestFileCharacters = 2 ** 22;
 /** How many aliases may be expanded, nested ones included: a file of ten lines can demand billions. */
 const mostAliases = 100;
 /** Most faults that are reported: one broken bracket can break every line after it. */
 const mostFaults = 20;
 
+/** The path of the file, whether it is there or not. */
+export function settingsPath({ env, flags, cwd }: Omit<Place, 'readFile'>): string {
+  return resolve(cwd, namedFile(env, flags) ?? fileSetting.default);
+}
+
+function namedFile(env: Environment, flags: ReadonlyMap<string, string>): string | undefined {
+  return flags.get(fileSetting.flag) ?? readVariable(env, fileSetting.variable);
+}
+
 /** Finds and parses the file. Reports what is wrong as `problems`; a file that cannot be parsed has no data. */
 export function readSettingsFile({ env, flags, cwd, readFile }: Place): SettingsFile {
-  const named = flags.get(fileSetting.flag) ?? readVariable(env, fileSetting.variable);
+  const named = namedFile(env, flags);
   const name = named ?? fileSetting.default;
   let text: string;
   try {
@@ -59,7 +68,7 @@ export function readSettingsFile({ env, flags, cwd, readFile }: Place): Settings
   }
   if (text.length > largestFileCharacters) {
     return withoutData(name, [
-      { path: '', message: 'the file is larger than 1 MiB; make it smaller', file: name },
+      { path: '', message: 'the file is larger than 4 MiB; make it smaller', file: name },
     ]);
   }
   return parseSettingsFile(name, text);

@@ -92,7 +92,7 @@ export const settingsSchema = z.strictObject({
   models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'What clients may name as `model`.' }),
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
-      'API keys of tenants. Without any, the service makes a development key and listens on loopback only.',
+      'API keys of tenants. Without any, the service makes a development key and listens on loopback only. Changes take effect while it runs.',
   }),
   limits: z
     .strictObject({

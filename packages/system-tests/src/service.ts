@@ -36,6 +36,8 @@ export interface Service {
   adminUrls: string[];
   /** A key that may use every model. */
   key: string;
+  /** The settings file of all processes, which are told by nothing else that it changes. */
+  file: string;
   /** The Redis of the service. All its keys begin with the prefix. */
   redis: TestRedis;
   /** Adds an api, on a free port or on the port of an api that has ended; of another build if its root is given. */
@@ -114,6 +116,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return apis.map(({ adminUrl }) => adminUrl);
     },
     key,
+    file,
     redis,
     addApi,
     addWorker,

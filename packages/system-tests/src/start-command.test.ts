@@ -119,6 +119,26 @@ for (const { store, says, env, isHere } of stores) {
   });
 }
 
+it('start passes a SIGHUP on to its api, which takes a key from a file that was not there', async () => {
+  const redis = await testRedis();
+  try {
+    const process = run({ command: 'start', env: { REDIS_URL: redis.url } });
+    const { url, key } = await bannerOf(process);
+    const statusOf = async (tried: string) =>
+      (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${tried}` } })).status;
+    process.signal('SIGHUP');
+    await process.logged('settings read again, nothing to put into effect');
+    await writeFile(join(directory, 'sluice.yaml'), 'keys: [{ name: a, key: sk-of-the-file-0123456789 }]\n');
+    await process.logged('settings changed');
+    expect(await statusOf('sk-of-the-file-0123456789')).toBe(200);
+    expect(await statusOf(key)).toBe(401);
+    expect(process.output()).not.toContain('starting it again');
+  } finally {
+    await Promise.all(started.splice(0).map((process) => process.stop()));
+    await redis.close();
+  }
+});
+
 it('start uses the Redis that REDIS_URL names, and does not show its password', async () => {
   const redis = await testRedis();
   try {

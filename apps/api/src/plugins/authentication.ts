@@ -1,4 +1,4 @@
-import type { KeyRing, KeySettings } from '@sluice/config';
+import type { KeySettings, LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins } from '@sluice/runtime';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -20,11 +20,11 @@ declare module 'fastify' {
  */
 export function registerAuthentication(
   app: FastifyInstance,
-  { keys, failedLogins }: { keys: KeyRing; failedLogins: FailedLogins },
+  { live, failedLogins }: { live: Pick<LiveSettings, 'keys'>; failedLogins: FailedLogins },
 ): void {
   app.decorateRequest('key');
   app.addHook('onRequest', (request, _reply, done) => {
-    const key = authenticate(request, keys);
+    const key = authenticate(request, live.keys);
     if (key) {
       request.key = key;
       done();
@@ -43,7 +43,7 @@ function refusal(waitMs: number | undefined): ServiceError {
   return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
 }
 
-function authenticate(request: FastifyRequest, keys: KeyRing): KeySettings | undefined {
+function authenticate(request: FastifyRequest, keys: LiveSettings['keys']): KeySettings | undefined {
   const header = request.headers.authorization;
   const key = header === undefined ? undefined : /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header)?.[1];
   return key === undefined ? undefined : keys.find(key);

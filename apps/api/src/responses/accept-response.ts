@@ -118,8 +118,9 @@ export class ResponseAcceptor {
     serviceTier: ServiceTier,
     queue: string,
   ): Promise<AcceptResult> {
-    const { store, settings, now } = this.#dependencies;
-    const { limits, timeouts, retention, recovery } = settings;
+    const { store, settings, live, now } = this.#dependencies;
+    const { limits } = live;
+    const { timeouts, retention, recovery } = settings;
     const { key, requestId } = caller;
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;

@@ -1,4 +1,4 @@
-import type { Settings } from '@sluice/config';
+import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
@@ -6,6 +6,7 @@ import type { Logger, Telemetry } from '@sluice/runtime';
 /** What everything that handles responses in an api process works with. */
 export interface ResponsesDependencies {
   settings: Pick<Settings, 'models' | 'limits' | 'timeouts' | 'recovery' | 'retention'>;
+  live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   queue: Pick<ResponseQueue, 'enqueue' | 'remove'>;
   telemetry: Telemetry;

@@ -1,0 +1,52 @@
+import { KeyRing } from './key-ring.ts';
+import type { KeySettings, Settings } from './settings.ts';
+
+/** The limits of the service that may change while it runs. The HTTP server takes the others when it starts. */
+export const liveLimits = ['queued', 'queuedBytes'] as const satisfies (keyof Settings['limits'])[];
+
+export type LiveLimits = Pick<Settings['limits'], (typeof liveLimits)[number]>;
+
+export interface LiveSettingsOptions {
+  keys: readonly KeySettings[];
+  limits: LiveLimits;
+  /** The clock for the expiry of keys, in milliseconds since 1970; `Date.now` by default. */
+  now?: () => number;
+}
+
+/**
+ * The settings that take effect while a process runs: the API keys, with what their tenants may do, and the limits of
+ * the service.
+ *
+ * Whoever needs one of them reads it here at the moment of use and does not keep it. A request that has found its key
+ * keeps that key with its limits to the end, also if the key is revoked meanwhile.
+ */
+export class LiveSettings {
+  readonly #now: (() => number) | undefined;
+  #keys: KeyRing;
+  #limits: LiveLimits;
+
+  constructor({ keys, limits, now }: LiveSettingsOptions) {
+    this.#now = now;
+    this.#keys = this.#ringOf(keys);
+    this.#limits = limits;
+  }
+
+  get keys(): KeyRing {
+    return this.#keys;
+  }
+
+  get limits(): LiveLimits {
+    return this.#limits;
+  }
+
+  /** Replaces all of them in one step: a request sees either the old ones or the new ones. */
+  replace({ keys, limits }: Pick<LiveSettingsOptions, 'keys' | 'limits'>): void {
+    const ring = this.#ringOf(keys);
+    this.#keys = ring;
+    this.#limits = limits;
+  }
+
+  #ringOf(keys: readonly KeySettings[]): KeyRing {
+    return new KeyRing({ keys, ...(this.#now && { now: this.#now }) });
+  }
+}

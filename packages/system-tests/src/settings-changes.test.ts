@@ -1,0 +1,171 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { eventually } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { readStream } from './read-stream.ts';
+import { type Service, type SettingsFile, startService } from './service.ts';
+
+// A change must reach every process within this time, in milliseconds; see docs/deployment.md.
+const within5s = { timeoutMs: 5_000 };
+
+interface KeyEntry {
+  name: string;
+  key: string;
+  disabled?: boolean;
+  limits?: Record<string, number>;
+}
+
+const team: KeyEntry = { name: 'team', key: 'sk-team-0123456789abcdef' };
+const other: KeyEntry = { name: 'other', key: 'sk-other-0123456789abcdef' };
+const narrow: KeyEntry = {
+  name: 'narrow',
+  key: 'sk-narrow-0123456789abcde',
+  limits: { requestsPerMinute: 1 },
+};
+
+let service: Service;
+let first: string;
+
+beforeAll(async () => {
+  service = await startService({
+    apis: 2,
+    settings: {
+      keys: [team, other, narrow],
+      providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 20 }],
+      models: [{ id: 'simulator', routes: [{ provider: 'local' }] }],
+    },
+  });
+  first = await readFile(service.file, 'utf8');
+});
+afterAll(() => service?.stop());
+
+/** Replaces the file in one step, as an editor or a deployment does. */
+async function save(text: string): Promise<void> {
+  await writeFile(`${service.file}.new`, text);
+  await rename(`${service.file}.new`, service.file);
+}
+
+function saveWith(changes: SettingsFile): Promise<void> {
+  return save(JSON.stringify({ ...(JSON.parse(first) as SettingsFile), ...changes }, undefined, 2));
+}
+
+async function statusOf(apiUrl: string, key: string): Promise<number> {
+  const answer = await fetch(`${apiUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.text();
+  return answer.status;
+}
+
+/** Waits until every api takes a key, or until none does. */
+async function everywhere(key: string, is: 'taken' | 'refused'): Promise<void> {
+  // Asking over and over with a revoked key is throttled.
+  const expected = is === 'taken' ? [200] : [401, 429];
+  await Promise.all(
+    service.apiUrls.map((url) =>
+      eventually(async () => expected.includes(await statusOf(url, key)), within5s),
+    ),
+  );
+}
+
+function linesOf(message: string) {
+  return service.apis.map((api) => api.logLines().filter(({ msg }) => msg === message));
+}
+
+beforeEach(() => everywhere(team.key, 'taken'));
+afterEach(async () => {
+  await save(first);
+  await everywhere(team.key, 'taken');
+  await everywhere(narrow.key, 'taken');
+});
+
+it('a revoked key is refused, also a disabled one, and a key that is added or rotated passes', async () => {
+  await saveWith({
+    keys: [
+      { ...team, disabled: true },
+      { ...other, key: 'sk-rotated-0123456789abcd' },
+    ],
+  });
+  await everywhere(team.key, 'refused');
+  await everywhere(other.key, 'refused');
+  await everywhere('sk-rotated-0123456789abcd', 'taken');
+});
+
+it('a stream that is open when its key is revoked goes on to its end', async () => {
+  const [url = ''] = service.apiUrls;
+  const response = await fetch(`${url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${team.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'simulator',
+      stream: true,
+      input: 'Say this again, and take so long for it that the key is gone: '.repeat(5),
+    }),
+  });
+  await saveWith({ keys: [other] });
+  await everywhere(team.key, 'refused');
+  const { final } = await readStream(response);
+  expect(final.status).toBe('completed');
+});
+
+it('a limit that is raised lets requests in that it would have refused', async () => {
+  const callers = service.apiUrls.map((url) => callerOf(url, narrow.key));
+  const ask = async (at: number) => (await callers[at]?.create({ input: 'Hi' }))?.status;
+  expect(await ask(0)).toBe(200);
+  expect(await ask(1)).toBe(429);
+  await saveWith({ keys: [team, { ...narrow, limits: { requestsPerMinute: 1000 } }] });
+  for (const at of [0, 1]) await eventually(async () => (await ask(at)) === 200, within5s);
+});
+
+it('a bad file changes nothing and is named in the log, until it is good again', async () => {
+  const [refused, good] = ['settings file refused, the settings in effect stay', 'settings file good again'];
+  await saveWith({ keys: [{ ...other, limits: { requestsPerMinute: 'many' } }] });
+  await eventually(() => linesOf(refused).every((lines) => lines.length > 0), within5s);
+  for (const lines of linesOf(refused)) {
+    expect(lines).toMatchObject([
+      {
+        level: 'error',
+        file: service.file,
+        problems: [
+          expect.stringMatching(
+            /^keys\[0\]\.limits\.requestsPerMinute: must be a whole number .*sluice\.yaml:\d+\)$/,
+          ),
+        ],
+      },
+    ]);
+  }
+  expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
+  await saveWith({ keys: [other] });
+  await everywhere(team.key, 'refused');
+  expect(linesOf(good).map((lines) => lines.length)).toEqual([1, 1]);
+  for (const api of service.apis) expect(api.output()).not.toContain(other.key);
+});
+
+it('a file that is gone for a while changes nothing', async () => {
+  const refusals = linesOf('settings file refused, the settings in effect stay').map((lines) => lines.length);
+  await rm(service.file);
+  await eventually(
+    () =>
+      linesOf('settings file refused, the settings in effect stay').every(
+        (lines, at) => lines.length > (refusals[at] ?? 0),
+      ),
+    within5s,
+  );
+  expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
+});
+
+it('what waits for a restart is named', async () => {
+  await saveWith({ drainTimeoutMs: 12_345 });
+  const message = 'settings changed that need a restart';
+  await eventually(() => linesOf(message).every((lines) => lines.length > 0), within5s);
+  for (const lines of linesOf(message)) {
+    expect(lines).toMatchObject([{ level: 'warn', settings: ['drainTimeoutMs'] }]);
+  }
+});
+
+it('SIGHUP reloads an api and does not end it', async () => {
+  const [api = expect.unreachable()] = service.apis;
+  api.signal('SIGHUP');
+  await api.logged('settings read again, nothing to put into effect');
+  await saveWith({ keys: [other] });
+  await everywhere(team.key, 'refused');
+  expect(api.isRunning()).toBe(true);
+});
