@@ -7,6 +7,7 @@ import {
   type Settings,
   type SettingsWatch,
 } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
@@ -17,9 +18,8 @@ import {
   listenFailure,
   type Logger,
   type Metrics,
-  redisAnswers,
   RedisClock,
-  requireRedis,
+  RedisWatch,
   type StopReason,
   subscriberClient,
   Telemetry,
@@ -48,20 +48,34 @@ export interface ApiProcessOptions {
   /** Watches the file of the settings; without it they stay as they are. */
   watch?: OpenSettings['watch'];
   logger: Logger;
+  /** Called once requests are answered, if only by a refusal: Redis may not be there yet. */
+  onListening?: (listening: ApiAddresses) => void;
   /** Called once requests are taken. */
-  onReady: (ready: { url: string; adminUrl: string }) => void;
+  onReady: (ready: ApiAddresses) => void;
 }
 
-/** An api process: takes requests, waits and streams, and holds nothing that another process would need. */
+export interface ApiAddresses {
+  url: string;
+  adminUrl: string;
+}
+
+/**
+ * An api process: takes requests, waits and streams, and holds nothing that another process would need.
+ *
+ * It listens before Redis is there and refuses what needs Redis meanwhile, so that a client gets an answer and an
+ * operator a health check.
+ */
 export class ApiProcess {
   readonly #settings: ApiProcessOptions['settings'];
   readonly #live: LiveSettings;
   readonly #watch: SettingsWatch | undefined;
   readonly #logger: Logger;
+  readonly #onListening: ApiProcessOptions['onListening'];
   readonly #onReady: ApiProcessOptions['onReady'];
   readonly #commands: Redis;
   readonly #subscriber: Redis;
   readonly #clock: RedisClock;
+  readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
   readonly #queue: ResponseQueue;
   readonly #store: CallerStore;
@@ -74,11 +88,12 @@ export class ApiProcess {
   #hasStarted = false;
   #isStopping = false;
 
-  constructor({ settings, watch, logger, onReady }: ApiProcessOptions) {
+  constructor({ settings, watch, logger, onListening, onReady }: ApiProcessOptions) {
     this.#settings = settings;
     this.#live = new LiveSettings(settings);
     this.#watch = watch?.({ apply: (changed) => this.#apply(changed), log: logger });
     this.#logger = logger;
+    this.#onListening = onListening;
     this.#onReady = onReady;
     this.#commands = commandClient(settings.redisUrl, { logger });
     this.#subscriber = subscriberClient(settings.redisUrl, { logger });
@@ -99,6 +114,13 @@ export class ApiProcess {
       processId: randomUUID(),
       onError,
     });
+    this.#redis = new RedisWatch({
+      url: settings.redisUrl,
+      commands: this.#commands,
+      others: [this.#subscriber],
+      probeKey: this.#store.keys.inCell(defaultCell).probe,
+      logger,
+    });
     this.#queue = new ResponseQueue({
       connection: this.#commands,
       keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
@@ -115,18 +137,19 @@ export class ApiProcess {
       store: this.#store,
       queue: this.#queue,
       telemetry: this.#telemetry,
-      now: () => this.#clock.now(),
+      now: () => this.#acceptingNow(),
       logger,
     });
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { redisUrl: url, server, limits } = this.#settings;
+    const { server, limits } = this.#settings;
     const { trustedProxies } = server;
     await this.#apply(this.#settings);
-    await requireRedis(this.#commands, { url, logger: this.#logger, signal });
     await this.#clock.start();
-    await this.#store.start();
+    // It listens for messages from the first connection on, and waits for that as long as it takes.
+    const storeStarted = this.#store.start();
+    storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
     this.#app = buildApp({
       responses: this.#responses,
       live: this.#live,
@@ -153,10 +176,14 @@ export class ApiProcess {
       'ADMIN_HOST',
       'ADMIN_PORT',
     );
-    const apiUrl = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    const url = await listen(this.#app, server.host, server.port, 'HOST', 'PORT');
+    this.#onListening?.({ url, adminUrl });
+    await this.#redis.start(signal);
+    await storeStarted;
+    if (!this.#clock.isSynchronized) await this.#clock.sample();
     this.#hasStarted = true;
     this.#watch?.start();
-    this.#onReady({ url: apiUrl, adminUrl });
+    this.#onReady({ url, adminUrl });
   }
 
   /** Reads the settings file at once, and puts what changed in it into effect. */
@@ -184,6 +211,7 @@ export class ApiProcess {
     await closing;
     clearTimeout(cut);
     await this.#watch?.stop();
+    this.#redis.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();
@@ -225,8 +253,16 @@ export class ApiProcess {
     }
   }
 
+  /** The store's time for an accept, which needs the lease of this process and a synchronized clock. */
+  #acceptingNow(): number {
+    if (!this.#hasStarted) {
+      throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
+    }
+    return this.#clock.now();
+  }
+
   async #readiness() {
-    const store = this.#subscriber.status === 'ready' && (await redisAnswers(this.#commands));
+    const store = this.#hasStarted && (await this.#redis.isReady());
     return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
   }
 }

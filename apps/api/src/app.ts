@@ -88,7 +88,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.server.maxConnections = maxConnections;
   // The same for an expectation nobody meets.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  registerErrorHandler(app);
+  registerErrorHandler(app, logger);
   registerRequestContext(app);
   registerJsonBody(app);
   registerDraining(app, dependencies);

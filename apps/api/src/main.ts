@@ -12,6 +12,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
     settings: { ...settings, redisUrl },
     watch,
     logger,
+    onListening: (addresses) => logger.info(addresses, 'api listening'),
     onReady: ({ url, adminUrl }) => {
       logger.info({ url, adminUrl }, 'api ready');
       process.send?.({ type: 'ready', url, adminUrl });

@@ -1,6 +1,14 @@
 import { developmentKey, loadSettings, type Settings } from '@sluice/config';
 import { type RunningStore, startStore } from '@sluice/embedded-store';
-import { createLogger, FatalError, runProcess } from '@sluice/runtime';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  FatalError,
+  requireRedis,
+  runProcess,
+} from '@sluice/runtime';
+import type { Logger } from '@sluice/runtime';
 import { banner } from './banner.ts';
 import { ChildProcesses } from './child-processes.ts';
 
@@ -23,6 +31,7 @@ export async function start(argv: readonly string[]): Promise<void> {
         redisUrl: settings.redisUrl,
         path: process.env.PATH,
       });
+      if (store.kind === 'external') await tryRedis(store.url, logger, signal);
       children = new ChildProcesses({
         argv: flagsForRoles(argv),
         env: { ...process.env, REDIS_URL: store.url },
@@ -60,4 +69,17 @@ function flagsForRoles(argv: readonly string[]): string[] {
 
 function modelIds({ models }: Settings): string[] {
   return models.map(({ id }) => id);
+}
+
+/**
+ * Says within seconds what is wrong with the address in REDIS_URL, to whoever has just typed it. The processes would wait
+ * for a Redis that comes later.
+ */
+async function tryRedis(url: string, logger: Logger, signal: AbortSignal): Promise<void> {
+  const client = commandClient(url, { logger });
+  try {
+    await requireRedis(client, { url, logger, signal });
+  } finally {
+    await closeRedis(client);
+  }
 }

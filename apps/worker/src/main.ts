@@ -21,7 +21,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   await runProcess({
     logger,
     drainTimeoutMs: settings.drainTimeoutMs,
-    start: (signal) => worker.start(signal),
+    start: (signal, requestStop) => worker.start(signal, requestStop),
     stop: (reason) => worker.stop(reason),
   });
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
-import { queueName, ResponseQueue, QueueConsumer } from '@sluice/queue';
+import { queueName, QueueConsumer, QueueWatchdog, ResponseQueue } from '@sluice/queue';
 import { defaultCell } from '@sluice/response-store';
 import {
   closeRedis,
@@ -11,12 +11,13 @@ import {
   type Logger,
   type Metrics,
   queueClient,
-  redisAnswers,
-  requireRedis,
+  RedisWatch,
+  type RequestStop,
   type StopReason,
   startHealthServer,
   Telemetry,
   throttledWarning,
+  untilRedisTakes,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
@@ -34,6 +35,8 @@ export interface WorkerProcessOptions {
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
   logger: Logger;
+  /** For durations, in milliseconds; `performance.now` by default. */
+  now?: () => number;
   /** Called once jobs are taken, with the port of the health listener if there is one. */
   onReady: (ready: { healthPort: number | undefined }) => void;
 }
@@ -47,17 +50,20 @@ export class WorkerProcess {
   readonly #runner: AttemptRunner;
   readonly #isolated: IsolatedRuns;
   readonly #jobs: Redis;
+  readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
   readonly #worker: QueueConsumer;
   readonly #queue: ResponseQueue;
+  readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
   #health: HealthServer | undefined;
   #hasStarted = false;
   #isStopping = false;
+  #requestStop: RequestStop | undefined;
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
-    const { settings, providers, logger } = options;
+    const { settings, providers, logger, now = () => performance.now() } = options;
     const { recovery } = settings;
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
@@ -67,6 +73,14 @@ export class WorkerProcess {
     this.#runner = new AttemptRunner({ settings, providers, telemetry, logger, isolate });
     countWorker(telemetry, this.#metrics.registry, () => this.#runner.running.size);
     this.#jobs = queueClient(settings.redisUrl, { logger });
+    const { commands, control, bulk, subscriber } = this.#runner.clients;
+    this.#redis = new RedisWatch({
+      url: settings.redisUrl,
+      commands,
+      others: [control, bulk, subscriber, this.#jobs],
+      probeKey: this.#runner.store.keys.inCell(defaultCell).probe,
+      logger,
+    });
     const names = [...new Set(settings.models.map(({ queue }) => queueName(queue)))];
     const { warn } = throttledWarning(logger, 'queue error');
     const queueOptions = {
@@ -87,16 +101,27 @@ export class WorkerProcess {
       run: (responseId) => this.#runner.execute(responseId),
       onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
-    this.#queue = new ResponseQueue({ ...queueOptions, connection: this.#runner.clients.commands });
+    this.#queue = new ResponseQueue({ ...queueOptions, connection: commands });
+    this.#watchdog = new QueueWatchdog({
+      queue: this.#queue,
+      consumer: this.#worker,
+      now,
+      onStuck: (stuck) => {
+        logger.error(stuck, 'nothing is taken from a queue that is not empty');
+        this.#requestStop?.(new Error(`The worker takes nothing from the queue '${stuck.queue}'`));
+      },
+    });
     this.#rescue = this.#scheduleRescue();
   }
 
-  async start(signal: AbortSignal): Promise<void> {
+  /**
+   * Answers health checks at once, and takes jobs as soon as Redis is there, however long that takes. `requestStop` is
+   * called with an error when the process takes no jobs any more and should be replaced.
+   */
+  async start(signal: AbortSignal, requestStop?: RequestStop): Promise<void> {
     const { settings, logger, onReady } = this.#options;
-    const { redisUrl: url, workerHealthPort, server } = settings;
-    await requireRedis(this.#runner.clients.commands, { url, logger, signal });
-    await this.#limitConcurrency();
-    await this.#runner.start();
+    const { workerHealthPort, server } = settings;
+    this.#requestStop = requestStop;
     if (workerHealthPort !== undefined) {
       this.#health = await startHealthServer({
         host: server.adminHost,
@@ -109,9 +134,14 @@ export class WorkerProcess {
         failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
         readiness: () => this.#readiness(),
       });
+      logger.info({ healthPort: this.#health.port }, 'worker listening');
     }
+    await this.#redis.start(signal);
+    await untilRedisTakes(() => this.#limitConcurrency(), signal);
+    await this.#runner.start();
     this.#hasStarted = true;
     this.#worker.start();
+    this.#watchdog.start();
     this.#rescue.start();
     onReady({ healthPort: this.#health?.port });
   }
@@ -119,6 +149,7 @@ export class WorkerProcess {
   /** Quiet, drain, abort: takes no new jobs, lets running ones finish, gives back or ends those that do not. */
   async stop(_reason: StopReason): Promise<void> {
     this.#isStopping = true;
+    this.#watchdog.stop();
     const rescueStopped = this.#rescue.stop();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);
@@ -129,6 +160,7 @@ export class WorkerProcess {
     await this.#isolated.stop();
     await this.#queue.close();
     await this.#health?.stop();
+    this.#redis.stop();
     this.#metrics.stop();
     await Promise.all([this.#runner.stop(), closeRedis(this.#jobs)]);
   }
@@ -146,8 +178,8 @@ export class WorkerProcess {
   }
 
   async #readiness() {
-    const { clients, running } = this.#runner;
-    const isStoreReady = this.#jobs.status === 'ready' && (await redisAnswers(clients.commands));
+    const { running } = this.#runner;
+    const isStoreReady = await this.#redis.isReady();
     return {
       isReady: isStoreReady && this.#worker.isRunning && !this.#isStopping,
       checks: { store: isStoreReady, taking_jobs: this.#worker.isRunning, running: running.size },

@@ -1,7 +1,7 @@
 import { loadSettings } from '@sluice/config';
 import { createProvider } from '@sluice/providers';
 import { queueName, queuePrefix } from '@sluice/queue';
-import { createLogger } from '@sluice/runtime';
+import { createLogger, type RequestStop } from '@sluice/runtime';
 import {
   checkEventGrammar,
   eventually,
@@ -40,12 +40,17 @@ afterEach(async () => {
   await redis.close();
 });
 
+interface WorkerOptions {
+  drainTimeoutMs?: number;
+  lockMs?: number;
+  server?: TestRedis;
+  now?: () => number;
+  requestStop?: RequestStop;
+}
+
 /** A worker with locks that lapse soon. */
-async function startWorker({
-  drainTimeoutMs = 10_000,
-  lockMs = 6_000,
-  server = redis,
-} = {}): Promise<WorkerProcess> {
+async function startWorker(options: WorkerOptions = {}): Promise<WorkerProcess> {
+  const { drainTimeoutMs = 10_000, lockMs = 6_000, server = redis, now, requestStop } = options;
   const file = `
 keyPrefix: '${server.prefix}:'
 providers: [{ id: fake, type: openai-chat, baseUrl: '${upstream.baseUrl}' }]
@@ -67,10 +72,11 @@ drainTimeoutMs: ${drainTimeoutMs}
       settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
     ),
     logger: createLogger({ name: 'worker', level: 'silent' }),
+    ...(now && { now }),
     onReady: () => ready.open(),
   });
   started.push(worker);
-  await worker.start(new AbortController().signal);
+  await worker.start(new AbortController().signal, requestStop);
   await ready.wait();
   return worker;
 }
@@ -376,5 +382,17 @@ describe('what a dead process left', () => {
       expect(events.at(-2)).toMatchObject({ type: 'error' });
     }
     expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('a worker that takes nothing from a queue that is not empty', () => {
+  it('asks to be replaced, and names the queue', async () => {
+    // BullMQ looks for delayed jobs before it takes one. This is no set of them, so it fails each time.
+    await redis.client.set(`${queuePrefix(responses.keys.prefix)}:${queueName(model)}:delayed`, 'no set');
+    const asked = latch<unknown>();
+    // The worker looks every five seconds, of which the clock makes fifty.
+    await startWorker({ now: () => performance.now() * 10, requestStop: (error) => asked.open(error) });
+    await responses.accept();
+    expect(String(await asked.wait())).toContain(`takes nothing from the queue '${model}'`);
   });
 });

@@ -1,4 +1,10 @@
 export type { Outcome } from './outcome.ts';
 export { queueName, queuePrefix } from './queue-names.ts';
-export { ResponseQueue, type QueueCounts, type ResponseQueueOptions } from './response-queue.ts';
+export {
+  ResponseQueue,
+  type QueueCounts,
+  type QueueRoom,
+  type ResponseQueueOptions,
+} from './response-queue.ts';
 export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
+export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';

@@ -7,6 +7,19 @@ import { queuePrefix } from './queue-names.ts';
 /** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
 const slotsPerWorker = 8;
 
+/**
+ * Longest read that waits for a job, in seconds. BullMQ would wait for up to ten until a delayed job is due, and a
+ * connection that hears nothing for some seconds counts as dead (`runtime/src/redis-heartbeat.ts`). A closing worker
+ * can hold a slot of the global concurrency for this long.
+ */
+const longestBlockSeconds = 1;
+
+class BriefWorker extends Worker<{ id: string }> {
+  override get maximumBlockTimeout(): number {
+    return longestBlockSeconds;
+  }
+}
+
 /** When a job is looked at again that this process runs already, in milliseconds. */
 const redeliverAfterMs = 1_000;
 
@@ -41,6 +54,8 @@ export class QueueConsumer {
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
   readonly #sample = new KeptSample();
+  readonly #taken = new Map<string, number>();
+  readonly #busy = new Map<string, number>();
   #isQuiet = false;
 
   constructor(options: QueueConsumerOptions) {
@@ -62,6 +77,16 @@ export class QueueConsumer {
     );
   }
 
+  /** How many jobs of a queue were delivered to this consumer so far. */
+  taken(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+
+  /** Whether this consumer has room for another job of a queue. */
+  hasFreeSlot(name: string): boolean {
+    return !this.#isQuiet && (this.#busy.get(name) ?? 0) < this.#options.concurrency;
+  }
+
   /** Takes no new jobs; those that run go on. */
   async quiet(): Promise<void> {
     this.#isQuiet = true;
@@ -79,7 +104,17 @@ export class QueueConsumer {
   }
 
   /** One delivery of a job, as BullMQ calls for it. */
-  async #process(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
+  async #process(name: string, job: Job<{ id: string }>, token: string | undefined): Promise<void> {
+    this.#taken.set(name, this.taken(name) + 1);
+    this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
+    try {
+      await this.#deliver(job, token);
+    } finally {
+      this.#busy.set(name, (this.#busy.get(name) ?? 0) - 1);
+    }
+  }
+
+  async #deliver(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
     // A paused BullMQ worker that waits for a job when it is told still takes one.
     if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
     const responseId = job.id ?? job.data.id;
@@ -109,7 +144,7 @@ export class QueueConsumer {
 
   #startWorker(name: string, slots: number): Worker {
     const { connection, keyPrefix, lockMs, stalledMs, keep, onError } = this.#options;
-    const worker = new Worker<{ id: string }>(name, (job, token) => this.#process(job, token), {
+    const worker = new BriefWorker(name, (job, token) => this.#process(name, job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
       concurrency: slots,
@@ -120,8 +155,7 @@ export class QueueConsumer {
       removeOnFail: { count: keep.failed },
       // Attempts are counted in the record; a high limit keeps bystanders of two crashes alive.
       maxStalledCount: 1_000,
-      // A closing worker can hold a slot of the global concurrency for this long, in seconds.
-      drainDelay: 1,
+      drainDelay: longestBlockSeconds,
       skipVersionCheck: true,
     });
     worker.on('error', onError);
@@ -138,9 +172,9 @@ const nudgeEveryMs = 100;
  * up once nothing runs any more; a job whose end was not heard is delivered again, and its claim finds nothing to do.
  */
 async function closeWorker(worker: Worker, connection: Redis, isIdle: () => boolean): Promise<void> {
-  const blocking = worker.backend.blockingConnection?.client.catch(() => undefined);
+  const blocking = blockingClientOf(worker);
   const nudge = setInterval(() => {
-    void blocking?.then((client) => client && endIfAway(client));
+    if (blocking) endIfAway(blocking);
     if (isIdle()) endIfAway(connection);
   }, nudgeEveryMs);
   try {
@@ -150,11 +184,21 @@ async function closeWorker(worker: Worker, connection: Redis, isIdle: () => bool
   }
 }
 
+/** The part of a client that a stop needs. */
+type EndableClient = Pick<Redis, 'status' | 'connect' | 'disconnect'>;
+
+/** BullMQ promises this client once it was ready, which it never is when Redis went away before that. */
+function blockingClientOf({ backend }: Worker): EndableClient | undefined {
+  const { blockingConnection } = backend;
+  // A protected member of BullMQ's class, set by its constructor to a client that ioredis made.
+  return blockingConnection && (Reflect.get(blockingConnection, '_client') as EndableClient | undefined);
+}
+
 /**
  * Ends a connection that is between two attempts. It has no socket to be cut and would never end (ioredis), so it
  * is made to attempt, and that attempt is cut.
  */
-function endIfAway(client: { status: string; connect(): Promise<unknown>; disconnect(): void }): void {
+function endIfAway(client: EndableClient): void {
   if (client.status !== 'reconnecting') return;
   client.connect().catch(() => undefined);
   client.disconnect();

@@ -16,6 +16,15 @@ export type QueueCounts = Record<
   number
 >;
 
+/** What says whether a worker with room for a job should have taken one. */
+export interface QueueRoom {
+  /** Jobs that a worker could take now, but for the limit. */
+  waiting: number;
+  isPaused: boolean;
+  /** Whether fewer jobs run, over all workers, than the queue's limit allows, and no rate limit holds them back. */
+  hasRoom: boolean;
+}
+
 /**
  * The queues, from the side that fills them. A job carries the response's id, as its own id and as its data, and
  * nothing else: what BullMQ keeps for the dashboard holds no prompt and no answer.
@@ -89,7 +98,9 @@ export class ResponseQueue {
     else await queue.setGlobalConcurrency(concurrency);
   }
 
+  /** Rejects while Redis is away, also before the first connection, for which BullMQ would wait. */
   async counts(name: string): Promise<QueueCounts> {
+    if (this.#connection.status !== 'ready') throw new Error('Connection is closed.');
     const counts = await this.#queue(name).getJobCounts();
     const of = (state: string) => counts[state] ?? 0;
     return {
@@ -99,6 +110,22 @@ export class ResponseQueue {
       completed: of('completed'),
       failed: of('failed'),
       paused: of('paused'),
+    };
+  }
+
+  async room(name: string): Promise<QueueRoom> {
+    const queue = this.#queue(name);
+    const [counts, isPaused, limit, rateLimitMs] = await Promise.all([
+      queue.getJobCounts('wait', 'prioritized', 'active'),
+      queue.isPaused(),
+      queue.getGlobalConcurrency(),
+      // Sluice sets none. An operator can, by hand.
+      queue.getRateLimitTtl(),
+    ]);
+    return {
+      waiting: (counts['wait'] ?? 0) + (counts['prioritized'] ?? 0),
+      isPaused,
+      hasRoom: rateLimitMs <= 0 && (limit === null || (counts['active'] ?? 0) < limit),
     };
   }
 

@@ -20,6 +20,7 @@ import {
   type ResponseQueueOptions,
   QueueConsumer,
   type QueueConsumerOptions,
+  QueueWatchdog,
 } from '../src/index.ts';
 
 const name = queueName('simulator');
@@ -278,6 +279,65 @@ describe('response queue', () => {
   });
 });
 
+describe('the room in a queue', () => {
+  it('is what a worker with a free slot could take', async () => {
+    const queue = aQueue();
+    expect(await queue.room(name)).toEqual({ waiting: 0, isPaused: false, hasRoom: true });
+    await queue.limitConcurrency(name, 1);
+    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r2');
+    expect(await queue.room(name)).toEqual({ waiting: 2, isPaused: false, hasRoom: true });
+    const { run, started, finish } = held();
+    aWorker(run);
+    await eventually(() => started.length === 1);
+    expect(await queue.room(name)).toEqual({ waiting: 1, isPaused: false, hasRoom: false });
+    await bare().pause();
+    finish('r1');
+    await eventually(async () => (await queue.room(name)).hasRoom);
+    expect(await queue.room(name)).toMatchObject({ isPaused: true });
+  });
+});
+
+describe('a worker that hears nothing from Redis', () => {
+  it('is found by the watchdog, and one that goes on is not', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const deaf = new Redis(proxy.url, { maxRetriesPerRequest: null, protocol: 2 });
+    deaf.on('error', () => undefined);
+    cleanups.push(async () => deaf.disconnect());
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    const { worker } = aWorker(run, { connection: deaf, concurrency: 2 });
+    const stuck: object[] = [];
+    let now = 0;
+    const watchdog = new QueueWatchdog({
+      queue,
+      consumer: worker,
+      now: () => now,
+      onStuck: (found) => stuck.push(found),
+    });
+    const lookTwice = async () => {
+      await watchdog.look();
+      now += 31_000;
+      await watchdog.look();
+    };
+    await queue.enqueue(name, 'r1');
+    await eventually(() => started.length === 1);
+    await lookTwice();
+    expect(stuck).toEqual([]);
+    proxy.silence();
+    await queue.enqueue(name, 'r2');
+    // A fetch that was sent before may still take it on the server.
+    await queue.enqueue(name, 'r3');
+    await queue.enqueue(name, 'r4');
+    await lookTwice();
+    expect(stuck).toEqual([{ queue: 'simulator', waiting: expect.any(Number), forMs: 31_000 }]);
+    proxy.speak();
+    for (const id of ['r1', 'r2', 'r3', 'r4']) finish(id);
+    await eventually(async () => (await queue.counts(name)).completed === 4, { timeoutMs: 25_000 });
+  });
+});
+
 describe('response worker', () => {
   it('starts a whole burst at once, up to its slots', async () => {
     const queue = aQueue();
@@ -381,6 +441,35 @@ describe('response worker', () => {
       client.disconnect();
       await own.stop();
     }
+  });
+
+  it('hears from Redis each second, also when a delayed job is due much later', async () => {
+    const own = await startLocalRedis();
+    cleanups.push(() => own.stop());
+    const { connect, client, prefix, close } = await testRedis(own.url);
+    cleanups.push(close);
+    const queue = new Queue(name, { connection: client, prefix: queuePrefix(prefix) });
+    await queue.add('response', { id: 'r1' }, { jobId: 'r1', delay: 60_000 });
+    aWorker(async () => settled, { connection: connect(), keyPrefix: prefix, concurrency: 1 });
+    const calls = async () =>
+      Number(/cmdstat_bzpopmin:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
+    await eventually(async () => (await calls()) >= 3, { timeoutMs: 8_000 });
+  });
+
+  it('stops when it never reached Redis', async () => {
+    const proxy = await startRedisProxy(redis.url);
+    await proxy.stop();
+    const client = new Redis(proxy.url, {
+      maxRetriesPerRequest: null,
+      retryStrategy: () => 60_000,
+      protocol: 2,
+    });
+    cleanups.push(async () => client.disconnect());
+    client.on('error', () => undefined);
+    const { worker } = aWorker(async () => settled, { connection: client, concurrency: 20 });
+    await eventually(() => client.status === 'reconnecting');
+    await worker.quiet();
+    await within(worker.stop());
   });
 
   it('stops while Redis is away and has not answered to the end of a job', async () => {

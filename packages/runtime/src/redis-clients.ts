@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
+import { watchHeartbeat } from './redis-heartbeat.ts';
+import { primaryConnector } from './redis-primary.ts';
 import { throttledWarning } from './throttled-warning.ts';
 
 export interface RedisClientOptions {
@@ -39,9 +41,16 @@ export function writerClient(url: string, options: RedisClientOptions): Redis {
 /**
  * For BullMQ's `Worker`, which duplicates it for its blocking reads. Commands wait until Redis is back and are sent
  * again after a lost connection. There is no command time-out, because blocking reads would inherit it.
+ *
+ * A fetch whose reply was lost is therefore sent twice and may take two jobs. Nobody renews the lock of the first one,
+ * so it is delivered again when that lapses.
  */
 export function queueClient(url: string, options: RedisClientOptions): Redis {
-  return connect(url, 'sluice-queue', options, { maxRetriesPerRequest: null });
+  return connect(url, 'sluice-queue', options, {
+    maxRetriesPerRequest: null,
+    // A replica has done nothing, so the primary gets the same command. BullMQ would take the error for that of the job.
+    reconnectOnError: (error) => (isReadOnlyError(error) ? RECONNECT_AND_RESEND : false),
+  });
 }
 
 /**
@@ -104,6 +113,8 @@ export async function closeRedis(client: Redis, withinMs = 1000): Promise<void> 
   await ended;
 }
 
+const RECONNECT_AND_RESEND = 2;
+
 const FAILING_FAST = {
   enableOfflineQueue: false,
   // This also keeps a command from being sent twice. The option meant for that, `autoResendUnfulfilledCommands: false`,
@@ -123,8 +134,13 @@ type RoleOptions = Pick<
 >;
 
 function connect(url: string, role: string, client: RedisClientOptions, options: RoleOptions): Redis {
-  const redis = new Redis(url, {
+  const redis: Redis = new Redis(url, {
+    Connector: primaryConnector(() =>
+      redis.emit('error', new Error('READONLY Redis is a replica at the moment')),
+    ),
     connectTimeout: 2000,
+    // Redis answers this often while it loads its data, so a heartbeat is heard then, too.
+    maxLoadingRetryTime: 1000,
     keepAlive: 10_000,
     retryStrategy: (attempt) => retryDelayMs(attempt),
     connectionName: client.connectionName ?? role,
@@ -132,8 +148,15 @@ function connect(url: string, role: string, client: RedisClientOptions, options:
     protocol: 2,
     ...options,
   });
-  logConnection(redis, client.logger.child({ redisRole: role }));
+  const { warn } = logConnection(redis, client.logger.child({ redisRole: role }));
   gatherWrites(redis);
+  watchHeartbeat(redis, warn);
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => {
+    const duplicated = duplicate(override);
+    watchHeartbeat(duplicated, warn);
+    return duplicated;
+  };
   return redis;
 }
 
@@ -164,22 +187,23 @@ function gatherWrites(redis: Redis): void {
   });
 }
 
-/** For this long the start of a process reports a missing connection itself, so errors are logged as debug only. */
-const FIRST_CONNECTION_MS = 10_000;
-
-/** An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. */
-function logConnection(redis: Redis, logger: Logger): void {
-  const createdAt = performance.now();
+/**
+ * An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. Before the first
+ * connection the start of a process says what it waits for.
+ */
+function logConnection(redis: Redis, logger: Logger): { warn: (error: unknown) => void } {
   const { warn, restored } = throttledWarning(logger, 'redis connection failed');
   let wasReady = false;
-  redis.on('error', (error: unknown) => {
-    if (wasReady || performance.now() - createdAt >= FIRST_CONNECTION_MS) warn(error);
+  const warnOnceReady = (error: unknown) => {
+    if (wasReady) warn(error);
     else logger.debug({ err: loggedError(error) }, 'redis not connected yet');
-  });
+  };
+  redis.on('error', warnOnceReady);
   redis.on('ready', () => {
     wasReady = true;
     restored('redis connection restored');
   });
+  return { warn: warnOnceReady };
 }
 
 async function quitWithin(client: Redis, withinMs: number): Promise<void> {

@@ -1,8 +1,18 @@
-import type { Redis } from 'ioredis';
-
-/** Replies of a Redis that cannot take commands now, by their first word. */
+/**
+ * Replies of a Redis that cannot take commands now, by their first word. Some of them last until an operator acts, as a
+ * missing permission does. The caller of a request is told the same: nothing of it can be mended there.
+ */
 const refusals =
-  /^(OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|WRONGPASS)\b/;
+  /^(OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|NOPERM|WRONGPASS)\b/;
+
+/**
+ * What Redis before 7 puts in front of a reply that a command in a script was given, such as
+ * `ERR Error running script (call to f_0a1b): @user_script:1: @user_script: 12: -OOM command not allowed …`.
+ */
+const raisedByScript = /^ERR Error running script \(call to \w+\): (?:@\S+: ?(?:\d+: )?)*-?/;
+
+/** A script that its user may not run whole: Redis gives that no word of its own. */
+const forbiddenInScript = /The user executing the script can't (run|access)|ACL failure in script/;
 
 /** Errors of ioredis for a command that could not be sent or got no reply. */
 const transport =
@@ -14,17 +24,8 @@ const transport =
  */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if (refusals.test(error.message) || transport.test(error.message)) return true;
+  const reply = error.message.replace(raisedByScript, '');
+  if (refusals.test(reply) || forbiddenInScript.test(reply) || transport.test(reply)) return true;
   const code = 'code' in error ? error.code : undefined;
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ETIMEDOUT' || code === 'EPIPE';
-}
-
-/** Whether Redis answers a PING. A hanging Redis keeps its connections; a command client gives up after a second. */
-export async function redisAnswers(commands: Redis): Promise<boolean> {
-  try {
-    await commands.ping();
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -6,6 +6,8 @@ export interface RedisFacts {
   product: 'redis' | 'valkey';
   /** The compatible Redis version, such as `7.2.4`; Valkey states one too. */
   version: string | undefined;
+  /** Names this run of the server: another server, or the same one after a restart, has another. */
+  runId: string | undefined;
   role: string | undefined;
   isCluster: boolean;
   /** Whether it is the embedded store, which saves snapshots without reporting them. */
@@ -48,6 +50,7 @@ export async function inspectRedis(
   return {
     product: info.has('valkey_version') || info.get('server_name') === 'valkey' ? 'valkey' : 'redis',
     version: info.get('redis_version'),
+    runId: info.get('run_id'),
     role: info.get('role'),
     isCluster: info.get('cluster_enabled') === '1' || info.get('redis_mode') === 'cluster',
     isEmbedded: info.get('os')?.startsWith('wasi') === true,

@@ -1,45 +1,135 @@
 import type { Redis } from 'ioredis';
 import { errorCode, FatalError } from './fatal-error.ts';
-import type { Logger } from './logger.ts';
+import { loggedError, type Logger } from './logger.ts';
+import { pause } from './pause.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
-import { inspectRedis, redisProblems } from './redis-readiness.ts';
+import { isRedisUnavailable } from './redis-failure.ts';
+import { inspectRedis, type RedisFacts, redisProblems } from './redis-readiness.ts';
+
+export interface RedisToFind {
+  url: string;
+  logger: Logger;
+  signal: AbortSignal;
+}
 
 /** Enough for a server that starts at the same time. If it takes longer, something is misconfigured. */
 const withinMs = 5_000;
 
+/** How often a process that waits for Redis says so, in milliseconds. */
+const sayEveryMs = 5_000;
+
+/** How long a Redis that refused a command is left alone before it is asked again, in milliseconds. */
+const askAgainMs = 500;
+
 /**
- * Waits for Redis and refuses one that would lose accepted work.
+ * Waits for Redis for some seconds, for a person who has just typed the address, and refuses one that would lose
+ * accepted work.
  *
  * @throws {FatalError} that says what to change, when Redis cannot be reached, refuses the credentials, or is set up to
  *   lose data.
  */
-export async function requireRedis(
-  client: Redis,
-  { url, logger, signal }: { url: string; logger: Logger; signal: AbortSignal },
-): Promise<void> {
-  await connected(client, url, signal);
-  const facts = await inspectRedis(client);
+export async function requireRedis(client: Redis, { url, logger, signal }: RedisToFind): Promise<void> {
+  const errors = new LastError(client);
+  try {
+    await waitForRedis(client, AbortSignal.any([signal, errors.refused, AbortSignal.timeout(withinMs)]));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new FatalError(complaint(maskRedisUrl(url), errors.last), { exitCode: 1, cause: errors.last });
+  } finally {
+    errors.stop();
+  }
+  checkFacts(await inspectRedis(client), { url, logger });
+}
+
+/**
+ * Waits for Redis for as long as it takes, and says so every few seconds. A server that is down, loads its data, is a
+ * replica or refuses commands for now may come back; only what no waiting mends ends the wait. Resolves with what Redis
+ * says of itself, and rejects with the reason of the signal.
+ *
+ * @throws {FatalError} that says what to change, when Redis refuses the credentials, is not Redis, or is set up to lose
+ *   data.
+ */
+export async function awaitRedis(client: Redis, { url, logger, signal }: RedisToFind): Promise<RedisFacts> {
+  const address = maskRedisUrl(url);
+  const errors = new LastError(client);
+  const say = () => logger.warn({ redis: address, err: errors.logged() }, 'waiting for redis');
+  const reminder = setInterval(say, sayEveryMs);
+  try {
+    for (;;) {
+      await waitForRedis(client, AbortSignal.any([signal, errors.refused]));
+      try {
+        const facts = await inspectRedis(client);
+        checkFacts(facts, { url, logger });
+        return facts;
+      } catch (error) {
+        if (errors.take(error) || !isRedisUnavailable(error)) throw error;
+      }
+      await pause(askAgainMs, AbortSignal.any([signal, errors.refused]));
+      errors.refused.throwIfAborted();
+    }
+  } catch (error) {
+    if (signal.aborted || !errors.refused.aborted) throw error;
+    throw new FatalError(complaint(address, errors.last), { exitCode: 1, cause: errors.last });
+  } finally {
+    clearInterval(reminder);
+    errors.stop();
+  }
+}
+
+/**
+ * Runs a step of a start until Redis takes it. The step must survive being done twice. Rejects with the reason of the
+ * signal, or with an error that has nothing to do with whether Redis is available.
+ */
+export async function untilRedisTakes(step: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await step();
+    } catch (error) {
+      if (!isRedisUnavailable(error)) throw error;
+    }
+    await pause(askAgainMs, signal);
+  }
+}
+
+function checkFacts(facts: RedisFacts, { url, logger }: Omit<RedisToFind, 'signal'>): void {
   for (const { severity, message } of redisProblems(facts, facts)) {
     if (severity === 'refuse') throw new FatalError(message, { exitCode: 1 });
     logger.warn({ redis: maskRedisUrl(url) }, message);
   }
 }
 
-async function connected(client: Redis, url: string, signal: AbortSignal): Promise<void> {
-  const refused = new AbortController();
-  let last: unknown;
-  const onError = (error: unknown) => {
-    last = error;
-    if (refusal(error)) refused.abort();
-  };
-  client.on('error', onError);
-  try {
-    await waitForRedis(client, AbortSignal.any([signal, refused.signal, AbortSignal.timeout(withinMs)]));
-  } catch (error) {
-    if (signal.aborted) throw error;
-    throw new FatalError(complaint(maskRedisUrl(url), last), { exitCode: 1, cause: last });
-  } finally {
-    client.off('error', onError);
+/** What a client has met last, and whether waiting is of no use. */
+class LastError {
+  readonly #client: Redis;
+  readonly #refused = new AbortController();
+  readonly #onError = (error: unknown) => void this.take(error);
+  last: unknown;
+
+  constructor(client: Redis) {
+    this.#client = client;
+    client.on('error', this.#onError);
+  }
+
+  /** Aborts when a server answers that cannot be used, even after a longer wait. */
+  get refused(): AbortSignal {
+    return this.#refused.signal;
+  }
+
+  /** Returns whether the error is such a refusal. */
+  take(error: unknown): boolean {
+    this.last = error;
+    const isFinal = ['credentials', 'protocol'].includes(refusal(error) ?? '');
+    if (isFinal) this.#refused.abort();
+    return isFinal;
+  }
+
+  logged() {
+    return this.last === undefined ? undefined : loggedError(this.last);
+  }
+
+  stop(): void {
+    this.#client.off('error', this.#onError);
   }
 }
 
@@ -49,6 +139,8 @@ function complaint(address: string, error: unknown): string {
       return `Redis at ${address} refused the credentials: correct the user and the password in REDIS_URL.`;
     case 'protocol':
       return `What answers at ${address} is not Redis: correct REDIS_URL.`;
+    case 'replica':
+      return `Redis at ${address} is a read-only replica: point REDIS_URL at the primary.`;
     case undefined: {
       const code = errorCode(error);
       const why = code === undefined ? '' : ` (${code})`;
@@ -57,9 +149,10 @@ function complaint(address: string, error: unknown): string {
   }
 }
 
-/** Why a server that answers cannot be used, even after a longer wait. */
-function refusal(error: unknown): 'credentials' | 'protocol' | undefined {
+/** Why a server that answers cannot be used. A replica may become the primary; the others stay what they are. */
+function refusal(error: unknown): 'credentials' | 'protocol' | 'replica' | undefined {
   if (!(error instanceof Error)) return undefined;
+  if (error.message.startsWith('READONLY')) return 'replica';
   if (/^(WRONGPASS|NOAUTH|NOPERM|ERR .*(AUTH|password))/.test(error.message)) return 'credentials';
   return /^(Protocol error|Unknown RESP type)/.test(error.message) ? 'protocol' : undefined;
 }

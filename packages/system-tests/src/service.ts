@@ -15,6 +15,8 @@ export interface ServiceOptions {
   settings?: SettingsFile;
   /** Default: the Redis of the run. */
   redisUrl?: string;
+  /** Where the processes find it, when a proxy stands between. Default: where it is. */
+  redisUrlOfProcesses?: string;
 }
 
 export interface RunningApi extends SluiceProcess {
@@ -62,7 +64,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const file = join(directory, 'sluice.yaml');
   const written = { keyPrefix, keys: [{ name: 'tester', key }], logLevel: 'info', ...settings };
   await writeFile(file, JSON.stringify(written, undefined, 2));
-  const env = { SLUICE_CONFIG: file, REDIS_URL: redis.url, DATA_DIR: directory };
+  const env = {
+    SLUICE_CONFIG: file,
+    REDIS_URL: options.redisUrlOfProcesses ?? redis.url,
+    DATA_DIR: directory,
+  };
 
   const apis: RunningApi[] = [];
   const workers: RunningWorker[] = [];

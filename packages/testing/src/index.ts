@@ -5,7 +5,7 @@ export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
-export { hasServer, startLocalRedis } from './local-redis.ts';
+export { hasServer, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';

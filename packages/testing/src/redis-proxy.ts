@@ -9,6 +9,15 @@ export interface RedisProxy {
   silence(): void;
   /** Sends the replies that were held back, in order. */
   speak(): void;
+  /**
+   * Loses the path without a word, as a firewall that drops packets does: connections stay open, those of today and those
+   * that are made from now on, and every byte on them is swallowed in both directions. They stay dead for ever.
+   */
+  losePath(): void;
+  /** Makes the path usable again, for connections that are made from now on. */
+  restorePath(): void;
+  /** From now on, new connections lead to the Redis at this address, as after a failover. The others stay. */
+  leadTo(url: string): void;
   /** Replies lost so far. */
   lost: number;
   /** Ends every connection and accepts no more. May be called twice. */
@@ -22,24 +31,38 @@ export interface RedisProxy {
  * it sends the next command.
  */
 export async function startRedisProxy(url: string): Promise<RedisProxy> {
-  const target = new URL(url);
+  let target = new URL(url);
   const sockets = new Set<Socket>();
   let every = 0;
   let seen = 0;
   let heldBack: (() => void)[] | undefined;
-  const server = createServer((downstream) => {
-    const upstream = connect(Number(target.port || 6379), target.hostname);
+  let path = { isLost: false };
+  // A half-closed connection is closed by hand, so that nobody is told of it on a lost path.
+  const allowHalfOpen = true;
+  const server = createServer({ allowHalfOpen }, (downstream) => {
+    const pathOfThis = path;
+    const { hostname: host, port } = target;
+    const upstream = connect({ host, port: Number(port || 6379), allowHalfOpen });
     const ends = [downstream, upstream];
     for (const socket of ends) {
+      socket.on('end', () => {
+        if (pathOfThis.isLost) return;
+        for (const end of ends) end.end();
+      });
       sockets.add(socket);
       socket.on('error', () => undefined); // The test cuts connections on purpose.
       socket.on('close', () => {
         sockets.delete(socket);
+        // On a lost path neither end learns that the other one has gone.
+        if (pathOfThis.isLost) return;
         for (const end of ends) end.destroy();
       });
     }
-    downstream.on('data', (data) => upstream.write(data));
+    downstream.on('data', (data) => {
+      if (!pathOfThis.isLost) upstream.write(data);
+    });
     upstream.on('data', (data) => {
+      if (pathOfThis.isLost) return;
       seen += 1;
       if (every > 0 && seen % every === 0) {
         proxy.lost += 1;
@@ -74,6 +97,15 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
       const held = heldBack ?? [];
       heldBack = undefined;
       for (const send of held) send();
+    },
+    losePath() {
+      path.isLost = true;
+    },
+    restorePath() {
+      path = { isLost: false };
+    },
+    leadTo(next) {
+      target = new URL(next);
     },
     stop: () => (stopping ??= stop()),
   };

@@ -1,15 +1,17 @@
 import { ServiceError } from '@sluice/contract';
 import { UnknownVersion } from '@sluice/response-store';
-import { isRedisUnavailable, loggedError } from '@sluice/runtime';
+import { isRedisUnavailable, type Logger, loggedError, throttledWarning } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-export function registerErrorHandler(app: FastifyInstance): void {
+export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
+  // An outage refuses every request for the same reason.
+  const { warn } = throttledWarning(logger, 'request refused');
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = asServiceError(error);
     if (!known) {
       request.log.error({ err: loggedError(error) }, 'request failed');
     } else if (known.code === 'server_is_overloaded') {
-      request.log.warn({ err: loggedError(known.cause ?? known) }, 'request refused');
+      warn(known.cause ?? known);
     }
     const internal = 'The server had an error.';
     return sendError(reply, known ?? new ServiceError('server_error', internal, { cause: error }));

@@ -125,6 +125,7 @@ export class ResponseAcceptor {
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
+    const deadline = now() + acceptWithinMs;
     try {
       return await store.accept({
         responseId,
@@ -145,7 +146,7 @@ export class ResponseAcceptor {
         graceMs: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
         listMs: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
-        deadline: now() + acceptWithinMs,
+        deadline,
       });
     } catch (error) {
       this.#ends.abandon(responseId);

@@ -14,7 +14,8 @@ export const reportLiveness = defineRoute({
 export const reportReadiness = defineRoute({
   method: 'GET',
   path: '/readyz',
-  summary: 'Whether the process can take requests; it cannot while the store is away or while it stops.',
+  summary:
+    'Whether the process can take requests; it cannot while the store is away or takes no writes, or while it stops.',
   answers: [json(readinessSchema), json(readinessSchema, 503)],
   errors: ['invalid_request'],
   async handle({ reply }, { readiness }: { readiness: () => Promise<Readiness> }) {

@@ -28,6 +28,8 @@ export interface CellKeys extends AdmissionKeys {
   workerProcess(processId: string): string;
   /** String: lease of the worker process that rescues. */
   readonly rescuer: string;
+  /** Never set: a process tries with it whether Redis takes writes. */
+  readonly probe: string;
 }
 
 /** Keys by cell, by response and by tenant. */
@@ -71,5 +73,6 @@ function cellKeys(prefix: string): CellKeys {
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,
     rescuer: `${prefix}rescuer`,
+    probe: `${prefix}probe`,
   };
 }

@@ -1,0 +1,104 @@
+import { createLogger } from '@sluice/runtime';
+import { eventually, hasServer, latch, type LocalRedis, startLocalRedis, testRedis } from '@sluice/testing';
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ApiProcess } from '../src/api-process.ts';
+import { apiKeys, model, testSettings } from './test-api.ts';
+
+let store: LocalRedis;
+let operator: Redis;
+let closeOperator: () => Promise<void>;
+let api: ApiProcess;
+let url: string;
+let lines: string[];
+
+beforeEach(async () => {
+  store = await startLocalRedis({ kind: 'server' });
+  ({ client: operator, close: closeOperator } = await testRedis(store.url));
+  await operator.call('ACL', 'SETUSER', 'sluice', 'on', '>secret', '~*', '&*', '+@all');
+  const redisUrl = store.url.replace('redis://', 'redis://sluice:secret@');
+  lines = [];
+  const ready = latch<string>();
+  api = new ApiProcess({
+    settings: { ...testSettings(redisUrl, 'refuses:', {}), redisUrl },
+    logger: createLogger({
+      name: 'api',
+      level: 'info',
+      destination: { write: (line: string) => lines.push(line) },
+    }),
+    onReady: (listening) => ready.open(listening.url),
+  });
+  await api.start(new AbortController().signal);
+  url = await ready.wait();
+});
+afterEach(async () => {
+  await api.stop('requested');
+  await closeOperator();
+  await store.stop();
+});
+
+const headers = { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' };
+
+function create(): Promise<Response> {
+  const body = JSON.stringify({ model, input: 'Hi', background: true });
+  return fetch(`${url}/v1/responses`, { method: 'POST', headers, body });
+}
+
+/** Sends a few requests, which all must be refused, and expects the reason in one line of the log. */
+async function expectRefusals(reason: string): Promise<void> {
+  for (let sent = 0; sent < 5; sent += 1) {
+    const refused = await create();
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+    expect(refused.headers.get('retry-after')).toBe('1');
+  }
+  const logged = lines.filter((line) => line.includes('"msg":"request refused"'));
+  expect(logged).toHaveLength(1);
+  expect(logged[0]).toContain(reason);
+  expect(lines.join('')).not.toContain('request failed');
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+}
+
+/** Fewer than the store needs as it is, and then as many as it wants again. */
+const full = () => operator.config('SET', 'maxmemory', '1000');
+const notFull = () => operator.config('SET', 'maxmemory', '0');
+
+describe.skipIf(!hasServer)('a store that answers and refuses (needs a server on the PATH)', () => {
+  it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+    ['OOM', full, notFull],
+    [
+      'NOREPLICAS',
+      () => operator.config('SET', 'min-replicas-to-write', '1'),
+      () => operator.config('SET', 'min-replicas-to-write', '0'),
+    ],
+    [
+      'permission',
+      () => operator.call('ACL', 'SETUSER', 'sluice', '-evalsha', '-eval', '-set'),
+      () => operator.call('ACL', 'SETUSER', 'sluice', '+@all'),
+    ],
+  ])('is answered with 503 while its reason is %s, and used again after it', async (reason, refuse, mend) => {
+    expect((await create()).status).toBe(200);
+    await refuse();
+    await expectRefusals(reason);
+    await mend();
+    await eventually(async () => (await create()).status === 200);
+    await eventually(async () => (await fetch(`${url}/readyz`)).status === 200);
+  });
+
+  it('is answered with 503 while it is busy with a script', async () => {
+    // Connected before, because a busy server refuses what a new connection asks for.
+    const killer = operator.duplicate();
+    await killer.ping();
+    await operator.config('SET', 'lua-time-limit', '10');
+    const ended = expect(operator.eval('while true do end', 0)).rejects.toThrow('killed');
+    try {
+      await eventually(async () => (await create()).status === 503);
+      await expectRefusals('BUSY');
+    } finally {
+      await killer.script('KILL');
+      await ended;
+      killer.disconnect();
+    }
+    await eventually(async () => (await create()).status === 200);
+  });
+});

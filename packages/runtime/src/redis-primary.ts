@@ -1,0 +1,54 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { AbstractConnector, type RedisOptions } from 'ioredis';
+
+/**
+ * How ioredis reaches a server, with one rule of ours: only a primary will do. Each attempt to connect ends with an
+ * INFO (ioredis sends it to learn whether the server still loads), and a server that says there that it is a replica is
+ * left again, as one that does not answer, until the address leads to a primary.
+ *
+ * Without this rule a connection that sees no write fail, such as a subscription, would stay on a replica for ever.
+ */
+export function primaryConnector(onReplica: () => void): NonNullable<RedisOptions['Connector']> {
+  return class PrimaryConnector extends AbstractConnector {
+    readonly #options: RedisOptions;
+
+    constructor(options: unknown) {
+      super(DISCONNECT_TIMEOUT_MS);
+      this.#options = options as RedisOptions; // those of the client that makes the connector
+    }
+
+    override connect(): Promise<Socket> {
+      this.connecting = true;
+      return new Promise((resolve, reject) => {
+        // The client must be able to end an attempt in the turn in which it began.
+        process.nextTick(() => {
+          if (!this.connecting) return reject(new Error('Connection is closed.'));
+          const socket = openSocket(this.#options);
+          this.stream = socket;
+          socket.once('error', (error) => {
+            this.firstError = error;
+          });
+          resolve(socket);
+        });
+      });
+    }
+
+    /** An access list may hide the role, so only a known replica is left. */
+    override check(info: { role?: string }): boolean {
+      const isPrimary = info.role === undefined || info.role === 'master';
+      if (!isPrimary) onReplica();
+      return isPrimary;
+    }
+  };
+}
+
+/** How long a connection may take to close before it is cut, in milliseconds: the default of ioredis. */
+const DISCONNECT_TIMEOUT_MS = 2000;
+
+function openSocket({ host, port, family, tls }: RedisOptions): Socket {
+  const target = { host: host ?? 'localhost', port: port ?? 6379, family: family ?? 0 };
+  if (tls === undefined) return connectTcp(target);
+  // For `rediss://` it is `true`, whatever its type says, which adds nothing to the defaults of Node.
+  return connectTls({ ...target, ...tls });
+}

@@ -1,0 +1,137 @@
+import {
+  eventually,
+  latch,
+  type RedisProxy,
+  startLocalRedis,
+  startRedisProxy,
+  testRedis,
+  type TestRedis,
+  within,
+} from '@sluice/testing';
+import { Queue, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  queueClient,
+  subscriberClient,
+  waitForRedis,
+  writerClient,
+} from '../src/index.ts';
+
+/** How soon a connection knows that its path is gone, and how soon it is back once the path is, in milliseconds. */
+const noticedWithinMs = 5_000;
+const backWithinMs = 10_000;
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+const cleanups: (() => Promise<unknown>)[] = [];
+let redis: TestRedis;
+let proxy: RedisProxy;
+
+beforeEach(async () => {
+  redis = await testRedis();
+  proxy = await startRedisProxy(redis.url);
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+  await proxy.stop();
+  await redis.close();
+});
+
+async function ready(role: typeof commandClient, url = proxy.url): Promise<Redis> {
+  const client = role(url, { logger });
+  cleanups.push(() => closeRedis(client));
+  await waitForRedis(client, AbortSignal.timeout(10_000));
+  return client;
+}
+
+/** Resolves with the time until the client loses its connection, in milliseconds. */
+async function untilLost(client: Pick<Redis, 'once'>): Promise<number> {
+  const startedAt = performance.now();
+  await new Promise((resolve) => client.once('close', () => resolve(undefined)));
+  return performance.now() - startedAt;
+}
+
+describe('a path that is lost without a word', () => {
+  it('is noticed by every idle connection, and left for a new one', async () => {
+    const clients = {
+      commands: await ready(commandClient),
+      writer: await ready(writerClient),
+      queue: await ready(queueClient),
+      subscriber: await ready(subscriberClient),
+    };
+    await clients.subscriber.subscribe(`${redis.prefix}:news`);
+    const heard = latch<string>();
+    clients.subscriber.on('message', (_channel, message) => heard.open(message));
+
+    proxy.losePath();
+    const noticed = await Promise.all(Object.values(clients).map(untilLost));
+    for (const ms of noticed) expect(ms).toBeLessThan(noticedWithinMs);
+
+    proxy.restorePath();
+    const restoredAt = performance.now();
+    const { commands, writer, queue } = clients;
+    await eventually(async () => (await commands.ping()) === 'PONG');
+    await eventually(async () => (await writer.ping()) === 'PONG');
+    await within(queue.ping());
+    // The server still counts the dead subscription, so its count says nothing.
+    await eventually(async () => {
+      await redis.client.publish(`${redis.prefix}:news`, 'back');
+      return heard.isOpen;
+    });
+    expect(performance.now() - restoredAt).toBeLessThan(backWithinMs);
+  });
+
+  it('does not keep a BullMQ worker from its jobs once it is back', async () => {
+    const client = await ready(queueClient);
+    const done: string[] = [];
+    const worker = new Worker('lost', ({ id }) => Promise.resolve(void done.push(id ?? '')), {
+      connection: client,
+      prefix: redis.prefix,
+      drainDelay: 1,
+    });
+    worker.on('error', () => undefined);
+    cleanups.push(() => worker.close());
+    const queue = new Queue('lost', { connection: redis.client, prefix: redis.prefix });
+    cleanups.push(() => queue.close());
+    await queue.add('job', {}, { jobId: 'before' });
+    await eventually(() => done.includes('before'));
+    // BullMQ's own description of a client leaves out that it emits events.
+    const blocking = (await worker.backend.blockingConnection?.client) as unknown as Redis;
+
+    proxy.losePath();
+    const noticed = await Promise.all([client, blocking].map(untilLost));
+    for (const ms of noticed) expect(ms).toBeLessThan(noticedWithinMs);
+    await queue.add('job', {}, { jobId: 'meanwhile' });
+    proxy.restorePath();
+    const restoredAt = performance.now();
+    await eventually(() => done.includes('meanwhile') && blocking.status === 'ready');
+    expect(performance.now() - restoredAt).toBeLessThan(backWithinMs);
+  });
+});
+
+describe('a connection that Redis keeps waiting', () => {
+  it('is kept while a script keeps Redis busy for two and a half seconds', async () => {
+    const own = await startLocalRedis();
+    cleanups.push(() => own.stop());
+    const clients = [
+      await ready(commandClient, own.url),
+      await ready(queueClient, own.url),
+      await ready(subscriberClient, own.url),
+    ];
+    let lost = 0;
+    for (const client of clients) client.on('close', () => (lost += 1));
+    const busy = await ready(queueClient, own.url);
+    await busy.eval(
+      `local function now() local t = redis.call('TIME'); return t[1] * 1000 + t[2] / 1000 end
+       local untilMs = now() + 2500
+       while now() < untilMs do end
+       return 1`,
+      0,
+    );
+    for (const client of clients.slice(0, 2)) expect(await client.ping()).toBe('PONG');
+    expect(lost).toBe(0);
+  });
+});
