@@ -1,12 +1,12 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { eventually } from '@sluice/testing';
+import { eventually, type WaitOptions } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { readStream } from './read-stream.ts';
 import { type Service, type SettingsFile, startService } from './service.ts';
 
-// A change must reach every process within this time, in milliseconds; see docs/deployment.md.
-const within5s = { timeoutMs: 5_000 };
+/** How soon a revoked key must be refused by every api. */
+const inTime = { timeoutMs: 5_000 };
 
 interface KeyEntry {
   name: string;
@@ -56,13 +56,11 @@ async function statusOf(apiUrl: string, key: string): Promise<number> {
 }
 
 /** Waits until every api takes a key, or until none does. */
-async function everywhere(key: string, is: 'taken' | 'refused'): Promise<void> {
+async function everywhere(key: string, is: 'taken' | 'refused', wait?: WaitOptions): Promise<void> {
   // Asking over and over with a revoked key is throttled.
   const expected = is === 'taken' ? [200] : [401, 429];
   await Promise.all(
-    service.apiUrls.map((url) =>
-      eventually(async () => expected.includes(await statusOf(url, key)), within5s),
-    ),
+    service.apiUrls.map((url) => eventually(async () => expected.includes(await statusOf(url, key)), wait)),
   );
 }
 
@@ -84,9 +82,9 @@ it('a revoked key is refused, also a disabled one, and a key that is added or ro
       { ...other, key: 'sk-rotated-0123456789abcd' },
     ],
   });
-  await everywhere(team.key, 'refused');
-  await everywhere(other.key, 'refused');
-  await everywhere('sk-rotated-0123456789abcd', 'taken');
+  await everywhere(team.key, 'refused', inTime);
+  await everywhere(other.key, 'refused', inTime);
+  await everywhere('sk-rotated-0123456789abcd', 'taken', inTime);
 });
 
 it('a stream that is open when its key is revoked goes on to its end', async () => {
@@ -112,13 +110,13 @@ it('a limit that is raised lets requests in that it would have refused', async (
   expect(await ask(0)).toBe(200);
   expect(await ask(1)).toBe(429);
   await saveWith({ keys: [team, { ...narrow, limits: { requestsPerMinute: 1000 } }] });
-  for (const at of [0, 1]) await eventually(async () => (await ask(at)) === 200, within5s);
+  for (const at of [0, 1]) await eventually(async () => (await ask(at)) === 200);
 });
 
 it('a bad file changes nothing and is named in the log, until it is good again', async () => {
   const [refused, good] = ['settings file refused, the settings in effect stay', 'settings file good again'];
   await saveWith({ keys: [{ ...other, limits: { requestsPerMinute: 'many' } }] });
-  await eventually(() => linesOf(refused).every((lines) => lines.length > 0), within5s);
+  await eventually(() => linesOf(refused).every((lines) => lines.length > 0));
   for (const lines of linesOf(refused)) {
     expect(lines).toMatchObject([
       {
@@ -142,12 +140,10 @@ it('a bad file changes nothing and is named in the log, until it is good again',
 it('a file that is gone for a while changes nothing', async () => {
   const refusals = linesOf('settings file refused, the settings in effect stay').map((lines) => lines.length);
   await rm(service.file);
-  await eventually(
-    () =>
-      linesOf('settings file refused, the settings in effect stay').every(
-        (lines, at) => lines.length > (refusals[at] ?? 0),
-      ),
-    within5s,
+  await eventually(() =>
+    linesOf('settings file refused, the settings in effect stay').every(
+      (lines, at) => lines.length > (refusals[at] ?? 0),
+    ),
   );
   expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
 });
@@ -155,7 +151,7 @@ it('a file that is gone for a while changes nothing', async () => {
 it('what waits for a restart is named', async () => {
   await saveWith({ drainTimeoutMs: 12_345 });
   const message = 'settings changed that need a restart';
-  await eventually(() => linesOf(message).every((lines) => lines.length > 0), within5s);
+  await eventually(() => linesOf(message).every((lines) => lines.length > 0));
   for (const lines of linesOf(message)) {
     expect(lines).toMatchObject([{ level: 'warn', settings: ['drainTimeoutMs'] }]);
   }
