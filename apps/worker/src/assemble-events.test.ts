@@ -8,7 +8,7 @@ import {
   type UnnumberedEvent,
 } from '@sluice/contract';
 import type { ProviderChunk } from '@sluice/providers';
-import { checkEventGrammar } from '@sluice/testing';
+import { checkEventGrammar, growthOfTime, linearGrowth } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { wholeStream } from '../test/whole-stream.ts';
 import { Assembler } from './assemble-events.ts';
@@ -390,3 +390,30 @@ function openIndexes(events: UnnumberedEvent[]): number[] {
   }
   return [...open];
 }
+
+describe('what an answer costs', () => {
+  it.each<[string, (at: number) => ProviderChunk[]]>([
+    ['calls', (at) => [call(String(at))]],
+    ['parts of a message', (at) => [at % 2 === 0 ? text('a') : { type: 'refusal', delta: 'b' }]],
+    ['parts of a summary', () => [summary('a'), { type: 'summary_part' }]],
+    ['messages', () => [text('a'), { type: 'message' }]],
+    ['deltas of a text', () => [text('a')]],
+    [
+      'annotations of a text',
+      () => [{ type: 'annotation', annotation: { type: 'url_citation', url: 'https://example.com' } }],
+    ],
+    [
+      'logprobs of a text',
+      () => [{ ...text('a'), logprobs: [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }] }],
+    ],
+  ])('grows with the number of %s, and not with its square', (_, chunksOf) => {
+    const growth = growthOfTime(1_000, (count) => {
+      const chunks = Array.from({ length: count }, (_value, at) => chunksOf(at)).flat();
+      return () => {
+        const { assembler } = assemble(chunks);
+        closeOutput(assembler.output, 'completed', { isFollowed: true });
+      };
+    });
+    expect(growth).toBeLessThan(linearGrowth);
+  });
+});

@@ -1,5 +1,6 @@
 import {
   closeItem,
+  closeOpenPart,
   closeSilently,
   type ContentPart,
   emptyOutput,
@@ -37,6 +38,7 @@ export class Assembler {
   readonly #isFollowed: boolean;
   /** Index of the call each key opened; undefined for a call that may not be made. */
   readonly #calls = new Map<string, number | undefined>();
+  #hasCall = false;
   #content: OpenContent | undefined;
   #phase: 'commentary' | 'final_answer' | undefined;
   #usage: Usage | null = null;
@@ -132,11 +134,11 @@ export class Assembler {
   }
 
   #openCall(chunk: Extract<ProviderChunk, { type: 'function_call' }>): UnnumberedEvent[] {
-    const isSecond = [...this.#calls.values()].some((index) => index !== undefined);
-    if (isSecond && !this.#parallelCalls) {
+    if (this.#hasCall && !this.#parallelCalls) {
       this.#calls.set(chunk.callKey, undefined);
       return [];
     }
+    this.#hasCall = true;
     const events = this.#closeContent();
     const index = this.#output.fold.items.length;
     this.#calls.set(chunk.callKey, index);
@@ -213,10 +215,7 @@ export class Assembler {
     if (content.part === undefined) return [];
     content.part = undefined;
     if (!this.#isFollowed) return [];
-    // Everything but the item's own `done`, which comes last.
-    return closeItem(this.#output, content.index, 'completed')
-      .slice(0, -1)
-      .map((event) => this.#emit(event));
+    return closeOpenPart(this.#output, content.index).map((event) => this.#emit(event));
   }
 
   #closeContent(): UnnumberedEvent[] {

@@ -47,6 +47,13 @@ export function closeItem(
   ];
 }
 
+/** Returns the events that finish the open part of an item, and leave the item open. The cost is that of the part alone. */
+export function closeOpenPart(output: OpenOutput, index: number): UnnumberedEvent[] {
+  const item = output.fold.items[index];
+  const last = output.open.get(index);
+  return item && last ? closePart(item, index, last) : [];
+}
+
 /** Closes an open item in place, without events, for an output whose events nobody follows. */
 export function closeSilently(output: OpenOutput, index: number, status: 'completed' | 'incomplete'): void {
   const item = output.fold.items[index];

@@ -60,6 +60,26 @@ const log: ContentEvent[] = spelledOut(deriveEvents({ output, error: null })).ma
 }));
 
 describe('fold', () => {
+  it('takes more logprobs at once than a call of a function could', () => {
+    const fold = emptyFold();
+    for (const event of log.slice(
+      0,
+      log.findIndex(({ type }) => type === 'response.output_text.delta'),
+    )) {
+      applyEvent(fold, event);
+    }
+    const logprobs = Array.from({ length: 200_000 }, () => logprob);
+    applyEvent(fold, {
+      type: 'response.output_text.delta',
+      item_id: 'msg_1',
+      output_index: 1,
+      content_index: 0,
+      delta: 'a',
+      logprobs,
+    });
+    expect(fold.items[1]).toMatchObject({ content: [{ logprobs: { length: logprobs.length } }] });
+  });
+
   it('makes the output of the events', () => {
     expect(foldEvents(log)).toEqual(output);
   });

@@ -36,7 +36,8 @@ export function applyEvent(fold: OutputFold, event: UnnumberedEvent, takeOver = 
     case 'response.output_text.delta': {
       const part = partAt(fold, event.output_index, event.content_index, 'output_text');
       part.text += event.delta;
-      part.logprobs.push(...event.logprobs);
+      // One by one: as arguments of a single call, a large answer's would not fit on the stack.
+      for (const logprob of event.logprobs) part.logprobs.push(logprob);
       return;
     }
     case 'response.output_text.done':

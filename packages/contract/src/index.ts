@@ -106,6 +106,7 @@ export { applyEvent, emptyFold, foldEvents, type OutputFold } from './fold.ts';
 export {
   closeAll,
   closeItem,
+  closeOpenPart,
   closeSilently,
   emptyOutput,
   track,

@@ -6,6 +6,8 @@ export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { hasServer, serverOnPath, startLocalRedis } from './local-redis.ts';
+export { growthOfTime, linearGrowth } from './growth.ts';
+export { hasServer, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';

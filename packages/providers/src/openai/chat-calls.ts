@@ -9,7 +9,6 @@ interface Call {
   /** Arguments that arrived before the name was complete. */
   pending: string;
   isOpen: boolean;
-  sentArguments: boolean;
 }
 
 /**
@@ -18,11 +17,20 @@ interface Call {
  * Servers differ. Some number parallel calls, some give all of them the index 0 and an id each, some send neither. A
  * name comes whole, in pieces, or again with every piece. Arguments come as text, as one object, or not at all. A call
  * is opened once its name is complete: when arguments arrive, when another part of the answer begins, or at the end.
+ *
+ * A piece costs the same however many calls came before it: an upstream decides how many there are.
  */
 export class ChatCalls {
-  readonly #calls: Call[] = [];
+  #count = 0;
+  #latest: Call | undefined;
   /** The latest call of each index. */
   readonly #byIndex = new Map<number, Call>();
+  /** The latest call of each id. */
+  readonly #byId = new Map<string, Call>();
+  readonly #withoutArguments = new Set<Call>();
+  /** How many calls have no name yet. */
+  #nameless = 0;
+  /** The call that the last piece belonged to. Every other call that has a name is open. */
   #current: Call | undefined;
   readonly #usedIds = new Set<string>();
 
@@ -31,9 +39,9 @@ export class ChatCalls {
     const fields = objectOf(piece['function']) ?? {};
     const name = textOf(fields['name']) ?? '';
     const call = this.#callOf(piece, name !== '');
-    const chunks = call === this.#current ? [] : this.flush(call);
+    const chunks = call === this.#current ? [] : this.flush();
     this.#current = call;
-    if (!call.isOpen && name !== call.name) call.name += name;
+    if (!call.isOpen && name !== call.name) this.#extendName(call, name);
     const args = argumentsOf(fields['arguments']);
     if (args === '') return chunks;
     if (!call.isOpen && call.name === '') {
@@ -41,30 +49,28 @@ export class ChatCalls {
       return chunks;
     }
     chunks.push(...this.#open(call));
-    call.sentArguments = true;
+    this.#withoutArguments.delete(call);
     chunks.push({ type: 'function_arguments', callKey: call.callKey, delta: args });
     return chunks;
   }
 
-  /** Opens the calls whose name is complete: all except the one that is being read. */
-  flush(except?: Call): ProviderChunk[] {
-    return this.#calls.flatMap((call) => (call === except || call.name === '' ? [] : this.#open(call)));
+  /** Opens the call that was read last, because something else begins and so its name is complete. */
+  flush(): ProviderChunk[] {
+    return this.#current && this.#current.name !== '' ? this.#open(this.#current) : [];
   }
 
   /** Whether a call got no name, so that no client could run it. */
   get hasNamelessCall(): boolean {
-    return this.#calls.some((call) => call.name === '');
+    return this.#nameless > 0;
   }
 
-  /** Opens the remaining calls. A call without arguments gets an empty object, because arguments must be JSON. */
+  /** Opens the last call. A call without arguments gets an empty object, because arguments must be JSON. */
   end(): ProviderChunk[] {
     const chunks = this.flush();
-    for (const call of this.#calls) {
-      if (!call.sentArguments && call.name !== '') {
-        call.sentArguments = true;
-        chunks.push({ type: 'function_arguments', callKey: call.callKey, delta: '{}' });
-      }
+    for (const call of this.#withoutArguments) {
+      if (call.name !== '') chunks.push({ type: 'function_arguments', callKey: call.callKey, delta: '{}' });
     }
+    this.#withoutArguments.clear();
     return chunks;
   }
 
@@ -75,22 +81,30 @@ export class ChatCalls {
     const isAnother = known && hasName && id !== undefined && known.id !== undefined && known.id !== id;
     if (known && !isAnother) return known;
     const call: Call = {
-      callKey: String(this.#calls.length),
+      callKey: String(this.#count),
       id,
       name: '',
       pending: '',
       isOpen: false,
-      sentArguments: false,
     };
-    this.#calls.push(call);
+    this.#count += 1;
+    this.#nameless += 1;
+    this.#latest = call;
+    this.#withoutArguments.add(call);
     if (index !== undefined) this.#byIndex.set(index, call);
+    if (id !== undefined) this.#byId.set(id, call);
     return call;
   }
 
   /** Without an index, the id decides. With neither, a name begins a call and anything else continues the last one. */
   #knownCall(id: string | undefined, hasName: boolean): Call | undefined {
-    if (id !== undefined) return this.#calls.findLast((call) => call.id === id);
-    return hasName ? undefined : this.#calls.at(-1);
+    if (id !== undefined) return this.#byId.get(id);
+    return hasName ? undefined : this.#latest;
+  }
+
+  #extendName(call: Call, name: string): void {
+    if (call.name === '') this.#nameless -= 1;
+    call.name += name;
   }
 
   #open(call: Call): ProviderChunk[] {
@@ -99,7 +113,7 @@ export class ChatCalls {
     const { callKey, name, pending } = call;
     const chunks: ProviderChunk[] = [{ type: 'function_call', callKey, name, ...this.#callId(call.id) }];
     if (pending !== '') {
-      call.sentArguments = true;
+      this.#withoutArguments.delete(call);
       chunks.push({ type: 'function_arguments', callKey, delta: pending });
     }
     return chunks;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createParser } from 'eventsource-parser';
+import { growthOfTime, linearGrowth } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ChatReader } from './chat-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
@@ -215,5 +216,48 @@ describe('ChatReader', () => {
     ],
   ])('fails on %s', (_, events) => {
     expect(() => readAll(events)).toThrowError(upstreamError);
+  });
+});
+
+describe('what an answer costs', () => {
+  const upTo = (count: number, make: (at: number) => object) =>
+    Array.from({ length: count }, (_, at) => make(at));
+  const named = { name: 'f', arguments: '{}' };
+
+  it.each<[string, (count: number) => object[]]>([
+    [
+      'calls with an index',
+      (count) => upTo(count, (index) => piece({ index, id: `c${index}`, function: named })),
+    ],
+    ['calls with an id alone', (count) => upTo(count, (at) => piece({ id: `c${at}`, function: named }))],
+    [
+      'calls without a name',
+      (count) => upTo(count, (index) => piece({ index, function: { arguments: '{}' } })),
+    ],
+    [
+      'calls of which every one is followed by text',
+      (count) =>
+        upTo(count, (index) => delta({ content: 'a', tool_calls: [{ index, function: { name: 'f' } }] })),
+    ],
+    [
+      'finish reasons behind calls',
+      (count) => [
+        ...upTo(count, (index) => piece({ index, id: `c${index}`, function: named })),
+        ...upTo(count, () => delta({}, 'tool_calls')),
+      ],
+    ],
+  ])('grows with the number of %s, and not with its square', (_, answer) => {
+    const growth = growthOfTime(2_000, (count) => {
+      const events = answer(count).map((event) => ({ name: undefined, data: JSON.stringify(event) }));
+      const reader = new ChatReader('up', false);
+      return () => events.forEach((event) => reader.read(event));
+    });
+    expect(growth).toBeLessThan(linearGrowth);
+  });
+
+  it('leaves room for more calls without arguments than a call of a function could take', () => {
+    const calls = upTo(150_000, (index) => ({ index, function: { name: 'f' } }));
+    const chunks = readAll([delta({ tool_calls: calls }, 'tool_calls')]);
+    expect(chunks.filter(({ type }) => type === 'function_arguments')).toHaveLength(calls.length);
   });
 });

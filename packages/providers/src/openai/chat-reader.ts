@@ -77,11 +77,10 @@ export class ChatReader implements EventReader {
     if (reason == null || reason === '') return chunks;
     const finish = typeof reason === 'string' ? finishReasons.get(reason) : undefined;
     if (finish === undefined) throw brokenStream(this.#providerId, 'stopped for a reason that is no finish');
-    chunks.push(...this.#calls.end());
     if (this.#calls.hasNamelessCall) throw this.#malformed();
     this.#finish = finish;
     if (this.state === 'open') this.state = 'finished';
-    return chunks;
+    return [...chunks, ...this.#calls.end()];
   }
 
   #readDelta(delta: JsonObject, choice: JsonObject): ProviderChunk[] {

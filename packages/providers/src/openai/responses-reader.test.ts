@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createParser } from 'eventsource-parser';
+import { growthOfTime, linearGrowth } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ResponsesReader } from './responses-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
@@ -166,5 +167,19 @@ describe('ResponsesReader', () => {
     ['a call without a name', [added(0, { type: 'function_call' })], 'upstream_error', 'retry'],
   ])('fails on %s', (_, events, code, disposition) => {
     expect(() => readAll(events)).toThrowError(expect.objectContaining({ code, disposition }));
+  });
+});
+
+describe('what an answer costs', () => {
+  it('grows with the number of summary parts, and not with its square', () => {
+    const growth = growthOfTime(4_000, (count) => {
+      const reader = new ResponsesReader('up', false);
+      const events = Array.from({ length: count }, (_, summary_index) => {
+        const part = event('reasoning_summary_text.delta', { output_index: 0, summary_index, delta: 'a' });
+        return { name: undefined, data: JSON.stringify(part) };
+      });
+      return () => events.forEach((each) => reader.read(each));
+    });
+    expect(growth).toBeLessThan(linearGrowth);
   });
 });

@@ -17,6 +17,7 @@ interface Item {
   isBegun: boolean;
   /** The parts that were streamed as deltas. Their closing events repeat the text and are skipped. */
   readonly streamed: Set<string>;
+  hasSummary: boolean;
 }
 
 /**
@@ -128,6 +129,7 @@ export class ResponsesReader implements EventReader {
       phase: phase === 'commentary' || phase === 'final_answer' ? phase : undefined,
       isBegun: false,
       streamed: new Set(),
+      hasSummary: false,
     });
     return kind === 'function_call' ? this.#openCall(index, item) : [];
   }
@@ -182,10 +184,11 @@ export class ResponsesReader implements EventReader {
     const chunks = this.#begin(item);
     const part = partKey(event, kind);
     if (!item.streamed.has(part)) {
-      const isNextSummary =
-        kind === 'reasoning_summary' && [...item.streamed].some((key) => key.startsWith(kind));
-      if (isNextSummary) chunks.push({ type: 'summary_part' });
       item.streamed.add(part);
+      if (kind === 'reasoning_summary') {
+        if (item.hasSummary) chunks.push({ type: 'summary_part' });
+        item.hasSummary = true;
+      }
     }
     chunks.push(kind === 'text' ? this.#textChunk(delta, event['logprobs']) : { type: kind, delta });
     return chunks;
@@ -227,7 +230,7 @@ export class ResponsesReader implements EventReader {
     if (typeof index !== 'number') throw this.#malformed();
     const known = this.#items.get(index);
     if (known) return known.kind === kind ? known : undefined;
-    const item: Item = { kind, phase: undefined, isBegun: false, streamed: new Set() };
+    const item: Item = { kind, phase: undefined, isBegun: false, streamed: new Set(), hasSummary: false };
     this.#items.set(index, item);
     return item;
   }
