@@ -11,6 +11,7 @@ import { ServiceError } from '@sluice/contract';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
+  bulkReadClient,
   closeRedis,
   commandClient,
   createMetrics,
@@ -73,6 +74,7 @@ export class ApiProcess {
   readonly #onListening: ApiProcessOptions['onListening'];
   readonly #onReady: ApiProcessOptions['onReady'];
   readonly #commands: Redis;
+  readonly #bulk: Redis;
   readonly #subscriber: Redis;
   readonly #clock: RedisClock;
   readonly #redis: RedisWatch;
@@ -96,6 +98,7 @@ export class ApiProcess {
     this.#onListening = onListening;
     this.#onReady = onReady;
     this.#commands = commandClient(settings.redisUrl, { logger });
+    this.#bulk = bulkReadClient(settings.redisUrl, { logger });
     this.#subscriber = subscriberClient(settings.redisUrl, { logger });
     this.#clock = new RedisClock({ client: this.#commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
@@ -108,6 +111,7 @@ export class ApiProcess {
     logApi(this.#telemetry, logger);
     this.#store = new CallerStore({
       commands: this.#commands,
+      bulk: this.#bulk,
       subscriber: this.#subscriber,
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
@@ -218,7 +222,7 @@ export class ApiProcess {
     await this.#queue.close();
     this.#clock.stop();
     this.#metrics.stop();
-    await Promise.all([closeRedis(this.#subscriber), closeRedis(this.#commands)]);
+    await Promise.all([this.#subscriber, this.#bulk, this.#commands].map((client) => closeRedis(client)));
   }
 
   /**

@@ -2,6 +2,7 @@ import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/co
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, type CellKeys, defaultCell } from '@sluice/response-store';
 import {
+  bulkReadClient,
   closeRedis,
   commandClient,
   createLogger,
@@ -9,6 +10,7 @@ import {
   RedisClock,
   subscriberClient,
   Telemetry,
+  waitForRedis,
 } from '@sluice/runtime';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
@@ -129,12 +131,14 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   const names = settings.models.map(({ queue }) => queueName(queue));
   const commands = commandClient(redis.url, { logger });
+  const bulk = bulkReadClient(redis.url, { logger });
   const subscriber = subscriberClient(redis.url, { logger });
-  await new Promise((resolve) => commands.once('ready', resolve));
+  await Promise.all([commands, bulk].map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
   const clock = new RedisClock({ client: commands, logger });
   await clock.start();
   const store = new CallerStore({
     commands,
+    bulk,
     subscriber,
     keyPrefix: settings.keyPrefix,
     retention: settings.retention,
@@ -234,6 +238,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await queue.close();
       clock.stop();
       await closeRedis(subscriber);
+      await closeRedis(bulk);
       await closeRedis(commands);
       await redis.close();
     },

@@ -45,6 +45,7 @@ export interface AcceptedResponses {
 export async function acceptedResponses(redis: TestRedis, model: string): Promise<AcceptedResponses> {
   const store = new CallerStore({
     commands: redis.client,
+    bulk: redis.client,
     subscriber: redis.connect(),
     keyPrefix: `${redis.prefix}:`,
     retention: { responseSeconds: 600, eventLogSeconds: 600 },

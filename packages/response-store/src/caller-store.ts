@@ -3,7 +3,7 @@ import { ProcessLease } from './delivery/process-lease.ts';
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
-import type { RedisSubscriber } from './record/connection.ts';
+import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon } from './transitions/abandon.ts';
 import { accept, type AcceptRequest, type AcceptResult } from './transitions/accept.ts';
@@ -14,6 +14,8 @@ import { leave } from './transitions/leave.ts';
 import { noteJob } from './transitions/note-job.ts';
 
 export interface CallerStoreOptions extends ResponseStoreOptions {
+  /** For ends and events that readers look up. They can be large, so nobody's short command waits behind them. */
+  bulk: RedisCommands;
   /** Subscribed to the channel of this process and used for nothing else. */
   subscriber: RedisSubscriber;
   /** Tells this process from all others. */
@@ -42,10 +44,10 @@ export class CallerStore extends ResponseStore {
 
   constructor(options: CallerStoreOptions) {
     super(options);
-    const { subscriber, commands, processId, onError } = options;
+    const { subscriber, commands, bulk, processId, onError } = options;
     this.#processId = processId;
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
-    this.#relay = new Relay({ ...this.access, subscriber, channels: leases, onError });
+    this.#relay = new Relay({ redis: bulk, keys: this.keys, subscriber, channels: leases, onError });
     this.#lease = new ProcessLease({ commands, keys: leases, onError });
   }
 

@@ -10,8 +10,11 @@ import { numberedEvent } from './transitions/numbered-event.ts';
 /** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
 const maxBatch = 100;
 
-/** Events that may wait for the store before their producer has to, ten batches of them. */
-const mostWaiting = 1_000;
+/** Characters of JSON past which an append takes no further event, however few it has. */
+const batchCharacters = 512 * 1024;
+
+/** What may wait for the store before its producer has to: ten batches of events, or so many characters of JSON. */
+const mostWaiting = { events: 1_000, characters: 4 * 1024 * 1024 };
 
 /** Time between tries of an append that got no answer, in milliseconds. */
 const retryDelayMs = 100;
@@ -51,6 +54,7 @@ export class EventWriter {
   #sent = 0;
   #isEnding = false;
   #waiting: string[] = [];
+  #waitingCharacters = 0;
   #running: Promise<void> | undefined;
   #refusal: Exclude<FinishResult, 'ok'> | undefined;
   /** A defect that ended the loop of appends; `flush` and `end` reject with it. */
@@ -70,14 +74,16 @@ export class EventWriter {
   /** Takes an event; it leaves with the current turn of the event loop. */
   write(event: UnnumberedEvent): void {
     if (!this.#options.streams || this.#failure) return;
-    this.#waiting.push(numberedEvent(event, this.#next));
+    const json = numberedEvent(event, this.#next);
+    this.#waiting.push(json);
+    this.#waitingCharacters += json.length;
     this.#next += 1;
     this.#running ??= this.#run();
   }
 
   /** Whether so much waits to be written that its producer should wait for a `flush`. */
   get isBehind(): boolean {
-    return this.#waiting.length > mostWaiting;
+    return this.#waiting.length > mostWaiting.events || this.#waitingCharacters > mostWaiting.characters;
   }
 
   /** Resolves when every event taken so far is in the log, or refused. */
@@ -96,10 +102,10 @@ export class EventWriter {
     this.#isEnding = true;
     await this.#running;
     this.#throwFailure();
-    while (this.#waiting.length > maxBatch) await this.#appendNext();
+    while (this.#waiting.length > this.#batchSize()) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
     const { keys, responseId, token, streams, retention } = this.#options;
-    const events = this.#waiting.splice(0);
+    const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const result = printEnd({ responseId, sequenceNumber, end });
     const finishing = { token, sequenceNumber, streams, events, status: end.status, result, retention };
@@ -116,6 +122,7 @@ export class EventWriter {
     } catch (error) {
       this.#failure = { error };
       this.#waiting = [];
+      this.#waitingCharacters = 0;
       this.#tell('failed');
     } finally {
       this.#running = undefined;
@@ -124,7 +131,7 @@ export class EventWriter {
 
   async #appendNext(): Promise<void> {
     const { keys, responseId, token } = this.#options;
-    const events = this.#waiting.splice(0, maxBatch);
+    const events = this.#takeBatch();
     if (this.#refusal) return;
     const appending = { token, sequenceNumber: this.#first(), events };
     const result = await this.#untilAnswered(() =>
@@ -136,6 +143,24 @@ export class EventWriter {
       this.#refusal = result;
       this.#tell('superseded');
     }
+  }
+
+  #takeBatch(): string[] {
+    const events = this.#waiting.splice(0, this.#batchSize());
+    for (const { length } of events) this.#waitingCharacters -= length;
+    return events;
+  }
+
+  /** How many of the events that wait go into the next append. A single event may be as large as it is. */
+  #batchSize(): number {
+    let characters = 0;
+    let count = 0;
+    for (const { length } of this.#waiting) {
+      if (count === maxBatch || (count > 0 && characters + length > batchCharacters)) break;
+      characters += length;
+      count += 1;
+    }
+    return count;
   }
 
   /** Number of the first event that was not sent yet. */

@@ -54,6 +54,7 @@ interface TakingIn extends Partial<Omit<Accepting, 'limits' | 'request'>> {
 function callerOver(commands: Redis): CallerStore {
   return new CallerStore({
     commands,
+    bulk: commands,
     subscriber: redis.client,
     keyPrefix: `${store.server.prefix}:`,
     retention,

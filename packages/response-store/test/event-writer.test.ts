@@ -106,6 +106,23 @@ describe('event writer', () => {
     expect((await store.logOf(id)).at(-1)).toEqual([6, '{"type":"response.completed"}']);
   });
 
+  it('sends large events in more batches, and has its producer wait for them', async () => {
+    const id = await running();
+    const { writer: made } = writer(id);
+    const calls = await scriptCalls();
+    const texts = Array.from({ length: 50 }, (_, at) => String(at % 10).repeat(100_000));
+    for (const text of texts) made.write(delta(text));
+    expect(made.isBehind).toBe(true);
+    await made.flush();
+    expect(made.isBehind).toBe(false);
+    // Five of them fit into the 512 KiB of a batch.
+    await eventually(() => calls.count() === 10);
+    expect(await written(id)).toEqual(texts);
+    for (const text of texts.slice(0, 11)) made.write(delta(text));
+    expect(await made.end(end)).toBe('ok');
+    await eventually(() => calls.count() === 13);
+  });
+
   it('sends a burst in batches of at most a hundred', async () => {
     const id = await running();
     const calls = await scriptCalls();

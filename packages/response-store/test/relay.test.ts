@@ -28,6 +28,7 @@ async function startedProcess() {
   const processId = randomUUID();
   const relay = new CallerStore({
     commands,
+    bulk: commands,
     subscriber,
     keyPrefix: `${server.prefix}:`,
     retention,

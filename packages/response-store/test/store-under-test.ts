@@ -111,6 +111,7 @@ export class StoreUnderTest {
     const { client, prefix } = this.server;
     const made = new CallerStore({
       commands: client,
+      bulk: client,
       subscriber: this.server.subscriber(),
       keyPrefix: `${prefix}:`,
       retention,

@@ -10,6 +10,7 @@ export { createMetrics } from './metrics.ts';
 export type { Metrics, MetricsOptions } from './metrics.ts';
 export { requireNode } from './node-version.ts';
 export {
+  bulkReadClient,
   closeRedis,
   commandClient,
   maskRedisUrl,

@@ -39,6 +39,18 @@ export function writerClient(url: string, options: RedisClientOptions): Redis {
 }
 
 /**
+ * For what an api looks up for its readers. Like `commandClient`, but with a time-out of fifteen seconds, because answers
+ * can have many megabytes and come over a slow network.
+ */
+export function bulkReadClient(url: string, options: RedisClientOptions): Redis {
+  return connect(url, 'sluice-bulk-reads', options, {
+    ...FAILING_FAST,
+    commandTimeout: 15_000,
+    reconnectOnError: isReadOnlyError,
+  });
+}
+
+/**
  * For BullMQ's `Worker`, which duplicates it for its blocking reads. Commands wait until Redis is back and are sent
  * again after a lost connection. There is no command time-out, because blocking reads would inherit it.
  *

@@ -56,6 +56,25 @@ describe('waiting for an end', () => {
     expect(readEnd).not.toHaveBeenCalled();
   });
 
+  it('looks once more when it was told to during a look, and never twice at a time', async () => {
+    const looks: PromiseWithResolvers<string | undefined>[] = [];
+    const { wait, pass } = waiting(() => {
+      const look = Promise.withResolvers<string | undefined>();
+      looks.push(look);
+      return look.promise;
+    });
+    wait.begin(600_000);
+    wait.resync();
+    await pass(60_000);
+    wait.resync();
+    expect(looks).toHaveLength(1);
+    looks[0]?.resolve(undefined);
+    await vi.waitFor(() => expect(looks).toHaveLength(2));
+    looks[1]?.resolve(end);
+    expect(await wait.outcome).toEqual({ kind: 'ended', end });
+    expect(looks).toHaveLength(2);
+  });
+
   it('looks it up ever more rarely', async () => {
     const readEnd = vi.fn<() => Promise<undefined>>(() => Promise.resolve(undefined));
     const { wait, pass } = waiting(readEnd);

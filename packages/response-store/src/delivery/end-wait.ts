@@ -38,8 +38,9 @@ export class EndWait {
   #pollMs = pollMs.first;
   #nextPoll = Number.POSITIVE_INFINITY;
   #hasBegun = false;
-  /** A message may have been missed before the wait began. */
+  /** A message may have been missed before the wait began, or since the look that is under way. */
   #mustLook = false;
+  #isLooking = false;
   #isClosed = false;
   #settledAs: WaitOutcome | undefined;
 
@@ -71,21 +72,13 @@ export class EndWait {
   }
 
   /**
-   * A message may have been missed: the end is looked up. Before the wait has begun that would find no response, because
-   * none is accepted yet, so it is done when it begins.
+   * A message may have been missed, or was too large to be sent: the end is looked up. Before the wait has begun that would
+   * find no response, because none is accepted yet, so it is done when it begins. One look is under way at a time, so a
+   * store that is slow to answer is not asked ever more.
    */
   resync(): void {
-    if (!this.#hasBegun) {
-      this.#mustLook = true;
-      return;
-    }
-    this.#options.readEnd().then(
-      (end) => {
-        if (end === null) this.#settle({ kind: 'gone' });
-        else if (end !== undefined) this.#settle({ kind: 'ended', end });
-      },
-      (error: unknown) => this.#options.onError(error),
-    );
+    this.#mustLook = true;
+    if (this.#hasBegun && !this.#isLooking) void this.#look();
   }
 
   /** Does what is due by now. */
@@ -95,7 +88,7 @@ export class EndWait {
     } else if (now >= this.#nextPoll) {
       this.#pollMs = Math.min(this.#pollMs * 2, pollMs.longest);
       this.#nextPoll = now + this.#pollMs;
-      this.resync();
+      if (!this.#isLooking) this.resync();
     }
   }
 
@@ -109,6 +102,21 @@ export class EndWait {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#options.onClose();
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    while (this.#mustLook && !this.#isClosed) {
+      this.#mustLook = false;
+      try {
+        const end = await this.#options.readEnd();
+        if (end === null) this.#settle({ kind: 'gone' });
+        else if (end !== undefined) this.#settle({ kind: 'ended', end });
+      } catch (error) {
+        this.#options.onError(error);
+      }
+    }
+    this.#isLooking = false;
   }
 
   #settle(outcome: WaitOutcome): void {

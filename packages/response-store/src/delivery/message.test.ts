@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseMessage } from './message.ts';
+import { idToLookUp, parseMessage } from './message.ts';
 import { typeOf } from '../reading/read-events.ts';
 
 describe('message', () => {
@@ -25,6 +25,13 @@ describe('message', () => {
   it('is the end alone when nobody streams', () => {
     const end = '{"id":"create-response_0x","sequence_number":3,"status":"completed"}';
     expect(parseMessage(end)).toEqual({ responseId: 'create-response_0x', events: [], end });
+  });
+
+  it('may only say that there is something to look up', () => {
+    expect(idToLookUp('create-response_0x look')).toBe('create-response_0x');
+    expect(idToLookUp('id 7 1 -\n{"type":"a"}')).toBeUndefined();
+    // To a release that does not know it, it is no message, and the end is found by the next look.
+    expect(parseMessage('create-response_0x look')).toBeUndefined();
   });
 
   it.each(['', 'id', 'id 1', 'id 1 1', 'id 1 2 -\n{"type":"a"}'])(

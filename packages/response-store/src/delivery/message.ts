@@ -32,6 +32,13 @@ export function parseMessage(message: string): RelayMessage | undefined {
   return { responseId, events, end: status === '-' ? undefined : lines[Number(count) + 1] };
 }
 
+const look = ' look';
+
+/** The id of the response that a message tells to look up, because its news are too large to be told; see `watchers.lua`. */
+export function idToLookUp(message: string): string | undefined {
+  return message.endsWith(look) ? message.slice(0, -look.length) : undefined;
+}
+
 /** Whether a response had begun to run before the end that is printed: `response.queued` has the number 1. */
 export function hadStarted(printedEnd: string): boolean {
   return parseEnd(printedEnd).sequenceNumber > 2;

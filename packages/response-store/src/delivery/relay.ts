@@ -2,11 +2,12 @@ import type { RedisSubscriber } from '../record/connection.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import { readEvents } from '../reading/read-events.ts';
 import { readEnd } from '../reading/read-record.ts';
+import { BoundedReads } from './bounded-reads.ts';
 import { DerivedEvents } from './derived-events.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
-import { parseMessage } from './message.ts';
-import { Subscription } from './subscription.ts';
+import { idToLookUp, parseMessage } from './message.ts';
+import { type LogReader, Subscription } from './subscription.ts';
 
 /** How often waits are looked at, in milliseconds; a time-out is late by this much at the most. */
 const tickMs = 250;
@@ -31,12 +32,14 @@ export interface FollowOptions {
 /**
  * Live delivery of an api process: one connection, one channel, any number of readers.
  *
- * Pub/sub makes it fast and nothing more: whoever listens finds in the store what a message did not bring.
+ * Pub/sub makes it fast and nothing more: whoever listens finds in the store what a message did not bring. What is found
+ * there can be large, so it has a connection of its own and comes in a bounded number of reads at a time.
  */
 export class Relay {
   readonly #options: RelayOptions;
   readonly #listeners = new Listeners();
   readonly #waits = new Set<EndWait>();
+  readonly #reads = new BoundedReads();
   #timer: NodeJS.Timeout | undefined;
   readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
   readonly #onReady = () => this.#resyncAll();
@@ -68,14 +71,17 @@ export class Relay {
    */
   follow(responseId: string, { cursor, readFirst, derived }: FollowOptions): Subscription {
     const { onError } = this.#options;
-    const read = () => readEnd(this.#options, responseId);
     const events = derived ? new DerivedEvents(this.#options, responseId) : undefined;
+    const reader: LogReader = events ?? {
+      events: (after, count) => readEvents(this.#options, responseId, after, count),
+      end: () => readEnd(this.#options, responseId),
+    };
     const subscription: Subscription = new Subscription({
       cursor,
       readFirst,
-      reader: events ?? {
-        events: (after, count) => readEvents(this.#options, responseId, after, count),
-        end: read,
+      reader: {
+        events: (after, count) => this.#reads.run(() => reader.events(after, count)),
+        end: () => this.#reads.run(() => reader.end()),
       },
       onClose: () => this.#listeners.remove(responseId, listener),
       onError,
@@ -89,7 +95,7 @@ export class Relay {
   /** Listens for the end of a response and for nothing else. Call it before the accept. */
   awaitEnd(responseId: string): EndWait {
     const wait = new EndWait({
-      readEnd: () => readEnd(this.#options, responseId),
+      readEnd: () => this.#reads.run(() => readEnd(this.#options, responseId)),
       onError: this.#options.onError,
       onClose: () => {
         this.#listeners.remove(responseId, wait);
@@ -103,6 +109,11 @@ export class Relay {
   }
 
   #dispatch(text: string): void {
+    const responseId = idToLookUp(text);
+    if (responseId !== undefined) {
+      for (const listener of this.#listeners.of(responseId)) listener.resync();
+      return;
+    }
     const message = parseMessage(text);
     if (!message) return;
     for (const listener of this.#listeners.of(message.responseId)) listener.offer(message);

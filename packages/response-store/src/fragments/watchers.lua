@@ -1,8 +1,16 @@
 -- Fragment: the api processes that have somebody attached to a response, by their leases.
 
--- Publishes a message to each of them. The name of a lease is the channel of its holder.
-local function tell_watchers(watchers, message)
+-- Most bytes that a message brings. The store cuts a subscriber that has 32 MB of messages to read
+-- (client-output-buffer-limit), and with it all that its process waits for. What is larger is told of without its
+-- content, and whoever wants it reads it from the record or the log.
+local most_bytes = 65536
+
+-- Publishes lines to each of them as one message. The name of a lease is the channel of its holder.
+local function tell_watchers(watchers, id, lines)
   if not watchers then return end
+  local bytes = 0
+  for _, line in ipairs(lines) do bytes = bytes + #line + 1 end
+  local message = bytes > most_bytes and id .. ' look' or table.concat(lines, '\n')
   for channel in string.gmatch(watchers, '%S+') do
     redis.call('PUBLISH', channel, message)
   end

@@ -24,6 +24,6 @@ if last > f.seq then
     lines[#lines + 1] = ARGV[at]
   end
   write(record, { seq = last })
-  tell_watchers(f.watchers, table.concat(lines, '\n'))
+  tell_watchers(f.watchers, id, lines)
 end
 return f.cancel and 'cancelled' or 'ok'

@@ -75,6 +75,6 @@ else
   local event = '{"type":"response.in_progress"}'
   if f.stream then redis.call('XADD', log, '1-2', 'e', event) end
   -- A synchronous caller waits for the end alone and is spared the message.
-  if f.stream or f.followed then tell_watchers(f.watchers, f.id .. ' 2 1 -\n' .. event) end
+  if f.stream or f.followed then tell_watchers(f.watchers, f.id, { f.id .. ' 2 1 -', event }) end
 end
 return { kind, now, attempt, seq, run_by, values, losses }

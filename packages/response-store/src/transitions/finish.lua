@@ -40,7 +40,7 @@ if is_repeatable(status) and f.idempotency and redis.call('HGET', f.idempotency,
   redis.call('DEL', f.idempotency)
 end
 if not f.stream then
-  tell_watchers(f.watchers, result)
+  tell_watchers(f.watchers, id, { result })
   return 'ok'
 end
 local lines = { id .. ' ' .. first .. ' ' .. count .. ' ' .. status }
@@ -50,5 +50,5 @@ for at = more_args, #ARGV do
 end
 redis.call('PEXPIRE', log, log_ms)
 lines[#lines + 1] = result
-tell_watchers(f.watchers, table.concat(lines, '\n'))
+tell_watchers(f.watchers, id, lines)
 return 'ok'

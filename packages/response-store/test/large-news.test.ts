@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { completed, type ResponseEnd } from '@sluice/contract';
+import { type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { CallerStore, parseEnd, type Subscription } from '../src/index.ts';
+import { oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+
+const megabyte = 1_000_000;
+const never = new AbortController().signal;
+
+// A server of its own: what it holds for a subscriber counts for nobody else.
+let own: LocalRedis;
+let store: StoreUnderTest;
+const cleanups: (() => unknown)[] = [];
+
+beforeAll(async () => {
+  own = await startLocalRedis();
+});
+afterAll(() => own.stop());
+beforeEach(async () => {
+  store = new StoreUnderTest(await oneServer(own.url));
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+  await store.close();
+});
+
+function endOfSize(bytes: number): ResponseEnd {
+  const part = { type: 'output_text' as const, text: 'x'.repeat(bytes), annotations: [], logprobs: [] };
+  const output = [
+    {
+      type: 'message' as const,
+      id: 'msg_1',
+      status: 'completed' as const,
+      role: 'assistant' as const,
+      content: [part],
+    },
+  ];
+  return completed({ output, usage: null }, 1_700_000_000);
+}
+
+/** An api process whose connection for messages the test can stop reading, as a busy process does. */
+async function startedProcess() {
+  const { server } = store;
+  const subscriber = server.connect();
+  const processId = randomUUID();
+  const api = new CallerStore({
+    commands: server.connect(),
+    bulk: server.connect(),
+    subscriber,
+    keyPrefix: `${server.prefix}:`,
+    retention,
+    processId,
+    onError: () => undefined,
+  });
+  await api.start();
+  cleanups.push(() => api.stop());
+  let cuts = 0;
+  subscriber.on('close', () => {
+    cuts += 1;
+  });
+  const accepted = async (options: { streams: boolean }) => {
+    const id = await store.accepted({ background: false, ...options });
+    await api.attach(id);
+    await store.take(id, 'a');
+    return id;
+  };
+  /** Does something while no message is read. */
+  const whileBusy = async (act: () => Promise<unknown>) => {
+    subscriber.stream.pause();
+    await act();
+    subscriber.stream.resume();
+  };
+  return { api, accepted, whileBusy, cuts: () => cuts };
+}
+
+async function readAll(subscription: Subscription): Promise<{ characters: number; hasEnded: boolean }> {
+  let characters = 0;
+  for (;;) {
+    const batch = await within(subscription.next(never));
+    if (!batch) return { characters, hasEnded: false };
+    for (const { json } of batch.events) characters += json.length;
+    if (batch.end) return { characters, hasEnded: true };
+  }
+}
+
+/** Delta events of a megabyte each, from a number on. */
+function largeDeltas(first: number, count: number): string[] {
+  return Array.from(
+    { length: count },
+    (_, at) =>
+      `{"type":"response.output_text.delta","sequence_number":${first + at},"delta":"${'x'.repeat(megabyte)}"}`,
+  );
+}
+
+describe('news that are too large for a message', () => {
+  it('of eight ends at once do not cut the process that waits for them', async () => {
+    const { api, accepted, whileBusy, cuts } = await startedProcess();
+    const end = endOfSize(16 * megabyte);
+    const ids = await Promise.all(Array.from({ length: 8 }, () => accepted({ streams: false })));
+    const waits = ids.map((id) => {
+      const wait = api.awaitEnd(id);
+      wait.begin(60_000);
+      return wait;
+    });
+    await whileBusy(async () => {
+      for (const id of ids) expect(await store.write(id, 'a', 3, [], end)).toEqual({ kind: 'ok' });
+    });
+    for (const wait of waits) {
+      const outcome = await within(wait.outcome);
+      expect(outcome.kind === 'ended' && parseEnd(outcome.end).end).toEqual(end);
+    }
+    // A message behind them all comes over the same connection: this wait looks nothing up.
+    const last = await accepted({ streams: false });
+    const wait = api.awaitEnd(last);
+    await store.write(last, 'a', 3, [], endOfSize(10));
+    expect(await within(wait.outcome)).toMatchObject({ kind: 'ended' });
+    expect(cuts()).toBe(0);
+  });
+
+  it('of a stream reach its reader from the log, each once', async () => {
+    const { api, accepted, whileBusy, cuts } = await startedProcess();
+    const id = await accepted({ streams: true });
+    const subscription = api.follow(id, { cursor: 2, readFirst: false, derived: false });
+    const all = readAll(subscription);
+    const deltas = largeDeltas(3, 40);
+    await whileBusy(async () => {
+      for (let at = 0; at < deltas.length; at += 10) {
+        expect(await store.write(id, 'a', 3 + at, deltas.slice(at, at + 10))).toEqual({ kind: 'ok' });
+      }
+      expect(await store.write(id, 'a', 43, [], endOfSize(16 * megabyte))).toEqual({ kind: 'ok' });
+    });
+    const { characters, hasEnded } = await all;
+    const last = '{"type":"response.completed"}';
+    expect(characters).toBe(deltas.join('').length + last.length);
+    expect(hasEnded).toBe(true);
+    expect(cuts()).toBe(0);
+    subscription.close();
+  });
+
+  it('are those of more than 64 KiB: anything else comes with its message', async () => {
+    const { api, accepted } = await startedProcess();
+    const settledWithoutLook = async (bytes: number) => {
+      const id = await accepted({ streams: false });
+      // It looks nothing up until it has begun.
+      const wait = api.awaitEnd(id);
+      const next = await accepted({ streams: false });
+      const waitForNext = api.awaitEnd(next);
+      await store.write(id, 'a', 3, [], endOfSize(bytes));
+      await store.write(next, 'a', 3, [], endOfSize(10));
+      await within(waitForNext.outcome);
+      wait.close();
+      return wait.settledAs?.kind;
+    };
+    expect(await settledWithoutLook(64_000)).toBe('ended');
+    expect(await settledWithoutLook(66_000)).toBeUndefined();
+  });
+});
