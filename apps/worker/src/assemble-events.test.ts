@@ -407,7 +407,7 @@ describe('what an answer costs', () => {
       () => [{ ...text('a'), logprobs: [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }] }],
     ],
   ])('grows with the number of %s, and not with its square', (_, chunksOf) => {
-    const growth = growthOfTime(1_000, (count) => {
+    const growth = growthOfTime(2_000, (count) => {
       const chunks = Array.from({ length: count }, (_value, at) => chunksOf(at)).flat();
       return () => {
         const { assembler } = assemble(chunks);

@@ -69,6 +69,7 @@ export class AttemptRunner {
     this.#dependencies = {
       log: this.store,
       chooseRoute: inOrder(routesOf(settings, providers)),
+      outputLimits: settings.limits,
       running: this.running,
       telemetry,
       turns: new TurnBudget(),

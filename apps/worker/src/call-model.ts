@@ -5,12 +5,14 @@ import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
 import type { AttemptEnding, AttemptFailure } from './conclude-attempt.ts';
 import type { ChooseRoute } from './model-routes.ts';
+import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import type { ResponseLog } from './response-log.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
 
 export interface CallModelDependencies {
   log: Pick<ResponseLog, 'readContext'>;
   chooseRoute: ChooseRoute;
+  outputLimits: OutputLimits;
   telemetry: Telemetry;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
@@ -38,7 +40,7 @@ export async function callModel(
 }
 
 async function stream(
-  { log, chooseRoute, telemetry, now, turns }: CallModelDependencies,
+  { log, chooseRoute, outputLimits, telemetry, now, turns }: CallModelDependencies,
   attempt: Attempt,
 ): Promise<void> {
   const { record, signal, assembler, writer } = attempt;
@@ -52,10 +54,14 @@ async function stream(
   }
   attempt.generation = { ...record.request, input: [...context.items, ...record.input] };
   const call = { model: route.model, signal, responseId: record.id, attempt: record.attempt };
+  const meter = new OutputMeter(outputLimits, route.provider.id);
   let chunks = 0;
   let hasOutput = false;
   for await (const chunk of route.provider.generate(attempt.generation, call)) {
-    attempt.write(assembler.push(chunk));
+    meter.addChunk(chunk);
+    const events = assembler.push(chunk);
+    attempt.write(events);
+    meter.addEvents(events.length, assembler.output.fold.items.length);
     if (!hasOutput && assembler.hasOutput) {
       hasOutput = true;
       telemetry.emit('attempt.first_token', { ...about(record), sinceCallMs: now() - calledAt });

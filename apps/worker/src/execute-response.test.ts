@@ -22,6 +22,7 @@ import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import { inOrder } from './model-routes.ts';
+import type { OutputLimits } from './output-meter.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { logWorker } from './worker-log.ts';
@@ -41,10 +42,20 @@ interface SetUpOptions {
   request?: Partial<ClaimedRecord['request']>;
   /** How many upstreams the model has. */
   upstreams?: number;
+  outputLimits?: Partial<OutputLimits>;
 }
 
+const generousLimits: OutputLimits = { outputBytes: 1_000_000, outputItems: 1_000, outputEvents: 100_000 };
+
 function setUp(options: SetUpOptions = {}) {
-  const { streams = true, maxAttempts = 2, remainingMs = 60_000, request, upstreams = 1 } = options;
+  const {
+    streams = true,
+    maxAttempts = 2,
+    remainingMs = 60_000,
+    request,
+    upstreams = 1,
+    outputLimits,
+  } = options;
   const id = newResponseId(randomBytes);
   const record: ClaimedRecord = {
     id,
@@ -91,6 +102,7 @@ function setUp(options: SetUpOptions = {}) {
   const dependencies: ExecuteDependencies = {
     log,
     chooseRoute: inOrder(new Map([['m', routes]])),
+    outputLimits: { ...generousLimits, ...outputLimits },
     running,
     telemetry,
     turns: new TurnBudget(),
@@ -721,3 +733,62 @@ async function eventsOfAnAttempt(): Promise<ContentEvent[]> {
   await outcome;
   return log.events;
 }
+
+describe('an answer that exceeds a limit', () => {
+  const call = (callKey: string): ProviderChunk => ({ type: 'function_call', callKey, name: 'f' });
+  const logprob = { token: 'a', logprob: -1, bytes: [97], top_logprobs: [] };
+  const withLogprobs: ProviderChunk = { type: 'text', delta: 'a', logprobs: [logprob, logprob] };
+  const annotation = { type: 'url_citation', url: 'x'.repeat(60) };
+
+  it.each<[string, keyof OutputLimits, number, ProviderChunk[]]>([
+    ['bytes of text', 'outputBytes', 99, Array.from({ length: 10 }, () => text('äääää'))],
+    [
+      'bytes of arguments',
+      'outputBytes',
+      99,
+      [call('0'), { type: 'function_arguments', callKey: '0', delta: 'x'.repeat(100) }],
+    ],
+    ['bytes of logprobs', 'outputBytes', 99, [withLogprobs]],
+    [
+      'bytes of annotations',
+      'outputBytes',
+      99,
+      [text('a'), { type: 'annotation', annotation }, { type: 'annotation', annotation }],
+    ],
+    ['items', 'outputItems', 2, [text('a'), call('0'), call('1')]],
+    ['events', 'outputEvents', 4, [text('a'), text('b'), text('c')]],
+  ])('is broken off at its %s, without a retry', async (_, name, limit, chunks) => {
+    for (const streams of [true, false]) {
+      const { log, provider, execute } = setUp({ streams, outputLimits: { [name]: limit } });
+      const outcome = execute();
+      const { send, ended } = await provider.call(0);
+      // The upstream would go on for ever.
+      send(...chunks);
+      expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+      expect(await within(ended)).toBe('left');
+      expect(provider.calls).toHaveLength(1);
+      expect(log.end).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
+      expect(log.end?.error?.message).toContain(`${limit} `);
+      expect(log.end?.error?.message).toContain(`'limits.${name}'`);
+      if (streams) expectSoundStream(log);
+    }
+  });
+
+  it('may be as large as the limits say', async () => {
+    const { log, provider, execute } = setUp({
+      outputLimits: { outputBytes: 12, outputItems: 2, outputEvents: 9 },
+    });
+    const outcome = execute();
+    const { send, end } = await provider.call(0);
+    send(
+      text('12345'),
+      text('67890'),
+      call('0'),
+      { type: 'function_arguments', callKey: '0', delta: '1' },
+      finish,
+    );
+    end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
+  });
+});

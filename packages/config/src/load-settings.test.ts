@@ -41,7 +41,14 @@ describe('loadSettings without a file', () => {
       drainTimeoutMs: 30_000,
       workerConcurrency: 32,
       workers: 1,
-      limits: { queued: 100_000, queuedBytes: 4_294_967_296, bodyBytes: 67_108_864 },
+      limits: {
+        queued: 100_000,
+        queuedBytes: 4_294_967_296,
+        bodyBytes: 67_108_864,
+        outputBytes: 16_777_216,
+        outputItems: 4096,
+        outputEvents: 250_000,
+      },
       timeouts: {
         queueMs: 600_000,
         backgroundQueueMs: 86_400_000,

@@ -7,6 +7,9 @@ import { cidr, credential, milliseconds, port, seconds, text, wholeNumber } from
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
 
+/** What is read of one upstream's answer at most, with its framing (`maxAnswerBytes` in providers). */
+const largestAnswer = 128 * 1024 * 1024;
+
 /** A lease is renewed every third of its time. On a busy machine a shorter one would expire during pauses. */
 const shortestLockMs = 3000;
 
@@ -106,6 +109,17 @@ export const settingsSchema = z.strictObject({
       bodyBytes: wholeNumber(1024, longestString)
         .default(67_108_864)
         .meta({ description: 'Largest size of a request body.', unit: 'bytes' }),
+      outputBytes: wholeNumber(1024, largestAnswer).default(16_777_216).meta({
+        description:
+          'Most bytes that a model may say in one answer: texts, arguments, annotations and logprobs. An answer that exceeds this or one of the next two limits is broken off, and its response fails.',
+        unit: 'bytes',
+      }),
+      outputItems: wholeNumber(1, 100_000)
+        .default(4096)
+        .meta({ description: 'Most messages, reasonings and function calls in one answer.' }),
+      outputEvents: wholeNumber(1, 10_000_000)
+        .default(250_000)
+        .meta({ description: 'Most events that the pieces of one answer may lead to.' }),
     })
     .prefault({})
     .meta({ description: 'Limits of the whole service.' }),

@@ -1,27 +1,29 @@
-/** Runs at each size, of which the median counts: a pause of the machine during one of them changes nothing. */
-const runs = 3;
+/** How many times more work the larger size is. */
+const factor = 8;
 
-/**
- * How many times longer eight times the work takes. About 8 means that a piece of the work costs the same however much
- * of it there is; 64 means that each piece looks at all the others.
- *
- * `prepare` makes the work of a size and is not timed. `size` should take some milliseconds, so that the clock can tell.
- */
-export function growthOfTime(size: number, prepare: (size: number) => () => void): number {
-  // Code that is still being compiled is slow at any size.
-  prepare(size)();
-  return medianMs(8 * size, prepare) / medianMs(size, prepare);
-}
-
-/** What `growthOfTime` is below for work that is linear: far from both, because machines are busy. */
+/** What `growthOfTime` is below for work that is linear; between the 8 of such work and the 64 of work that is quadratic. */
 export const linearGrowth = 24;
 
-function medianMs(size: number, prepare: (size: number) => () => void): number {
-  const times = Array.from({ length: runs }, () => {
-    const work = prepare(size);
-    const begun = performance.now();
-    work();
-    return performance.now() - begun;
-  });
-  return times.toSorted((a, b) => a - b)[Math.floor(runs / 2)] ?? 0;
+/** A collector at work, or another process, spoils a measurement, but not all of them. */
+const tries = { ofSmall: 5, ofLarge: 4 };
+
+/**
+ * How many times longer eight times the work takes, by the fastest run of each. About 8 means that a piece of the work
+ * costs the same however much of it there is; 64 means that each piece looks at all the others.
+ *
+ * `prepare` makes the work of a size and is not timed. `size` should take some milliseconds.
+ */
+export function growthOfTime(size: number, prepare: (size: number) => () => void): number {
+  const small = Math.min(...Array.from({ length: tries.ofSmall }, () => milliseconds(prepare(size))));
+  let large = Number.POSITIVE_INFINITY;
+  for (let at = 0; at < tries.ofLarge && large / small >= linearGrowth; at += 1) {
+    large = Math.min(large, milliseconds(prepare(factor * size)));
+  }
+  return large / small;
+}
+
+function milliseconds(work: () => void): number {
+  const begun = performance.now();
+  work();
+  return performance.now() - begun;
 }

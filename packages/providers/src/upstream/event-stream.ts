@@ -5,6 +5,7 @@ import { textOf } from '../json-fields.ts';
 import {
   brokenStream,
   failedStatus,
+  tooLarge,
   type Headers,
   type UpstreamRequest,
   unsendable,
@@ -183,9 +184,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#received += bytes.length;
     this.#sinceEvent += bytes.length;
     this.#parser.feed(this.#decoder.write(bytes));
-    if (this.#sinceEvent > this.#eventLimit()) this.#fail('sent an event that is too large');
+    this.#holdEvent(this.#sinceEvent);
     if (this.#received > maxAnswerBytes + this.#options.echoBytes)
-      this.#fail('sent an answer that is too large');
+      this.#endTooLarge(`an answer of more than ${maxAnswerBytes} bytes`);
     if (this.#queue.length > maxQueued) controller.pause();
     if (this.#queue.length > 0) this.#rouse();
   }
@@ -210,16 +211,18 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #push(event: UpstreamEvent): void {
-    if (event.data.length > this.#eventLimit()) this.#fail('sent an event that is too large');
+    this.#holdEvent(event.data.length);
     if (this.#failure) return;
     this.#sinceEvent = 0;
     this.#lastEventAt = performance.now();
     this.#queue.push(event);
   }
 
-  #eventLimit(): number {
+  /** Ends the stream at an event that is larger than its limit. */
+  #holdEvent(length: number): void {
     const { echoBytes, repeatsAnswer } = this.#options;
-    return maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);
+    const limit = maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);
+    if (length > limit) this.#endTooLarge(`an event of more than ${limit} bytes`);
   }
 
   #arm(limitMs: number): void {
@@ -268,6 +271,10 @@ export class EventStream implements Dispatcher.DispatchHandler {
 
   #fail(what: string, cause?: unknown): void {
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, cause }));
+  }
+
+  #endTooLarge(what: string): void {
+    this.#end(tooLarge(this.#options.providerId, what, this.#request));
   }
 
   /** Ends the stream with the first failure. Errors that result from closing the socket are ignored. */

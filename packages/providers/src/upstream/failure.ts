@@ -86,6 +86,15 @@ export function brokenStream(
   });
 }
 
+/** The answer is larger than what is read of one. It is not tried again, because the same answer would come again. */
+export function tooLarge(providerId: string, what: string, request: UpstreamRequest): ProviderError {
+  return new ProviderError('upstream_error', `Provider '${providerId}' sent ${what}.`, {
+    disposition: 'fail',
+    publicMessage: `The model server sent ${what}.`,
+    ...request,
+  });
+}
+
 /** The request could not be sent because of the operator's settings, so a retry would fail as well. */
 export function unsendable(providerId: string, cause: unknown): ProviderError {
   return new ProviderError(

@@ -145,13 +145,6 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
         out.done();
       },
     ],
-    [
-      'an event that is too large',
-      async ({ stream, hang }) => {
-        void stream().raw(`data: {"filler":"${'x'.repeat(3 * 1024 * 1024)}"}\n\n`);
-        await hang();
-      },
-    ],
     ['a status of its own fault', ({ json }) => json(503, {})],
   ])('fails on %s', async (_, handler) => {
     answer(handler);
@@ -178,6 +171,21 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
   ])('is not tried again after status %i', async (status, body, code) => {
     answer(({ json }) => json(status, body));
     expect(await failure()).toMatchObject({ code, disposition: 'fail', upstreamStatus: status });
+  });
+
+  it('is not tried again when it sent an event that is too large, and is hung up on', async () => {
+    answer(async ({ stream, hang }) => {
+      void stream().raw(`data: {"filler":"${'x'.repeat(3 * 1024 * 1024)}"}\n\n`);
+      await hang();
+    });
+    const error = await failure();
+    expect(error).toMatchObject({ code: 'upstream_error', disposition: 'fail' });
+    expect(error).toHaveProperty(
+      'publicMessage',
+      expect.stringMatching(/^The model server sent an event of more than 10\d+ bytes\.$/),
+    );
+    expect(String(error)).not.toContain('127.0.0.1');
+    expect(await (await upstream.request(0)).ended).toBe('aborted');
   });
 
   it('is not followed to another place', async () => {
