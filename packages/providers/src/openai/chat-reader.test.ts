@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createParser } from 'eventsource-parser';
-import { growthOfTime, linearGrowth } from '@sluice/testing';
+import { costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { ChatReader } from './chat-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
@@ -247,12 +247,13 @@ describe('what an answer costs', () => {
       ],
     ],
   ])('grows with the number of %s, and not with its square', (_, answer) => {
-    const growth = growthOfTime(2_000, (count) => {
-      const events = answer(count).map((event) => ({ name: undefined, data: JSON.stringify(event) }));
+    const values = answer(24_000);
+    const events = values.map((event) => ({ name: undefined, data: JSON.stringify(event) }));
+    const read = () => {
       const reader = new ChatReader('up', false);
       return () => events.forEach((event) => reader.read(event));
-    });
-    expect(growth).toBeLessThan(linearGrowth);
+    };
+    expect(costAgainstParsing(values, read, 30)).toBeLessThan(30);
   });
 
   it('leaves room for more calls without arguments than a call of a function could take', () => {
