@@ -17,6 +17,7 @@ import {
 import { RequestLogger } from './request-logger.ts';
 import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
+import { registerUnreadAnswers } from './plugins/unread-answers.ts';
 import { registerRoute } from './route.ts';
 import { healthRoutes, routes } from './routes.ts';
 
@@ -31,6 +32,8 @@ export interface AppDependencies {
   isStopping: () => boolean;
   logger: Logger;
   bodyBytes: number;
+  /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
+  stalledMs?: number | undefined;
   /** Unix seconds, shown as the age of models. */
   startedAt: number;
 }
@@ -92,6 +95,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerRequestContext(app);
   registerJsonBody(app);
   registerDraining(app, dependencies);
+  registerUnreadAnswers(app, dependencies);
   app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown';
     const { method } = request;

@@ -192,6 +192,24 @@ describe('a slow reader', () => {
     stream.cut();
   });
 
+  it('may take its time for a large event, as long as it takes some of it', async () => {
+    const { socket, stream } = setUp();
+    socket.isFull = true;
+    const json = `{"delta":"${'ä'.repeat(200_000)}"}`;
+    const write = stream.write([{ type: 'response.output_text.delta', json }]);
+    const frame = Buffer.from(`event: response.output_text.delta\ndata: ${json}\n\n`);
+    const slices = Math.ceil(frame.length / (64 * 1024));
+    for (let taken = 1; taken <= slices; taken += 1) {
+      await vi.advanceTimersByTimeAsync(29_000);
+      expect(socket.writes).toHaveLength(taken);
+      socket.emit('drain');
+    }
+    await write;
+    expect(Buffer.concat(socket.writes.map((each) => Buffer.from(each)))).toEqual(frame);
+    expect(socket.destroyed).toBe(false);
+    stream.cut();
+  });
+
   it('is closed when it takes nothing for thirty seconds', async () => {
     const { socket, stream } = setUp();
     socket.isFull = true;

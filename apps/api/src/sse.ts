@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import { defaultStalledMs as stalledMs, slicesOf } from './reader-pace.ts';
 import type { EventSink, SentEvent } from './responses/event-sink.ts';
-
-/** How long a reader may take nothing before its connection is closed, in milliseconds. */
-const stalledMs = 30_000;
 
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
 const pingMs = 15_000;
@@ -13,10 +11,14 @@ const repeatMs = 60_000;
 /** Past so many characters events go out in another write, so that a slow reader costs a bounded buffer. */
 const maxWrite = 64 * 1024;
 
+/** An event of more characters than this is written in slices, for the same reason. */
+const largeEvent = 128 * 1024;
+
 /**
  * One event stream on a socket. The only place that writes bytes of one.
  *
- * An event and its blank line always go out in one write: there are parsers that lose an event otherwise.
+ * An event and its blank line go out in one write: there are parsers that lose an event otherwise. Only an event that is
+ * larger than all that is buffered for a reader is written in slices.
  */
 export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
@@ -87,10 +89,16 @@ export class SseStream implements EventSink {
   }
 
   async #push(frames: string): Promise<void> {
-    if (!this.#send(frames)) await this.#drained();
+    if (frames.length <= maxWrite + largeEvent) {
+      if (!this.#send(frames)) await this.#drained();
+      return;
+    }
+    for (const slice of slicesOf(Buffer.from(frames))) {
+      if (!this.#send(slice)) await this.#drained();
+    }
   }
 
-  #send(text: string): boolean {
+  #send(text: string | Buffer): boolean {
     this.#gone.signal.throwIfAborted();
     this.#lastWrite = performance.now();
     return this.#raw.write(text);

@@ -44,6 +44,7 @@ export interface TestApiOptions {
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
+  stalledMs?: number;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
 }
@@ -180,6 +181,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     isStopping: () => false,
     logger,
     bodyBytes: settings.limits.bodyBytes,
+    stalledMs: options.stalledMs,
     startedAt: 1_000,
   });
   await app.ready();

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyInstance } from 'fastify';
+import { defaultStalledMs, isSliced, slicedBody } from '../reader-pace.ts';
+
+interface UnreadAnswer {
+  raw: ServerResponse;
+  /** When its reader took something last, or was given it, in milliseconds of `performance.now`. */
+  takenAt: number;
+}
+
+/** How often answers are looked at, within the time that a reader has. A stalled one is found late by this much. */
+const looksPerTime = 10;
+
+/**
+ * Closes the connections of readers that take nothing of their answer for too long, and frees the answer with them. A
+ * reader that is slow and goes on reading is not cut. `SseStream` does the same for event streams.
+ *
+ * One timer serves all answers of a process; most are taken at once, and a timer for each would cost more than they do.
+ */
+export function registerUnreadAnswers(
+  app: FastifyInstance,
+  { stalledMs = defaultStalledMs }: { stalledMs?: number | undefined },
+): void {
+  const unread = new Map<ServerResponse, UnreadAnswer>();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    for (const { raw, takenAt } of unread.values()) {
+      if (now - takenAt >= stalledMs) raw.destroy();
+    }
+  }, stalledMs / looksPerTime);
+  app.addHook('onClose', (_app, done) => {
+    clearInterval(timer);
+    done();
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const answer = { raw: reply.raw, takenAt: performance.now() };
+    unread.set(reply.raw, answer);
+    if (typeof payload !== 'string' || request.method === 'HEAD' || !isSliced(payload)) {
+      done();
+      return;
+    }
+    const body = Buffer.from(payload);
+    reply.header('content-length', body.length);
+    done(
+      null,
+      slicedBody(body, () => {
+        answer.takenAt = performance.now();
+      }),
+    );
+  });
+  // Also runs when the connection was closed.
+  app.addHook('onResponse', (_request, reply, done) => {
+    unread.delete(reply.raw);
+    done();
+  });
+}

@@ -1,0 +1,109 @@
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { eventually, latch, within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+/** Far shorter than the half minute of the service. */
+const stalledMs = 2_000;
+/** More than the buffers of both sockets take. */
+const text = 'x'.repeat(10_000_000);
+
+let api: TestApi;
+
+beforeEach(async () => {
+  api = await startTestApi({ stalledMs });
+  api.worker.onRun(async (run) => {
+    run.say(text);
+    await run.complete();
+  });
+});
+
+afterEach(async () => {
+  await api.stop();
+});
+
+/** A caller that sends a request and reads only when the test says so, and the api's side of its connection. */
+async function caller(method: string, path: string, body = ''): Promise<{ socket: Socket; served: Socket }> {
+  const serving = latch<Socket>();
+  api.app.server.once('connection', (accepted) => serving.open(accepted));
+  const socket = connect({ port: Number(new URL(await api.listen()).port), host: '127.0.0.1' });
+  socket.on('error', () => undefined); // It is cut.
+  socket.pause();
+  socket.write(
+    [
+      `${method} ${path} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${apiKeys.first}`,
+      ...(body === '' ? [] : ['Content-Type: application/json']),
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+  return { socket, served: await serving.wait() };
+}
+
+const create = (members: object = {}) =>
+  caller('POST', '/v1/responses', JSON.stringify({ model, input: 'Hi', ...members }));
+
+async function storedId(): Promise<string> {
+  const { json } = await api.create({ model, input: 'Hi' });
+  return String(json()['id']);
+}
+
+describe('an answer that its caller does not read', () => {
+  it.each<[string, () => ReturnType<typeof caller>]>([
+    ['of a create', () => create()],
+    ['of a GET', async () => caller('GET', `/v1/responses/${await storedId()}`)],
+    ['of a list', async () => (await storedId(), caller('GET', '/v1/responses'))],
+  ])('%s holds at most 256 KiB, and is given up', async (_, ask) => {
+    const { socket, served } = await ask();
+    await eventually(() => served.writableLength > 0 || served.destroyed);
+    expect(served.writableLength).toBeLessThan(256 * 1024);
+    if (!served.destroyed) await within(once(served, 'close'));
+    expect(socket.bytesRead).toBeLessThan(text.length);
+    socket.destroy();
+  });
+
+  it('is not given up while its caller reads on, however slowly', async () => {
+    const { socket, served } = await create();
+    await eventually(() => served.writableLength > 0);
+    const begun = performance.now();
+    let received = 0;
+    socket.on('data', (bytes) => {
+      received += bytes.length;
+      socket.pause();
+    });
+    // Real time: what counts is how long it takes for all of it. The kernel tells of what was taken in large steps.
+    while (performance.now() - begun < 2 * stalledMs) {
+      socket.resume();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(served.destroyed).toBe(false);
+    expect(received).toBeLessThan(2 * text.length);
+    socket.removeAllListeners('data');
+    socket.on('data', (bytes) => {
+      received += bytes.length;
+    });
+    const closed = once(socket, 'close');
+    socket.resume();
+    await within(closed);
+    // The text is in the body twice, as output and as output_text.
+    expect(received).toBeGreaterThan(2 * text.length);
+  });
+});
+
+describe('a large answer', () => {
+  it('says how long it is, and is whole', async () => {
+    const response = await fetch(`${await api.listen()}/v1/responses`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input: 'Hi' }),
+    });
+    const body = await response.text();
+    expect(response.headers.get('content-length')).toBe(String(body.length));
+    expect(JSON.parse(body)).toMatchObject({ status: 'completed', output: [{ content: [{ text }] }] });
+  });
+});
