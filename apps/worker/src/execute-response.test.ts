@@ -761,11 +761,11 @@ describe('an answer that exceeds a limit', () => {
     for (const streams of [true, false]) {
       const { log, provider, execute } = setUp({ streams, outputLimits: { [name]: limit } });
       const outcome = execute();
-      const { send, ended } = await provider.call(0);
+      const said = await provider.call(0);
       // The upstream would go on for ever.
-      send(...chunks);
+      said.send(...chunks);
       expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
-      expect(await within(ended)).toBe('left');
+      expect(await within(said.ended)).toBe('left');
       expect(provider.calls).toHaveLength(1);
       expect(log.end).toMatchObject({ status: 'failed', error: { code: 'upstream_error' } });
       expect(log.end?.error?.message).toContain(`${limit} `);
@@ -779,15 +779,15 @@ describe('an answer that exceeds a limit', () => {
       outputLimits: { outputBytes: 12, outputItems: 2, outputEvents: 9 },
     });
     const outcome = execute();
-    const { send, end } = await provider.call(0);
-    send(
+    const said = await provider.call(0);
+    said.send(
       text('12345'),
       text('67890'),
       call('0'),
       { type: 'function_arguments', callKey: '0', delta: '1' },
       finish,
     );
-    end();
+    said.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
   });
