@@ -6,6 +6,7 @@ export {
   type ProviderCall,
   type ProviderChunk,
   type ProviderErrorOptions,
+  type UpstreamFault,
 } from './provider.ts';
 export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
 export type { OpenAiChatSettings } from './openai/chat.ts';

@@ -53,8 +53,19 @@ export interface Provider {
 /** What the worker may do after a failed attempt of which the client has seen nothing. */
 export type Disposition = 'retry' | 'fail';
 
+/**
+ * What a failure says about the upstream itself. A request that is at fault says nothing about it.
+ *
+ * - `limited`: it is alive, and asks for fewer requests
+ * - `refused`: it could not be reached, or answered with an error before any output: no generation has begun
+ * - `broken`: it took the request and did not answer properly, so a generation may have begun
+ */
+export type UpstreamFault = 'limited' | 'refused' | 'broken';
+
 export interface ProviderErrorOptions {
   disposition: Disposition;
+  /** Absent when the failure says nothing about the upstream. */
+  fault?: UpstreamFault;
   /** The upstream asked to wait this long before the next try, in milliseconds. */
   retryAfterMs?: number;
   /** HTTP status and request id of the upstream, for the log alone. */
@@ -75,6 +86,7 @@ export interface ProviderErrorOptions {
 export class ProviderError extends Error {
   readonly code: FailureCode;
   readonly disposition: Disposition;
+  readonly fault: UpstreamFault | undefined;
   readonly retryAfterMs: number | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
@@ -86,6 +98,7 @@ export class ProviderError extends Error {
     this.name = 'ProviderError';
     this.code = code;
     this.disposition = options.disposition;
+    this.fault = options.fault;
     this.retryAfterMs = options.retryAfterMs;
     this.upstreamStatus = options.upstreamStatus;
     this.upstreamRequestId = options.upstreamRequestId;

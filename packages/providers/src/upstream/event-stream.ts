@@ -270,7 +270,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #fail(what: string, cause?: unknown): void {
-    this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, cause }));
+    // Nothing of the request was sent before the connection stood.
+    const fault = this.#state === 'connecting' ? 'refused' : 'broken';
+    this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 
   #endTooLarge(what: string): void {

@@ -32,6 +32,32 @@ describe('failedStatus', () => {
     expect(failedStatus('up', status, {}, body)).toMatchObject({ code, disposition, upstreamStatus: status });
   });
 
+  it.each([
+    [429, {}, '', 'limited'],
+    [429, { 'retry-after': '7' }, '', 'limited'],
+    // Nobody pays a bill because we wait.
+    [429, {}, '{"error":{"code":"insufficient_quota"}}', undefined],
+    [503, {}, '', 'refused'],
+    [503, { 'retry-after': '7' }, '', 'limited'],
+    [529, { 'retry-after': '7' }, '', 'limited'],
+    [500, { 'retry-after': '7' }, '', 'refused'],
+    [500, {}, '', 'refused'],
+    [502, {}, '', 'refused'],
+    [408, {}, '', 'refused'],
+    [504, {}, '', 'broken'],
+    [524, {}, '', 'broken'],
+    [400, {}, '', undefined],
+    [401, {}, '', undefined],
+    [404, {}, '', undefined],
+    [409, {}, '', undefined],
+    [500, {}, llamaCpp, undefined],
+  ])(
+    'says what status %i with headers %j and body %j means of the upstream: %s',
+    (status, headers, body, fault) => {
+      expect(failedStatus('up', status, headers, body).fault).toBe(fault);
+    },
+  );
+
   it('passes on when to come back, where coming back helps', () => {
     expect(failedStatus('up', 429, { 'retry-after': '7' }, '').retryAfterMs).toBe(7000);
     expect(failedStatus('up', 503, { 'retry-after-ms': '120' }, '').retryAfterMs).toBe(120);
@@ -64,6 +90,20 @@ describe('failedInStream', () => {
     [{ message: 'The prompt is too long.' }, 'context_length_exceeded', 'fail'],
   ])('maps %j to %s, %s', (error, code, disposition) => {
     expect(failedInStream('up', error)).toMatchObject({ code, disposition });
+  });
+});
+
+describe('the fault of an error in a stream', () => {
+  it.each([
+    [{ code: 'rate_limit_exceeded' }, 'limited'],
+    [{ code: 429 }, 'limited'],
+    [{ code: 'server_is_overloaded' }, 'refused'],
+    [{ code: 'insufficient_quota' }, undefined],
+    [{ message: 'boom', code: 500 }, 'broken'],
+    [{ code: 'invalid_prompt' }, undefined],
+    [{ code: 'model_error' }, undefined],
+  ])('of %j is %s', (error, fault) => {
+    expect(failedInStream('up', error).fault).toBe(fault);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { FailureCode } from '@sluice/contract';
 import { countOf, isObject, textOf } from '../json-fields.ts';
-import { ProviderError, type Disposition } from '../provider.ts';
+import { ProviderError, type Disposition, type UpstreamFault } from '../provider.ts';
 
 /**
  * Maps every failure of an upstream to a `ProviderError`.
@@ -14,11 +14,18 @@ export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 interface Kind {
   code: FailureCode;
   disposition: Disposition;
+  fault?: UpstreamFault;
 }
 
-const broken: Kind = { code: 'upstream_error', disposition: 'retry' };
+/** Worth another try, and no sign that the upstream is down. */
+const passing: Kind = { code: 'upstream_error', disposition: 'retry' };
+const refused: Kind = { ...passing, fault: 'refused' };
+const broken: Kind = { ...passing, fault: 'broken' };
 const misconfigured: Kind = { code: 'upstream_error', disposition: 'fail' };
-const overloaded: Kind = { code: 'server_is_overloaded', disposition: 'retry' };
+const limited: Kind = { code: 'server_is_overloaded', disposition: 'retry', fault: 'limited' };
+const overloaded: Kind = { code: 'server_is_overloaded', disposition: 'retry', fault: 'refused' };
+/** A quota comes back when somebody pays, so nothing waits for it. */
+const outOfQuota: Kind = { code: 'server_is_overloaded', disposition: 'retry' };
 const invalid: Kind = { code: 'invalid_prompt', disposition: 'fail' };
 const tooLong: Kind = { code: 'context_length_exceeded', disposition: 'fail' };
 
@@ -29,44 +36,60 @@ export function failedStatus(
   headers: Headers,
   body: string,
 ): ProviderError {
-  const kind = kindOfStatus(status, body);
-  const retryAfterMs = kind.disposition === 'retry' ? retryAfter(headers, Date.now()) : undefined;
-  return new ProviderError(kind.code, `Provider '${providerId}' answered with status ${status}.`, {
-    disposition: kind.disposition,
+  const { code, disposition, fault } = kindOfStatus(status, body);
+  const retryAfterMs = disposition === 'retry' ? retryAfter(headers, Date.now()) : undefined;
+  // A busy server that says when to come back is alive.
+  const isBusy = busyStatuses.has(status) && fault === 'refused' && retryAfterMs !== undefined;
+  return new ProviderError(code, `Provider '${providerId}' answered with status ${status}.`, {
+    disposition,
+    ...(fault !== undefined && { fault: isBusy ? 'limited' : fault }),
     upstreamStatus: status,
     ...upstreamRequest(headers),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
 
+/** A gateway gave up on a server that may still be generating: 504, and Cloudflare's own. */
+const gatewayTimeouts: ReadonlySet<number> = new Set([504, 524]);
+
+/** 503, and Anthropic's own status for an overload. */
+const busyStatuses: ReadonlySet<number> = new Set([503, 529]);
+
 function kindOfStatus(status: number, body: string): Kind {
   if (status === 413) return tooLong;
   if (status === 400 || status === 422) return meansTooLong(errorOf(body)) ? tooLong : invalid;
-  if (status === 429) return overloaded;
-  if (status === 408 || status === 409 || status === 425) return broken;
+  if (status === 429) return codesOf(errorOf(body)).includes(quotaCode) ? outOfQuota : limited;
+  if (status === 408) return refused;
+  if (status === 409 || status === 425) return passing;
   // Some servers answer 500 to a prompt that is too long; a retry would fail in the same way.
-  if (status >= 500) return meansTooLong(errorOf(body)) ? tooLong : broken;
+  if (status >= 500 && meansTooLong(errorOf(body))) return tooLong;
+  if (gatewayTimeouts.has(status)) return broken;
+  if (status >= 500) return refused;
   return misconfigured;
 }
 
 /** An error object inside a stream that began with a 200, or the error of a failed response. */
 export function failedInStream(providerId: string, error: unknown, request?: UpstreamRequest): ProviderError {
-  const { code, disposition } = kindOfError(error);
+  const { code, disposition, fault } = kindOfError(error);
   return new ProviderError(code, `Provider '${providerId}' reported an error in its stream.`, {
     disposition,
+    ...(fault !== undefined && { fault }),
     ...request,
   });
 }
 
 const invalidCodes =
   /^(?:invalid_prompt|invalid_image\w*|image_\w+|\w*_image_\w+|failed_to_download_image|image_file_\w+|bio_policy|cyber_policy)$/;
-const overloadedCodes =
-  /^(?:rate_limit\w*|too_many_requests|insufficient_quota|server_is_overloaded|overloaded\w*|slow_down|429)$/;
+const limitedCodes = /^(?:rate_limit\w*|too_many_requests|429)$/;
+const overloadedCodes = /^(?:server_is_overloaded|overloaded\w*|slow_down)$/;
+const quotaCode = 'insufficient_quota';
 
 function kindOfError(error: unknown): Kind {
   if (meansTooLong(error)) return tooLong;
-  const codes = isObject(error) ? [error['code'], error['type']].map(String) : [];
+  const codes = codesOf(error);
   if (codes.some((code) => invalidCodes.test(code))) return invalid;
+  if (codes.includes(quotaCode)) return outOfQuota;
+  if (codes.some((code) => limitedCodes.test(code))) return limited;
   if (codes.some((code) => overloadedCodes.test(code))) return overloaded;
   if (codes.some((code) => code === 'model_error' || code === 'invalid_model_output')) {
     return { code: 'model_error', disposition: 'retry' };
@@ -74,14 +97,19 @@ function kindOfError(error: unknown): Kind {
   return broken;
 }
 
-/** The connection failed, broke, or carried something that is not an answer. Worth a retry. */
+function codesOf(error: unknown): string[] {
+  return isObject(error) ? [error['code'], error['type']].map(String) : [];
+}
+
+/** The connection broke, or carried something that is not an answer. Worth a retry. */
 export function brokenStream(
   providerId: string,
   what: string,
-  details: UpstreamRequest & { cause?: unknown } = {},
+  details: UpstreamRequest & { fault?: UpstreamFault; cause?: unknown } = {},
 ): ProviderError {
   return new ProviderError('upstream_error', `Provider '${providerId}' ${what}.`, {
     disposition: 'retry',
+    fault: 'broken',
     ...details,
   });
 }

@@ -153,6 +153,13 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     expect(String(error)).not.toMatch(/secret|127\.0\.0\.1/);
   });
 
+  it('tells an upstream that cannot be reached from one that took the request', async () => {
+    answer(({ cut }) => cut());
+    expect(await failure()).toMatchObject({ ...broken, fault: 'broken' });
+    await upstream.close();
+    expect(await failure()).toMatchObject({ ...broken, fault: 'refused' });
+  });
+
   it('tells how long it is overloaded', async () => {
     answer(({ json }) => json(429, { error: {} }, { 'retry-after': '3', 'x-request-id': 'req-9' }));
     expect(await failure()).toMatchObject({
