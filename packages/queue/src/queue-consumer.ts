@@ -51,6 +51,7 @@ export interface QueueConsumerOptions {
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
   readonly #workers: Worker[] = [];
+  readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
   readonly #sample = new KeptSample();
@@ -70,10 +71,13 @@ export class QueueConsumer {
     }
   }
 
-  /** Whether every BullMQ worker is fetching. */
+  /** Whether every BullMQ worker is fetching, but for those of queues that are held. */
   get isRunning(): boolean {
     return (
-      this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning() && !worker.isPaused())
+      this.#workers.length > 0 &&
+      this.#workers.every(
+        (worker) => this.#held.has(worker.name) || (worker.isRunning() && !worker.isPaused()),
+      )
     );
   }
 
@@ -82,14 +86,33 @@ export class QueueConsumer {
     return this.#taken.get(name) ?? 0;
   }
 
-  /** Whether this consumer has room for another job of a queue. */
+  /** Whether this consumer could take another job of a queue. */
   hasFreeSlot(name: string): boolean {
-    return !this.#isQuiet && (this.#busy.get(name) ?? 0) < this.#options.concurrency;
+    if (this.#isQuiet || this.#held.has(name)) return false;
+    return (this.#busy.get(name) ?? 0) < this.#options.concurrency;
+  }
+
+  /**
+   * Takes no jobs of a queue here for a while; those that run go on, and other processes take what they like. A BullMQ
+   * worker that waits for a job at this moment may still take one. A hold can be made longer, and never shorter.
+   */
+  hold(name: string, forMs: number): void {
+    const until = performance.now() + forMs;
+    const held = this.#held.get(name);
+    if (this.#isQuiet || (held && held.until >= until)) return;
+    clearTimeout(held?.timer);
+    const workers = this.#workers.filter((worker) => worker.name === name);
+    const timer = setTimeout(() => {
+      this.#held.delete(name);
+      for (const worker of workers) worker.resume().catch(this.#options.onError);
+    }, forMs);
+    this.#held.set(name, { until, timer });
+    if (!held) for (const worker of workers) worker.pause(true).catch(this.#options.onError);
   }
 
   /** Takes no new jobs; those that run go on. */
   async quiet(): Promise<void> {
-    this.#isQuiet = true;
+    this.#beQuiet();
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
 
@@ -98,9 +121,15 @@ export class QueueConsumer {
    * waits for what still runs, and for nothing else: the connection is ended then.
    */
   async stop(): Promise<void> {
-    this.#isQuiet = true;
+    this.#beQuiet();
     const isIdle = () => this.#running.size === 0;
     await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+  }
+
+  #beQuiet(): void {
+    this.#isQuiet = true;
+    for (const { timer } of this.#held.values()) clearTimeout(timer);
+    this.#held.clear();
   }
 
   /** One delivery of a job, as BullMQ calls for it. */

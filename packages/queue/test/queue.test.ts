@@ -518,6 +518,38 @@ describe('response worker', () => {
     expect(second.started).toEqual(['r1', 'r2']);
   });
 
+  it('takes no jobs of a queue that is held until its time is over, and runs on what it has', async () => {
+    const names = [name, queueName('other')];
+    const queue = aQueue({ names });
+    const { run, started, finish } = held();
+    const { worker } = aWorker(run, { names, concurrency: 2 });
+    await queue.enqueue(name, 'running');
+    await eventually(() => started.length === 1);
+    const heldAt = performance.now();
+    worker.hold(name, 2_500);
+    // A shorter hold changes nothing.
+    worker.hold(name, 1);
+    expect(worker.isRunning).toBe(true);
+    // The fetch that was under way may take one job, the other has to wait.
+    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(name, id);
+    await queue.enqueue(queueName('other'), 'elsewhere');
+    await eventually(() => started.includes('elsewhere'));
+    finish('running');
+    await eventually(async () => (await stateOf('running')) === 'completed');
+    for (const id of ['r1', 'r2', 'r3']) finish(id);
+    await eventually(async () => (await stateOf('r3')) === 'completed');
+    expect(performance.now() - heldAt).toBeGreaterThanOrEqual(2_500);
+    expect(worker.isRunning).toBe(true);
+  });
+
+  it('stops at once although a queue is held', async () => {
+    const queue = aQueue();
+    const { worker } = aWorker(() => Promise.resolve(settled));
+    worker.hold(name, 3_600_000);
+    await queue.enqueue(name, 'r1');
+    await within(worker.stop());
+  });
+
   it('runs a response later when it is told to', async () => {
     const queue = aQueue();
     let runs = 0;
