@@ -14,7 +14,7 @@ import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
 import { type Claim, claim } from './transitions/claim.ts';
-import { type HeldAttempt, release } from './transitions/release.ts';
+import { type HeldAttempt, release, type ReleaseOptions } from './transitions/release.ts';
 
 export interface AttemptStoreOptions extends ResponseStoreOptions {
   /** For claims, looks at leases and the first events of a response. */
@@ -111,9 +111,13 @@ export class AttemptStore extends ResponseStore {
     return readContentEvents({ redis: this.#options.bulk, keys: this.keys }, responseId);
   }
 
-  /** Gives a response back unfinished; `isCounted` keeps the attempt. False when it was not held any more. */
-  release({ id, token }: HeldAttempt, options: { isCounted: boolean }): Promise<boolean> {
-    return release({ redis: this.#options.control, keys: this.keys }, { id, token }, options);
+  /** Gives a response back unfinished. False when it was not held any more. */
+  release(
+    { id, token }: HeldAttempt,
+    { isCounted, staysReachable = false }: ReleaseOptions,
+  ): Promise<boolean> {
+    const channel = staysReachable ? this.#leaseIn(cellOf(id)) : undefined;
+    return release({ redis: this.#options.control, keys: this.keys }, { id, token }, { isCounted, channel });
   }
 
   /** What became of the responses that this process runs. */

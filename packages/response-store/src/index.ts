@@ -27,4 +27,4 @@ export type { LeaseState } from './transitions/check-leases.ts';
 export type { Claim, ClaimEnd } from './transitions/claim.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
 export type { FinishResult } from './transitions/finish.ts';
-export type { HeldAttempt } from './transitions/release.ts';
+export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';

@@ -392,6 +392,28 @@ describe.each(servers)('on %s', (_name, connect) => {
     });
   });
 
+  describe('a release of a worker that stays reachable', () => {
+    it('has it told of a request for the end, and keeps nobody from running the response', async () => {
+      const subscriber = store.server.subscriber();
+      const asked: string[] = [];
+      subscriber.on('message', (_channel: string, responseId: string) => asked.push(responseId));
+      await subscriber.subscribe(store.keys.workerProcess('w'));
+      const [postponed, taken, givenBack] = [await running('a'), await running('a'), await running('a')];
+      const options = { isCounted: false, staysReachable: true };
+      for (const id of [postponed, taken]) {
+        expect(await store.attempts.release({ id, token: 'a' }, options)).toBe(true);
+        expect(await write(id, 'a', 3, [delta(3)])).toEqual({ kind: 'superseded' });
+      }
+      await store.attempts.release({ id: givenBack, token: 'a' }, { isCounted: false });
+      const other = store.worker({ processId: 'other' });
+      expect(await other.claim(taken, 'b')).toMatchObject({ kind: 'run', record: { attempt: 1 } });
+      for (const id of [taken, givenBack, postponed]) await store.caller.cancel(id, 'requested');
+      // The last is told last: of the others this worker hears nothing.
+      await eventually(() => asked.includes(postponed));
+      expect(asked).toEqual([postponed]);
+    });
+  });
+
   describe('leases', () => {
     function states(...held: [string, string][]) {
       const named = held.map(([responseId, token]) => ({ responseId, token }));

@@ -79,6 +79,8 @@ export const recordFields = {
   token: field('text', 'claim', 'release'),
   /** Lease and channel of the worker process that holds the token. */
   worker: field('text', 'claim', 'release'),
+  /** Channel of the worker process that gave it back for a while. It ends the response when nobody holds it by then. */
+  postponed_by: field('text', 'release'),
   /** Runs so far, without those that died with their process. */
   attempt: field('number', 'claim', 'release'),
   /** The token whose run was counted last, so that a repeated claim counts once. */

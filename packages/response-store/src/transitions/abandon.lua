@@ -9,7 +9,7 @@
 --   detached   somebody else was told that it is accepted, under the same idempotency key: it goes on
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
-local f = read(record, 'version id status worker followed enqueued')
+local f = read(record, 'version id status worker postponed_by followed enqueued')
 if not f.status then
   redis.call('UNLINK', input)
   return { 'missing', '' }

@@ -9,7 +9,7 @@
 --   terminal   already ended; nothing was changed
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
-local f = read(record, 'version id status worker')
+local f = read(record, 'version id status worker postponed_by')
 if not f.status then return { 'missing', '' } end
 if f.version ~= VERSION then return { 'unknown_version', '' } end
 if not is_open(f.status) then return { 'terminal', f.status } end

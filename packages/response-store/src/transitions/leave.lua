@@ -10,7 +10,7 @@
 --   detached   others still wait, or the grace runs, or it goes on in the background
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
-local f = read(record, 'version id status watchers background left_at grace_ms worker')
+local f = read(record, 'version id status watchers background left_at grace_ms worker postponed_by')
 if not f.status then return { 'missing', '' } end
 if f.version ~= VERSION then return { 'unknown_version', '' } end
 f.watchers = without_watcher(f.watchers, lease)
