@@ -112,6 +112,16 @@ describe('health server', () => {
     expect(await statusOf(server, '/readyz', wrong)).toBe(200);
   });
 
+  it('shows its reports to the operator alone, as JSON', async () => {
+    const server = await start({ token, reports: new Map([['/upstreams', () => ({ upstreams: [] })]]) });
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await fetch(`http://127.0.0.1:${server.port}/upstreams`, { headers });
+    expect(answer.headers.get('content-type')).toContain('application/json');
+    expect(await answer.json()).toEqual({ upstreams: [] });
+    expect(await statusOf(server, '/upstreams', {})).toBe(401);
+    expect(await statusOf(server, '/other', headers)).toBe(404);
+  });
+
   it('shows its metrics without a token to whoever names a loopback host', async () => {
     const server = await start();
     expect(await statusOf(server, '/metrics', { host: 'localhost:3002' })).toBe(200);

@@ -19,6 +19,8 @@ export interface HealthServerOptions extends ListenTarget {
   failedLogins: FailedLogins;
   /** Asked at each `GET /readyz`; one that throws or takes more than a second counts as not ready. */
   readiness: () => Readiness | Promise<Readiness>;
+  /** Further pages for the operator: what is answered, as JSON, to a GET of each path. */
+  reports?: ReadonlyMap<string, () => object>;
 }
 
 export interface HealthServer {
@@ -30,8 +32,8 @@ export interface HealthServer {
 
 /**
  * Serves `GET /healthz` (200 as long as the event loop turns), `GET /readyz` (200 or 503 with the checks) and
- * `GET /metrics` for a process without an HTTP edge of its own. The first two answer anybody, and everything else the
- * operator alone. Rejects with a `FatalError` when the port is taken.
+ * `GET /metrics` for a process without an HTTP edge of its own, and its reports. The first two answer anybody, and everything
+ * else the operator alone. Rejects with a `FatalError` when the port is taken.
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, (request, response) => {
@@ -66,6 +68,7 @@ async function answer(
 ): Promise<void> {
   try {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '';
+    const report = options.reports?.get(path);
     const refused = healthPaths.includes(path) ? undefined : refuseOperator(request, options);
     if (refused) sendRefusal(response, refused);
     else if (request.method !== 'GET' && request.method !== 'HEAD')
@@ -73,6 +76,7 @@ async function answer(
     else if (path === '/healthz') sendJson(response, 200, { status: 'ok' });
     else if (path === '/readyz') await sendReadiness(options, response);
     else if (path === '/metrics') await sendMetrics(options, response);
+    else if (report) sendJson(response, 200, report());
     else sendJson(response, 404, { status: 'error' });
   } catch (error) {
     options.logger.error({ err: loggedError(error) }, 'health request failed');

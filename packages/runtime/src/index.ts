@@ -32,7 +32,7 @@ export type { RedisFacts, RedisProblem } from './redis-readiness.ts';
 export { memoize } from './memoize.ts';
 export { Telemetry } from './telemetry.ts';
 export type { TelemetryEvent, TelemetryEvents, TelemetryFact } from './telemetry.ts';
-export { throttledWarning } from './throttled-warning.ts';
+export { LineThrottle, throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';

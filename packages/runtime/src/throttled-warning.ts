@@ -2,6 +2,39 @@ import { loggedError, type Logger } from './logger.ts';
 
 const periodMs = 10_000;
 
+/** Lets one line in ten seconds through, and counts those that it holds back. */
+export class LineThrottle {
+  readonly #now: () => number;
+  #passedAt: number | undefined;
+  #suppressed = 0;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get hasPassed(): boolean {
+    return this.#passedAt !== undefined;
+  }
+
+  /** How many lines were held back since the last one, if another may pass now; undefined when it may not. */
+  pass(): number | undefined {
+    const at = this.#now();
+    if (this.#passedAt !== undefined && at - this.#passedAt < periodMs) {
+      this.#suppressed += 1;
+      return undefined;
+    }
+    this.#passedAt = at;
+    return this.takeSuppressed();
+  }
+
+  /** How many lines were held back since the last one. They are forgotten. */
+  takeSuppressed(): number {
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    return suppressed;
+  }
+}
+
 export interface ThrottledWarning {
   warn: (error: unknown) => void;
   /** Logs the recovery from what was warned of. Does nothing before the first warning. */
@@ -18,23 +51,14 @@ export function throttledWarning(
   message: string,
   now: () => number = () => performance.now(),
 ): ThrottledWarning {
-  let loggedAt: number | undefined;
-  let suppressed = 0;
+  const throttle = new LineThrottle(now);
   return {
     warn(error) {
-      const at = now();
-      if (loggedAt !== undefined && at - loggedAt < periodMs) {
-        suppressed += 1;
-        return;
-      }
-      logger.warn({ err: loggedError(error), suppressed }, message);
-      loggedAt = at;
-      suppressed = 0;
+      const suppressed = throttle.pass();
+      if (suppressed !== undefined) logger.warn({ err: loggedError(error), suppressed }, message);
     },
     restored(restoredMessage) {
-      if (loggedAt === undefined) return;
-      logger.info({ suppressed }, restoredMessage);
-      suppressed = 0;
+      if (throttle.hasPassed) logger.info({ suppressed: throttle.takeSuppressed() }, restoredMessage);
     },
   };
 }
