@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
-import type { Outcome } from '@sluice/queue';
+import { type Outcome, queueName } from '@sluice/queue';
 import { AttemptStore, type ClaimedRecord, type ClaimEnd } from '@sluice/response-store';
 import {
   closeRedis,
@@ -15,9 +15,12 @@ import {
 } from '@sluice/runtime';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
-import { inOrder, type ModelRoute } from './model-routes.ts';
+import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
+import { PostponedResponses } from './postponed-responses.ts';
+import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
+import { UpstreamHealth } from './upstream-health.ts';
 
 /** A process counts as alive for this share of the time that a job's lock lasts without a renewal. */
 const leaseShare = 1 / 2;
@@ -30,6 +33,8 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Where a response runs that may take its process down; undefined where that is here. */
   isolate: Isolate | undefined;
+  /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
+  holdQueue: (queue: string, forMs: number) => void;
 }
 
 /** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
@@ -38,10 +43,16 @@ export class AttemptRunner {
   readonly running: RunningAttempts;
   readonly clock: RedisClock;
   readonly clients: ReturnType<typeof connectionsOf>;
+  readonly health: UpstreamHealth;
+  readonly #routes: ModelRoutes;
+  readonly #postponed = new PostponedResponses({ now: () => performance.now() });
+  readonly #options: AttemptRunnerOptions;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #dependencies: ExecuteDependencies;
 
-  constructor({ settings, providers, telemetry, logger, isolate }: AttemptRunnerOptions) {
+  constructor(options: AttemptRunnerOptions) {
+    const { settings, providers, telemetry, logger, isolate } = options;
+    this.#options = options;
     const { timeouts, recovery, retention, keyPrefix } = settings;
     this.#providers = providers;
     this.clients = connectionsOf(settings.redisUrl, logger);
@@ -59,23 +70,38 @@ export class AttemptRunner {
       maxAttempts: recovery.maxAttempts,
       leaseMs: recovery.lockMs * leaseShare,
       onError: throttledWarning(logger, 'lease not renewed').warn,
-      onEndAskedFor: (responseId) => this.running.abort(responseId, 'cancelled'),
+      onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
     });
     this.running = new RunningAttempts({
       log: this.store,
       outageMs: recovery.outageMs,
       onError: throttledWarning(logger, 'leases not checked').warn,
     });
+    this.#routes = routesOf(settings, providers);
+    this.health = new UpstreamHealth({
+      routes: [...this.#routes.values()].flat(),
+      breaker: recovery.breaker,
+      longestRetryAfterMs: recovery.longestRetryAfterMs,
+      telemetry,
+      now: () => performance.now(),
+      random: Math.random,
+    });
     this.#dependencies = {
       log: this.store,
-      chooseRoute: inOrder(routesOf(settings, providers)),
+      routes: this.#routes,
+      health: this.health,
+      postponed: this.#postponed,
+      holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
       running: this.running,
       telemetry,
       turns: new TurnBudget(),
       isolate,
       outageMs: recovery.outageMs,
+      openWaitMs: recovery.breaker.waitMs,
+      longestRetryAfterMs: recovery.longestRetryAfterMs,
       now: () => performance.now(),
+      random: Math.random,
       storeNow: () => this.clock.now(),
     };
   }
@@ -95,6 +121,32 @@ export class AttemptRunner {
   /** Ends a response that must not run, or not run again. */
   async end(record: ClaimedRecord, because: ClaimEnd): Promise<void> {
     await endWithoutRun(this.#dependencies, record, because);
+  }
+
+  /** A response that was given back for a while has nobody else to end it. The rescue does when this fails. */
+  #endAskedFor(responseId: string): void {
+    this.running.abort(responseId, 'cancelled');
+    if (!this.#postponed.delete(responseId)) return;
+    this.#endPostponed(responseId).catch((error: unknown) =>
+      this.#options.logger.warn({ responseId, err: error }, 'postponed response not ended'),
+    );
+  }
+
+  async #endPostponed(responseId: string): Promise<void> {
+    const claimed = await this.store.claim(responseId, randomUUID());
+    if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
+    else if (claimed.kind === 'run') await this.store.release(claimed.record, { isCounted: false });
+  }
+
+  /** Models may share a queue: its jobs wait only while none of them could run. */
+  #holdQueue(queue: string): void {
+    const { settings, holdQueue } = this.#options;
+    const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
+    const waits = ofQueue.map(({ id }) =>
+      blockedMs(this.#routes.get(id) ?? [], (route) => this.health.blockOf(route)),
+    );
+    const holdMs = Math.min(...waits);
+    if (holdMs > 0 && Number.isFinite(holdMs)) holdQueue(queue, withJitter(holdMs, Math.random));
   }
 
   /** Closes everything. Nothing may run any more. */

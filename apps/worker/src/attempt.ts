@@ -9,6 +9,10 @@ import type { RunningAttempts } from './running-attempts.ts';
 export interface AttemptDependencies {
   log: ResponseLog;
   running: RunningAttempts;
+  /** For durations, in milliseconds. */
+  now: () => number;
+  /** A response with a caller waits only for upstreams that come back before they were down for this long, in milliseconds. */
+  openWaitMs: number;
 }
 
 /** One claimed response in the hands of this process: what it has produced, where it writes, and what may end it. */
@@ -19,12 +23,22 @@ export class Attempt {
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
+  readonly #now: () => number;
+  readonly #claimedAt: number;
+  readonly #openWaitMs: number;
   readonly #controller = new AbortController();
   readonly #unregister: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ log, running }: AttemptDependencies, record: ClaimedRecord, { isRun }: { isRun: boolean }) {
+  constructor(
+    { log, running, now, openWaitMs }: AttemptDependencies,
+    record: ClaimedRecord,
+    { isRun }: { isRun: boolean },
+  ) {
     this.record = record;
+    this.#now = now;
+    this.#openWaitMs = openWaitMs;
+    this.#claimedAt = now();
     this.assembler = new Assembler({
       responseId: record.id,
       randomBytes,
@@ -55,6 +69,16 @@ export class Attempt {
 
   get mayRetry(): boolean {
     return this.record.attempt < this.record.maxAttempts;
+  }
+
+  /** Time left for all attempts together, in milliseconds. */
+  get remainingMs(): number {
+    return this.record.remainingMs - (this.#now() - this.#claimedAt);
+  }
+
+  /** See `WaitFacts`. Nobody waits for a response in the background. */
+  get patienceMs(): number {
+    return this.record.request.background ? Number.POSITIVE_INFINITY : this.#openWaitMs;
   }
 
   write(events: readonly UnnumberedEvent[]): void {

@@ -1,67 +1,192 @@
-import { ProviderError } from '@sluice/providers';
-import type { ClaimedRecord } from '@sluice/response-store';
+import type { Generation } from '@sluice/contract';
+import { type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
-import type { AttemptEnding, AttemptFailure } from './conclude-attempt.ts';
-import type { ChooseRoute } from './model-routes.ts';
+import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
+import {
+  chooseRoute,
+  type ModelRoute,
+  type ModelRoutes,
+  type RouteChoice,
+  type TriedRoutes,
+  untried,
+} from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import type { ResponseLog } from './response-log.ts';
+import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
+import type { UpstreamHealth } from './upstream-health.ts';
+
+/** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
+const waitHereMs = 3_000;
 
 export interface CallModelDependencies {
   log: Pick<ResponseLog, 'readContext'>;
-  chooseRoute: ChooseRoute;
+  routes: ModelRoutes;
+  health: UpstreamHealth;
   outputLimits: OutputLimits;
   telemetry: Telemetry;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
   /** For durations, in milliseconds. */
   now: () => number;
+  /** From 0 to 1. */
+  random: () => number;
 }
 
-/** Calls the model and writes what it says. Every way in which that can end is a value. */
+/**
+ * Calls the model and writes what it says. Every way in which that can end is a value.
+ *
+ * An upstream that refuses before any output has begun no generation, so the attempt goes on with a route that has not
+ * failed for this response, at once. It waits for a route when none takes calls, for a short while.
+ */
 export async function callModel(
   dependencies: CallModelDependencies,
   attempt: Attempt,
+  tried: TriedRoutes,
 ): Promise<AttemptEnding> {
   try {
-    await stream(dependencies, attempt);
-    if (attempt.signal.aborted) return { kind: 'aborted', reason: abortReason(attempt.signal) };
-    const { finish } = attempt.assembler;
-    if (finish !== undefined) return { kind: 'finished', reason: finish };
-    throw new ProviderError('upstream_error', 'The stream ended without saying that it finished', {
-      disposition: 'retry',
-    });
+    return await callRoutes(dependencies, attempt, tried);
   } catch (error) {
-    if (attempt.signal.aborted) return { kind: 'aborted', reason: abortReason(attempt.signal) };
-    return { kind: 'failed', failure: reportFailure(dependencies, attempt.record, error) };
+    if (attempt.signal.aborted) return aborted(attempt);
+    return { kind: 'failed', failure: reportFailure(dependencies, attempt, undefined, error) };
   }
 }
 
-async function stream(
-  { log, chooseRoute, outputLimits, telemetry, now, turns }: CallModelDependencies,
+async function callRoutes(
+  dependencies: CallModelDependencies,
   attempt: Attempt,
-): Promise<void> {
-  const { record, signal, assembler, writer } = attempt;
-  const route = chooseRoute(record.request.model, record.attempt);
-  if (!route) throw failure('server_error', `No route to the model of response ${record.id}`);
-  const calledAt = now();
-  signal.throwIfAborted();
+  tried: TriedRoutes,
+): Promise<AttemptEnding> {
+  const { record } = attempt;
+  const routes = dependencies.routes.get(record.request.model) ?? [];
+  let refusal: ProviderError | undefined;
+  for (;;) {
+    const choice = await findRoute(dependencies, attempt, { routes, tried, refusal });
+    if (choice.kind === 'blocked') return choice;
+    if (choice.kind === 'none') {
+      if (refusal) return { kind: 'failed', failure: refusal };
+      throw finalFailure('server_error', `No route to the model of response ${record.id}`);
+    }
+    if (attempt.generation === undefined) {
+      attempt.generation = await readGeneration(dependencies, attempt);
+      // The store may have taken its time: another look at the routes, and at the signal.
+      dependencies.telemetry.emit('attempt.started', about(record));
+      continue;
+    }
+    const ending = await callRoute(dependencies, attempt, choice.route, attempt.generation);
+    if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
+    if (ending.refusal?.fault === 'limited') tried.delete(choice.route);
+    else tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
+    if (!ending.refusal) return { kind: 'failed', failure: ending.failure };
+    refusal = ending.refusal;
+  }
+}
+
+/**
+ * The route of the next call, after a short wait if need be. After a refusal only routes count that have not failed for
+ * the response; one that was limited has not. None, if the attempt has to end with the refusal: it may be followed by
+ * another, or what is left is down. The last attempt waits for a route that is merely parked.
+ */
+async function findRoute(
+  { health, now, random }: CallModelDependencies,
+  attempt: Attempt,
+  {
+    routes,
+    tried,
+    refusal,
+  }: { routes: readonly ModelRoute[]; tried: TriedRoutes; refusal: ProviderError | undefined },
+): Promise<RouteChoice> {
+  const { signal, mayRetry } = attempt;
+  const giveUpAt = now() + waitHereMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const candidates = refusal ? untried(routes, tried) : routes;
+    const choice = chooseRoute(candidates, tried, (route) => health.blockOf(route));
+    if (choice.kind !== 'blocked') return choice;
+    const { because, waitMs } = choice.block;
+    if (refusal?.fault === 'refused' && (mayRetry || because === 'open')) return { kind: 'none' };
+    if (now() + waitMs > giveUpAt || !mayWait(choice.block, attempt)) return choice;
+    await health.pause(withJitter(waitMs, random), signal);
+  }
+}
+
+async function readGeneration({ log }: CallModelDependencies, { record }: Attempt): Promise<Generation> {
   const context = await log.readContext(record);
   if (context.kind === 'broken') {
-    throw failure('previous_response_not_found', `Response ${context.missingId} is gone`);
+    throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
   }
-  attempt.generation = { ...record.request, input: [...context.items, ...record.input] };
-  const call = { model: route.model, signal, responseId: record.id, attempt: record.attempt };
-  const meter = new OutputMeter(outputLimits, route.provider.id);
+  return { ...record.request, input: [...context.items, ...record.input] };
+}
+
+/** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
+type CallEnding =
+  | Extract<AttemptEnding, { kind: 'finished' | 'aborted' }>
+  | { kind: 'failed'; failure: ProviderError; refusal: ProviderError | undefined };
+
+async function callRoute(
+  dependencies: CallModelDependencies,
+  attempt: Attempt,
+  route: ModelRoute,
+  generation: Generation,
+): Promise<CallEnding> {
+  const { record, signal, assembler } = attempt;
+  const call = dependencies.health.begin(route);
+  let hasChunks = false;
+  try {
+    const chunks = route.provider.generate(generation, {
+      model: route.model,
+      signal,
+      responseId: record.id,
+      attempt: record.attempt,
+    });
+    const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
+    await write(dependencies, attempt, { chunks, meter }, () => {
+      hasChunks = true;
+      call.answered();
+    });
+    if (signal.aborted) {
+      call.abandoned();
+      return aborted(attempt);
+    }
+    if (assembler.finish === undefined) {
+      throw new ProviderError('upstream_error', 'The stream ended without saying that it finished', {
+        disposition: 'retry',
+        fault: 'broken',
+      });
+    }
+    call.succeeded();
+    return { kind: 'finished', reason: assembler.finish };
+  } catch (error) {
+    if (signal.aborted) {
+      call.abandoned();
+      return aborted(attempt);
+    }
+    const failure = reportFailure(dependencies, attempt, route, error);
+    call.failed(failure);
+    const isRefusal = !hasChunks && (failure.fault === 'refused' || failure.fault === 'limited');
+    return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined };
+  }
+}
+
+/** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */
+async function write(
+  { telemetry, now, turns }: CallModelDependencies,
+  attempt: Attempt,
+  answer: { chunks: AsyncIterable<ProviderChunk>; meter: OutputMeter },
+  onFirstChunk: () => void,
+): Promise<void> {
+  const { record, signal, assembler, writer } = attempt;
+  const calledAt = now();
   let chunks = 0;
   let hasOutput = false;
-  for await (const chunk of route.provider.generate(attempt.generation, call)) {
-    meter.addChunk(chunk);
+  for await (const chunk of answer.chunks) {
+    if (chunks === 0) onFirstChunk();
+    answer.meter.addChunk(chunk);
     const events = assembler.push(chunk);
     attempt.write(events);
-    meter.addEvents(events.length, assembler.output.fold.items.length);
+    answer.meter.addEvents(events.length, assembler.output.fold.items.length);
     if (!hasOutput && assembler.hasOutput) {
       hasOutput = true;
       telemetry.emit('attempt.first_token', { ...about(record), sinceCallMs: now() - calledAt });
@@ -76,9 +201,10 @@ async function stream(
 
 function reportFailure(
   { telemetry }: CallModelDependencies,
-  record: ClaimedRecord,
+  { record }: Attempt,
+  route: ModelRoute | undefined,
   error: unknown,
-): AttemptFailure {
+): ProviderError {
   const known =
     error instanceof ProviderError
       ? error
@@ -89,6 +215,7 @@ function reportFailure(
   const { code, upstreamStatus, upstreamRequestId } = known;
   telemetry.emit('attempt.failed', {
     ...about(record),
+    provider: route?.provider.id,
     code,
     upstreamStatus,
     upstreamRequestId,
@@ -97,6 +224,10 @@ function reportFailure(
   return known;
 }
 
-function failure(code: AttemptFailure['code'], message: string): ProviderError {
+function aborted({ signal }: Attempt): Extract<AttemptEnding, { kind: 'aborted' }> {
+  return { kind: 'aborted', reason: abortReason(signal) };
+}
+
+function finalFailure(code: AttemptFailure['code'], message: string): ProviderError {
   return new ProviderError(code, message, { disposition: 'fail' });
 }

@@ -10,9 +10,9 @@ import {
 const passing: AttemptFailure = { code: 'upstream_error', disposition: 'retry' };
 const final: AttemptFailure = { code: 'invalid_prompt', disposition: 'fail', param: 'input' };
 
-const fresh = { isVisible: false, mayRetry: true };
-const seen = { isVisible: true, mayRetry: true };
-const last = { isVisible: false, mayRetry: false };
+const fresh = { isVisible: false, mayRetry: true, remainingMs: 60_000, patienceMs: 10_000 };
+const seen = { ...fresh, isVisible: true };
+const last = { ...fresh, mayRetry: false };
 
 const failedWith = (code: string) => ({ kind: 'end', plan: { status: 'failed', code } });
 
@@ -79,7 +79,7 @@ describe('what an attempt comes to', () => {
 
   it('never leads to another attempt behind visible output', () => {
     for (const [, ending] of cases) {
-      const { kind }: Conclusion = concludeAttempt(ending, { isVisible: true, mayRetry: true });
+      const { kind }: Conclusion = concludeAttempt(ending, seen);
       expect(['retry', 'give_back']).not.toContain(kind);
     }
   });
@@ -95,6 +95,25 @@ describe('what an attempt comes to', () => {
         param: 'input',
       },
     });
+  });
+});
+
+describe('an attempt that finds no route', () => {
+  const parked = (waitMs: number) => ({ because: 'parked', waitMs }) as const;
+  const open = (waitMs: number, downMs: number) => ({ because: 'open', waitMs, downMs }) as const;
+  const patient = { ...fresh, patienceMs: Number.POSITIVE_INFINITY };
+  const postponed = { kind: 'postpone' };
+
+  it.each([
+    ['waits for one that is parked', parked(20_000), fresh, postponed],
+    ['also as the last attempt', parked(20_000), last, postponed],
+    ['but not past its time', parked(60_000), fresh, failedWith('server_is_overloaded')],
+    ['waits for one that went down just now', open(5_000, 0), fresh, postponed],
+    ['but not for one that is down for long', open(1_000, 9_000), fresh, failedWith('upstream_error')],
+    ['unless nobody waits for the response', open(30_000, 3_600_000), patient, postponed],
+    ['and not past its time either', open(60_000, 0), patient, failedWith('upstream_error')],
+  ])('%s', (_name, block, facts, expected) => {
+    expect(concludeAttempt({ kind: 'blocked', block }, facts)).toMatchObject(expected);
   });
 });
 

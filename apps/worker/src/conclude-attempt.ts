@@ -2,6 +2,7 @@ import type { FailureCode } from '@sluice/contract';
 import type { FinishReason } from '@sluice/providers';
 import type { ClaimEnd } from '@sluice/response-store';
 import type { AbortReason } from './abort-reasons.ts';
+import type { RouteBlock } from './model-routes.ts';
 
 /** What went wrong in an attempt, as a provider or we ourselves said it. */
 export interface AttemptFailure {
@@ -16,7 +17,9 @@ export interface AttemptFailure {
 export type AttemptEnding =
   | { kind: 'finished'; reason: FinishReason }
   | { kind: 'failed'; failure: AttemptFailure }
-  | { kind: 'aborted'; reason: AbortReason };
+  | { kind: 'aborted'; reason: AbortReason }
+  /** No route takes calls. */
+  | { kind: 'blocked'; block: RouteBlock };
 
 /** How a response ends. */
 export type EndPlan =
@@ -28,8 +31,11 @@ export type EndPlan =
 
 /** What is to be done about an attempt that is over. */
 export type Conclusion =
-  | { kind: 'end'; plan: EndPlan }
+  /** `because`: why it ends although no upstream was called; absent after a call. */
+  | { kind: 'end'; plan: EndPlan; because?: string }
   | { kind: 'retry'; failure: AttemptFailure }
+  /** Back to the queue, for as long as no route takes calls. */
+  | { kind: 'postpone'; block: RouteBlock }
   /** Back to the queue, for another worker. */
   | { kind: 'give_back' }
   /** Nothing: another attempt holds the lease. */
@@ -39,9 +45,18 @@ export type Conclusion =
   /** Nothing can be written: the rescue looks after the response. */
   | { kind: 'report_defect' };
 
-/** `isVisible`: the caller may have seen output. `mayRetry`: another attempt is allowed. */
-export interface AttemptFacts {
+/** How long a response may wait for a route, in milliseconds. */
+export interface WaitFacts {
+  /** Time left for all attempts together. */
+  remainingMs: number;
+  /** It waits only for an upstream that comes back before it was down for this long. */
+  patienceMs: number;
+}
+
+export interface AttemptFacts extends WaitFacts {
+  /** The caller may have seen output. */
   isVisible: boolean;
+  /** Another attempt is allowed. */
   mayRetry: boolean;
 }
 
@@ -49,19 +64,41 @@ export interface AttemptFacts {
  * What an attempt comes to. As long as no output is visible another attempt may follow it, in this process or another;
  * after that it can only end, because two answers must never be spliced into one.
  */
-export function concludeAttempt(ending: AttemptEnding, { isVisible, mayRetry }: AttemptFacts): Conclusion {
+export function concludeAttempt(ending: AttemptEnding, facts: AttemptFacts): Conclusion {
+  const { isVisible, mayRetry } = facts;
   switch (ending.kind) {
     case 'finished':
       return { kind: 'end', plan: planOfFinish(ending.reason) };
     case 'failed': {
       const { failure } = ending;
       if (failure.disposition === 'retry' && !isVisible && mayRetry) return { kind: 'retry', failure };
-      const { code, publicMessage: sentence, param } = failure;
-      return { kind: 'end', plan: { status: 'failed', code, sentence, param } };
+      return { kind: 'end', plan: planOfFailure(failure) };
     }
     case 'aborted':
       return concludeAbort(ending.reason, isVisible);
+    case 'blocked':
+      return concludeBlocked(ending.block, facts);
   }
+}
+
+/**
+ * Whether a route can come back in time. A response waits for one that is parked as long as it has time, and for an
+ * upstream that is down as long as it has the patience: after that, waiting would only make an error late.
+ */
+export function mayWait(block: RouteBlock, { remainingMs, patienceMs }: WaitFacts): boolean {
+  if (block.waitMs >= remainingMs) return false;
+  return block.because === 'parked' || block.downMs + block.waitMs < patienceMs;
+}
+
+function concludeBlocked(block: RouteBlock, facts: WaitFacts): Conclusion {
+  if (mayWait(block, facts)) return { kind: 'postpone', block };
+  const code = block.because === 'open' ? 'upstream_error' : 'server_is_overloaded';
+  return { kind: 'end', plan: { status: 'failed', code }, because: `upstreams_${block.because}` };
+}
+
+/** How a response ends that failed for good. */
+export function planOfFailure({ code, publicMessage: sentence, param }: AttemptFailure): EndPlan {
+  return { status: 'failed', code, sentence, param };
 }
 
 function planOfFinish(reason: FinishReason): EndPlan {

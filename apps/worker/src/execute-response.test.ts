@@ -21,10 +21,11 @@ import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
-import { inOrder } from './model-routes.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { PostponedResponses } from './postponed-responses.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
+import { UpstreamHealth } from './upstream-health.ts';
 import { logWorker } from './worker-log.ts';
 
 type Scripted = ScriptedProvider<ProviderChunk, Generation, ProviderCall>;
@@ -43,6 +44,8 @@ interface SetUpOptions {
   /** How many upstreams the model has. */
   upstreams?: number;
   outputLimits?: Partial<OutputLimits>;
+  /** Failures in a row that open the breaker of an upstream. */
+  consecutiveFailures?: number;
 }
 
 const generousLimits: OutputLimits = { outputBytes: 1_000_000, outputItems: 1_000, outputEvents: 100_000 };
@@ -56,6 +59,7 @@ function setUp(options: SetUpOptions = {}) {
     upstreams = 1,
     outputLimits,
   } = options;
+  const { consecutiveFailures = 100 } = options;
   const id = newResponseId(randomBytes);
   const record: ClaimedRecord = {
     id,
@@ -99,21 +103,57 @@ function setUp(options: SetUpOptions = {}) {
   telemetry.on('attempt.first_token', () => observed.push('first token'));
   telemetry.on('attempt.retried', ({ code }) => observed.push(`retried ${code}`));
   telemetry.on('response.ended', ({ status }) => observed.push(`ended ${status}`));
+  telemetry.on('attempt.postponed', ({ because }) => observed.push(`postponed ${because}`));
+  let passedMs = 0;
+  const now = () => passedMs;
+  const pass = (ms: number) => {
+    passedMs += ms;
+  };
+  const health = new UpstreamHealth({
+    routes,
+    breaker: {
+      consecutiveFailures,
+      failurePercent: 100,
+      minimumCalls: 1_000,
+      windowMs: 10_000,
+      openMs: 5_000,
+      longestOpenMs: 60_000,
+    },
+    longestRetryAfterMs: 10_000,
+    telemetry,
+    now,
+    random: () => 0,
+  });
+  const heldQueues: string[] = [];
   const dependencies: ExecuteDependencies = {
     log,
-    chooseRoute: inOrder(new Map([['m', routes]])),
+    routes: new Map([['m', routes]]),
+    health,
     outputLimits: { ...generousLimits, ...outputLimits },
     running,
+    postponed: new PostponedResponses({ now }),
     telemetry,
     turns: new TurnBudget(),
     isolate: undefined,
     outageMs: 60_000,
-    now: () => 0,
-    storeNow: () => 5_500,
+    now,
+    random: () => 0,
+    storeNow: () => 5_500 + passedMs,
+    holdQueue: (queue) => heldQueues.push(queue),
+    openWaitMs: 10_000,
+    longestRetryAfterMs: 10_000,
   };
   const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
   const execute = () => within(executeResponse(dependencies, id));
-  return { id, log, provider, second, providers, running, observed, logged, execute, dependencies };
+  const upstream = (at: number): Scripted => {
+    const found = providers[at];
+    if (!found) throw new Error(`there is no upstream ${at}`);
+    return found;
+  };
+  return {
+    ...{ id, log, provider, second, providers, upstream, running, observed, logged, execute },
+    ...{ dependencies, health, heldQueues, pass },
+  };
 }
 
 /** The grammar of the wire, which holds for every stream that ended. */
@@ -327,9 +367,159 @@ describe('a failure before anything is visible', () => {
 
   it('without any route to the model ends the response', async () => {
     const { log, execute, dependencies } = setUp();
-    dependencies.chooseRoute = () => undefined;
+    dependencies.routes = new Map();
     expect(await execute()).toEqual({ kind: 'failed', code: 'server_error' });
     expect(log.end?.status).toBe('failed');
+  });
+});
+
+/** An upstream that has begun no generation. */
+const refused = () =>
+  new ProviderError('upstream_error', 'down', { disposition: 'retry', fault: 'refused', retryAfterMs: 0 });
+/** An upstream that took the request and broke. */
+const brokeOff = () =>
+  new ProviderError('upstream_error', 'broke', { disposition: 'retry', fault: 'broken', retryAfterMs: 0 });
+const limited = (retryAfterMs: number) =>
+  new ProviderError('server_is_overloaded', 'busy', { disposition: 'retry', fault: 'limited', retryAfterMs });
+
+describe('an upstream that refuses before any output', () => {
+  it('gives way to every other route within one attempt', async () => {
+    const { log, upstream, execute, observed } = setUp({ upstreams: 4, maxAttempts: 1 });
+    const outcome = execute();
+    for (const at of [0, 1, 2]) (await upstream(at).call(0)).fail(refused());
+    const last = await upstream(3).call(0);
+    expect(last.call.attempt).toBe(1);
+    last.send(text('Hello'), finish);
+    last.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+    expect(log.attempt).toBe(1);
+    expect(observed).toEqual(['started', 'first token', 'ended completed']);
+  });
+
+  it('is called again with the next attempt alone, when all others refuse as well', async () => {
+    const { upstream, execute } = setUp({ upstreams: 3, maxAttempts: 2 });
+    const outcome = execute();
+    for (const at of [0, 1, 2]) (await upstream(at).call(0)).fail(refused());
+    (await upstream(0).call(1)).fail(refused());
+    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    expect([0, 1, 2].map((at) => upstream(at).calls.length)).toEqual([2, 1, 1]);
+  });
+
+  it('is no refusal once it has begun to answer', async () => {
+    const { upstream, execute } = setUp({ upstreams: 3, maxAttempts: 2, streams: false });
+    const outcome = execute();
+    const first = await upstream(0).call(0);
+    first.send(text('Half'));
+    first.fail(refused());
+    const second = await upstream(1).call(0);
+    expect(second.call.attempt).toBe(2);
+    second.fail(brokeOff());
+    expect(await outcome).toEqual({ kind: 'failed', code: 'upstream_error' });
+    expect(upstream(2).calls).toEqual([]);
+  });
+
+  it('is skipped from the start once its breaker is open', async () => {
+    const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has routes');
+    health.begin(route).failed(refused());
+    const outcome = execute();
+    const call = await upstream(1).call(0);
+    call.send(finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(upstream(0).calls).toEqual([]);
+  });
+});
+
+describe('a model whose upstreams all take no calls', () => {
+  it('has its response given back when one has said when to come back, and no attempt counts', async () => {
+    const { id, log, provider, execute, heldQueues, observed, dependencies } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'later', afterMs: 8_000 });
+    expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, end: undefined });
+    expect(heldQueues).toEqual(['m']);
+    expect(observed).toContain('postponed parked');
+    expect(dependencies.postponed.delete(id)).toBe(true);
+  });
+
+  it('has the response run again when its time has come', async () => {
+    const { id, log, provider, execute, pass, dependencies } = setUp({ maxAttempts: 1 });
+    const first = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    await first;
+    pass(8_000);
+    const second = execute();
+    const call = await provider.call(1);
+    expect(call.call.attempt).toBe(1);
+    call.send(finish);
+    call.end();
+    expect(await second).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+    expect(dependencies.postponed.delete(id)).toBe(false);
+  });
+
+  it('is said to be overloaded at once when the wait is longer than the time the response has', async () => {
+    const { log, provider, execute, logged } = setUp({ remainingMs: 5_000 });
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    expect(log.end?.error?.code).toBe('server_is_overloaded');
+    expect(logged.at(-1)).toMatchObject({ fields: { because: 'upstreams_parked' } });
+  });
+
+  it('waits for a limited route rather than fail, although another has refused the last attempt', async () => {
+    const { provider, second, execute } = setUp({ upstreams: 2, maxAttempts: 1 });
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    (await second.call(0)).fail(refused());
+    expect(await outcome).toEqual({ kind: 'later', afterMs: 8_000 });
+  });
+
+  it.each([
+    ['waits, as long as they are down for a short time', {}, 0, { kind: 'later', afterMs: 5_000 }],
+    ['fails at once, when they are down for long', {}, 5_000, { kind: 'failed', code: 'upstream_error' }],
+    [
+      'waits however long it takes, when nobody waits for it',
+      { background: true },
+      5_000,
+      { kind: 'later', afterMs: 10_000 },
+    ],
+  ] as const)('and are down: a response %s', async (_name, request, downMs, expected) => {
+    const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route).failed(refused());
+    pass(downMs);
+    if (downMs > 0) health.begin(route).failed(refused());
+    expect(await execute()).toEqual(expected);
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('ends a response that is cancelled while it is given back', async () => {
+    const { id, log, provider, execute, running } = setUp();
+    const release = log.release.bind(log);
+    log.release = (held, options) => {
+      log.isCancelled = true;
+      running.abort(id, 'cancelled');
+      return release(held, options);
+    };
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('cancelled');
+  });
+
+  it('gives a response back to another worker when the process stops while it waits', async () => {
+    const { log, provider, execute, running, health } = setUp();
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(2_000));
+    await eventually(() => health.status()[0]?.routes[0]?.parkedMs === 2_000);
+    running.interruptAll();
+    expect(await outcome).toEqual({ kind: 'given_back' });
+    expect(log.releases).toBe(1);
   });
 });
 
@@ -353,6 +543,16 @@ describe('a failure after output was visible', () => {
       output: [{ status: 'incomplete', content: [{ text: 'Half an ans' }] }],
     });
     expectSoundStream(log);
+  });
+
+  it('is never retried, whatever the upstream asked for', async () => {
+    const { provider, execute } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Half'));
+    call.fail(limited(100));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    expect(provider.calls).toHaveLength(1);
   });
 
   it('counts an end without a reason to finish as one', async () => {
@@ -420,6 +620,21 @@ describe('a cancellation', () => {
     expect(log.end).toMatchObject({ status: 'cancelled', output: [{ status: 'incomplete' }] });
     expect(typesOf(log)).not.toContain('error');
     expectSoundStream(log);
+  });
+
+  it('of the call that finds out whether an upstream is back leaves that to the next call', async () => {
+    const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route).failed(refused());
+    pass(5_000);
+    const outcome = execute();
+    await provider.call(0);
+    expect(health.blockOf(route)).toMatchObject({ because: 'open' });
+    running.abort(id, 'cancelled');
+    await outcome;
+    expect(health.blockOf(route)).toBeUndefined();
+    expect(health.status()[0]?.breaker).toBe('half_open');
   });
 
   it('during the pause between two attempts ends the pause', async () => {

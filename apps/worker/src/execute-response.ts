@@ -12,10 +12,13 @@ import {
   concludeAttempt,
   type Conclusion,
   type EndPlan,
+  planOfFailure,
 } from './conclude-attempt.ts';
 import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
-import { retryDelayMs } from './retry-delay.ts';
+import { chooseRoute, type RouteBlock, type TriedRoutes, untried } from './model-routes.ts';
+import type { PostponedResponses } from './postponed-responses.ts';
+import { retryDelayMs, withJitter } from './retry-delay.ts';
 import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 
 /** How long a record of another release is left alone before it is looked at again, in milliseconds. */
@@ -36,6 +39,11 @@ export type ExecuteDependencies = AttemptDependencies &
   WriteEndDependencies & {
     /** Where a response runs whose last run died with its process; undefined where that is here. */
     isolate: Isolate | undefined;
+    postponed: PostponedResponses;
+    /** Takes no jobs of a queue for as long as no route of its models takes calls. */
+    holdQueue: (queue: string) => void;
+    /** The longest wait that an upstream may ask for, in milliseconds. */
+    longestRetryAfterMs: number;
   };
 
 /**
@@ -48,6 +56,8 @@ export async function executeResponse(
   dependencies: ExecuteDependencies,
   responseId: string,
 ): Promise<Outcome> {
+  dependencies.postponed.delete(responseId);
+  const tried: TriedRoutes = new Map();
   for (;;) {
     const claimed = await claimResponse(dependencies, responseId, randomUUID());
     switch (claimed.kind) {
@@ -66,7 +76,7 @@ export async function executeResponse(
           await dependencies.log.release(record, { isCounted: false });
           return (await dependencies.isolate(responseId)) ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
-        const outcome = await runAttempt(dependencies, record);
+        const outcome = await runAttempt(dependencies, record, tried);
         if (outcome.kind !== 'again') return outcome;
       }
     }
@@ -76,12 +86,15 @@ export async function executeResponse(
 /** What an attempt came to: an outcome for the queue, or another attempt in this process. */
 type AttemptOutcome = Outcome | { kind: 'again' };
 
-async function runAttempt(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<AttemptOutcome> {
+async function runAttempt(
+  dependencies: ExecuteDependencies,
+  record: ClaimedRecord,
+  tried: TriedRoutes,
+): Promise<AttemptOutcome> {
   const attempt = new Attempt(dependencies, record, { isRun: true });
   try {
-    dependencies.telemetry.emit('attempt.started', about(record));
-    const ending = await callModel(dependencies, attempt);
-    return await carryOut(dependencies, attempt, concludeAttempt(ending, attempt));
+    const ending = await callModel(dependencies, attempt, tried);
+    return await carryOut(dependencies, attempt, concludeAttempt(ending, attempt), tried);
   } catch (error) {
     // The rescue looks after the response, and nobody else does while this process seems to run it.
     dependencies.running.letGo(record, { isCounted: true });
@@ -96,14 +109,17 @@ async function carryOut(
   dependencies: ExecuteDependencies,
   attempt: Attempt,
   conclusion: Conclusion,
+  tried: TriedRoutes,
 ): Promise<AttemptOutcome> {
   const { log, running, telemetry } = dependencies;
   const { record, writer } = attempt;
   switch (conclusion.kind) {
     case 'end':
-      return endAttempt(dependencies, attempt, conclusion.plan);
+      return endAttempt(dependencies, attempt, conclusion.plan, conclusion.because);
     case 'retry':
-      return waitForRetry(dependencies, attempt, conclusion.failure);
+      return waitForRetry(dependencies, attempt, conclusion.failure, tried);
+    case 'postpone':
+      return postpone(dependencies, attempt, conclusion.block);
     case 'give_back':
       await log.release(record, { isCounted: false });
       telemetry.emit('attempt.given_back', about(record));
@@ -121,7 +137,12 @@ async function carryOut(
   }
 }
 
-function endAttempt(dependencies: ExecuteDependencies, attempt: Attempt, plan: EndPlan): Promise<Outcome> {
+function endAttempt(
+  dependencies: ExecuteDependencies,
+  attempt: Attempt,
+  plan: EndPlan,
+  because?: string,
+): Promise<Outcome> {
   const { record, writer, assembler, generation } = attempt;
   const isFinished = plan.status === 'completed' || plan.status === 'incomplete';
   return writeEnd(
@@ -133,27 +154,54 @@ function endAttempt(dependencies: ExecuteDependencies, attempt: Attempt, plan: E
       // An upstream that counts no tokens has them estimated once it has finished.
       usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
       hasSaidError: false,
-      because: undefined,
+      because,
     },
     plan,
   );
 }
 
-/** Another upstream may be tried at once; the same one only after a pause. */
+/** A route that has not failed for the response is tried at once; any other only after a pause, if there is time for it. */
 async function waitForRetry(
   dependencies: ExecuteDependencies,
   attempt: Attempt,
-  { code, retryAfterMs }: AttemptFailure,
+  failure: AttemptFailure,
+  tried: TriedRoutes,
 ): Promise<AttemptOutcome> {
-  const { chooseRoute, telemetry } = dependencies;
+  const { routes, health, telemetry, longestRetryAfterMs, random } = dependencies;
   const { record, signal } = attempt;
-  const { model } = record.request;
-  const isSameUpstream =
-    chooseRoute(model, record.attempt)?.provider === chooseRoute(model, record.attempt + 1)?.provider;
-  const delayMs = isSameUpstream ? retryDelayMs(record.attempt, retryAfterMs) : 0;
+  const { code, retryAfterMs } = failure;
+  const others = untried(routes.get(record.request.model) ?? [], tried);
+  const isOtherFree = chooseRoute(others, tried, (route) => health.blockOf(route)).kind === 'route';
+  const delayMs = isOtherFree
+    ? 0
+    : retryDelayMs(record.attempt, { retryAfterMs, longestRetryAfterMs, random });
+  if (delayMs > 0 && delayMs >= attempt.remainingMs) {
+    return endAttempt(dependencies, attempt, planOfFailure(failure));
+  }
   telemetry.emit('attempt.retried', { ...about(record), code, delayMs });
   await pause(delayMs, signal);
   if (!signal.aborted) return { kind: 'again' };
   const ending: AttemptEnding = { kind: 'aborted', reason: abortReason(signal) };
-  return carryOut(dependencies, attempt, concludeAttempt(ending, attempt));
+  return carryOut(dependencies, attempt, concludeAttempt(ending, attempt), tried);
+}
+
+/**
+ * Gives a response back until a route may take calls. The attempt does not count, because no upstream was called. This
+ * process goes on hearing of its cancellation.
+ */
+async function postpone(
+  dependencies: ExecuteDependencies,
+  attempt: Attempt,
+  { because, waitMs }: RouteBlock,
+): Promise<AttemptOutcome> {
+  const { log, postponed, holdQueue, telemetry, random } = dependencies;
+  const { record, signal } = attempt;
+  const afterMs = withJitter(waitMs, random);
+  holdQueue(record.queue);
+  await log.release(record, { isCounted: false, staysReachable: true });
+  // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
+  if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'again' };
+  postponed.add(record.id, afterMs);
+  telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
+  return { kind: 'later', afterMs };
 }

@@ -6,16 +6,67 @@ export interface ModelRoute {
   model: string;
 }
 
-/** The upstream for an attempt at a model; undefined for a model that this worker does not serve. */
-export type ChooseRoute = (model: string, attempt: number) => ModelRoute | undefined;
+/**
+ * Why a route takes no calls, and how long that lasts from now. `parked`: its upstream has said when it takes calls again.
+ * `open`: its upstream is down, for `downMs` so far. Times are milliseconds.
+ */
+export type RouteBlock =
+  | { because: 'parked'; waitMs: number }
+  | { because: 'open'; waitMs: number; downMs: number };
+
+/** Undefined when a route takes calls. */
+export type BlockOf = (route: ModelRoute) => RouteBlock | undefined;
+
+/** The routes of each model that this worker serves, in the order of the operator's file. */
+export type ModelRoutes = ReadonlyMap<string, readonly ModelRoute[]>;
+
+/** How often each route has failed for one response. */
+export type TriedRoutes = Map<ModelRoute, number>;
+
+export type RouteChoice =
+  | { kind: 'route'; route: ModelRoute }
+  /**
+   * No route takes calls now, and the first may in `waitMs`: parked when one of them is, open when all are down, of which
+   * one is down for `downMs` and the others for longer.
+   */
+  | { kind: 'blocked'; block: RouteBlock }
+  /** There is no route to choose from. */
+  | { kind: 'none' };
 
 /**
- * Picks the upstream of an attempt: the routes of a model in order, one for each attempt, from the first again when
- * they are used up.
+ * Chooses the route of a call by health: of those that take calls the one that has failed least often for this response,
+ * and among equals the first of the file. So a route that failed is called again only after all others.
  */
-export function inOrder(routes: ReadonlyMap<string, readonly ModelRoute[]>): ChooseRoute {
-  return (model, attempt) => {
-    const ofModel = routes.get(model);
-    return ofModel?.[(attempt - 1) % ofModel.length];
-  };
+export function chooseRoute(
+  routes: readonly ModelRoute[],
+  tried: ReadonlyMap<ModelRoute, number>,
+  blockOf: BlockOf,
+): RouteChoice {
+  let best: { route: ModelRoute; failures: number } | undefined;
+  let blocked: RouteBlock | undefined;
+  for (const route of routes) {
+    const block = blockOf(route);
+    const failures = tried.get(route) ?? 0;
+    if (block) blocked = blocked ? bothBlocks(blocked, block) : block;
+    else if (best === undefined || failures < best.failures) best = { route, failures };
+  }
+  if (best) return { kind: 'route', route: best.route };
+  return blocked ? { kind: 'blocked', block: blocked } : { kind: 'none' };
+}
+
+function bothBlocks(one: RouteBlock, other: RouteBlock): RouteBlock {
+  const waitMs = Math.min(one.waitMs, other.waitMs);
+  if (one.because === 'parked' || other.because === 'parked') return { because: 'parked', waitMs };
+  return { because: 'open', waitMs, downMs: Math.min(one.downMs, other.downMs) };
+}
+
+/** How long none of these routes takes calls, in milliseconds; 0 when one does, or when there is none. */
+export function blockedMs(routes: readonly ModelRoute[], blockOf: BlockOf): number {
+  const choice = chooseRoute(routes, new Map(), blockOf);
+  return choice.kind === 'blocked' ? choice.block.waitMs : 0;
+}
+
+/** The routes that have not failed for a response yet. */
+export function untried(routes: readonly ModelRoute[], tried: ReadonlyMap<ModelRoute, number>): ModelRoute[] {
+  return routes.filter((route) => !tried.has(route));
 }

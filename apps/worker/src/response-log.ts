@@ -5,6 +5,7 @@ import type {
   FinishResult,
   HeldAttempt,
   LeaseState,
+  ReleaseOptions,
   ResponseContext,
   WriterOptions,
 } from '@sluice/response-store';
@@ -30,7 +31,7 @@ export interface ResponseLog {
   readContext(record: ClaimedRecord): Promise<ResponseContext>;
   /** Every content event in the log so far. */
   readContentEvents(responseId: string): Promise<ContentEvent[]>;
-  /** Gives the response back; `isCounted` keeps the attempt. */
-  release(held: HeldAttempt, options: { isCounted: boolean }): Promise<boolean>;
+  /** Gives the response back. */
+  release(held: HeldAttempt, options: ReleaseOptions): Promise<boolean>;
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]>;
 }

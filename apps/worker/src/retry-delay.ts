@@ -1,15 +1,35 @@
-/** First and longest pause between two attempts at one upstream, in milliseconds. */
+/** First and longest pause that we choose ourselves, in milliseconds. */
 const pauseMs = { first: 250, longest: 10_000 };
 
+/** Random time on top of a wait that an upstream asked for: this share of it, and no more than this. */
+const jitter = { share: 0.25, longestMs: 5_000 };
+
+/** A bound that doubles with each try, from the first pause up to the longest, in milliseconds. */
+export function backoffMs(tries: number): number {
+  return Math.min(pauseMs.first * 2 ** tries, pauseMs.longest);
+}
+
+/** A wait with a random time on top, so that what waits together does not come back together. Never a shorter wait. */
+export function withJitter(waitMs: number, random: () => number): number {
+  return waitMs + random() * Math.min(waitMs * jitter.share, jitter.longestMs);
+}
+
+export interface RetryDelayOptions {
+  /** What the upstream asked for, if it did. */
+  retryAfterMs: number | undefined;
+  /** The longest wait that an upstream may ask for, before jitter. */
+  longestRetryAfterMs: number;
+  random: () => number;
+}
+
 /**
- * How long to wait before another attempt at the same upstream: what it asked for, up to a cap, or a random
- * time below a bound that doubles ("full jitter"), so that many failures at once do not come back at once.
+ * How long to wait before another attempt at the same upstream: what it asked for, up to a cap, with jitter on top; or
+ * a random time below a bound that doubles ("full jitter").
  */
 export function retryDelayMs(
   attempt: number,
-  retryAfterMs: number | undefined,
-  random = Math.random,
+  { retryAfterMs, longestRetryAfterMs, random }: RetryDelayOptions,
 ): number {
-  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, pauseMs.longest);
-  return random() * Math.min(pauseMs.first * 2 ** attempt, pauseMs.longest);
+  if (retryAfterMs !== undefined) return withJitter(Math.min(retryAfterMs, longestRetryAfterMs), random);
+  return random() * backoffMs(attempt);
 }

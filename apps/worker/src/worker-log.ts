@@ -1,4 +1,4 @@
-import type { Logger, Telemetry } from '@sluice/runtime';
+import { LineThrottle, type Logger, memoize, type Telemetry } from '@sluice/runtime';
 
 /** Writes to the log what an operator wants to know of a worker. */
 export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'warn' | 'error'>): void {
@@ -19,6 +19,22 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
   telemetry.on('attempt.given_back', ({ responseId, attempt }) =>
     logger.info({ responseId, attempt }, 'attempt given back'),
   );
+  // An upstream that flaps must not fill the log: one line of a kind in a while, with the number of those left out.
+  const throttleOf = memoize((_provider: string, _what: string) => new LineThrottle());
+  telemetry.on('upstream.breaker', ({ provider, state, openMs }) => {
+    if (state === 'half_open') return;
+    const suppressed = throttleOf(provider, state).pass();
+    if (suppressed === undefined) return;
+    if (state === 'closed') logger.info({ provider, suppressed }, 'upstream is back');
+    else
+      logger.warn({ provider, openMs: Math.ceil(openMs), suppressed }, 'upstream is down: it gets no calls');
+  });
+  telemetry.on('upstream.parked', ({ provider, upstreamModel, parkedMs }) => {
+    const suppressed = throttleOf(provider, `parked ${upstreamModel}`).pass();
+    if (suppressed === undefined) return;
+    const fields = { provider, upstreamModel, parkedMs: Math.ceil(parkedMs), suppressed };
+    logger.warn(fields, 'upstream limits calls: it gets none for a while');
+  });
   telemetry.on('response.ended', ({ responseId, because, status }) => {
     if (because !== undefined) logger.info({ responseId, because, status }, 'response ended without a run');
   });

@@ -1,8 +1,22 @@
 import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { UpstreamStatus } from './upstream-health.ts';
+
+/** What is asked for when the metrics are read. */
+export interface WorkerState {
+  /** Attempts that run now. */
+  running: () => number;
+  upstreams: () => UpstreamStatus[];
+}
+
+const breakerValues = { closed: 0, half_open: 1, open: 2 };
 
 /** Counts what happens in a worker. Labels come from the operator's own file, so they are few. */
-export function countWorker(telemetry: Telemetry, registry: Registry, running: () => number): void {
+export function countWorker(
+  telemetry: Telemetry,
+  registry: Registry,
+  { running, upstreams }: WorkerState,
+): void {
   const registers = [registry];
   const attempts = new Counter({
     name: 'sluice_attempts_total',
@@ -43,6 +57,46 @@ export function countWorker(telemetry: Telemetry, registry: Registry, running: (
       this.set(running());
     },
   });
+  const postponed = new Counter({
+    name: 'sluice_attempts_postponed_total',
+    help: 'Attempts that were given back because no route took calls: every one was parked, or all were down.',
+    labelNames: ['model', 'because'],
+    registers,
+  });
+  const openings = new Counter({
+    name: 'sluice_upstream_breaker_openings_total',
+    help: 'Times the circuit breaker of an upstream opened, failed probes included.',
+    labelNames: ['provider'],
+    registers,
+  });
+  const parkings = new Counter({
+    name: 'sluice_upstream_parkings_total',
+    help: 'Times a model of an upstream was parked because there were too many calls.',
+    labelNames: ['provider', 'upstream_model'],
+    registers,
+  });
+  new Gauge({
+    name: 'sluice_upstream_breaker_state',
+    help: 'Circuit breaker of an upstream in this process: 0 closed, 1 half open, 2 open.',
+    labelNames: ['provider'],
+    registers,
+    collect() {
+      for (const { provider, breaker } of upstreams()) this.set({ provider }, breakerValues[breaker]);
+    },
+  });
+  new Gauge({
+    name: 'sluice_upstream_parked_seconds',
+    help: 'How much longer a model of an upstream is parked in this process; 0 when it takes calls.',
+    labelNames: ['provider', 'upstream_model'],
+    registers,
+    collect() {
+      for (const { provider, routes } of upstreams()) {
+        for (const { model, parkedMs } of routes) {
+          this.set({ provider, upstream_model: model }, parkedMs / 1000);
+        }
+      }
+    },
+  });
   // Finding a series by its labels hashes them: once for each, not for each response.
   const ofModel = memoize((model: string) => ({
     attempts: attempts.labels(model),
@@ -56,6 +110,13 @@ export function countWorker(telemetry: Telemetry, registry: Registry, running: (
     ofModel(model).firstToken.observe(sinceCallMs / 1000),
   );
   telemetry.on('attempt.retried', ({ model, code }) => retries.inc({ model, code }));
+  telemetry.on('attempt.postponed', ({ model, because }) => postponed.inc({ model, because }));
+  telemetry.on('upstream.breaker', ({ provider, state }) => {
+    if (state === 'open') openings.inc({ provider });
+  });
+  telemetry.on('upstream.parked', ({ provider, upstreamModel }) =>
+    parkings.inc({ provider, upstream_model: upstreamModel }),
+  );
   telemetry.on('response.ended', ({ model, status, inputTokens, outputTokens }) => {
     endedAs(model, status).inc();
     if (inputTokens !== undefined) ofModel(model).input.inc(inputTokens);

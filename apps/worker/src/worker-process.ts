@@ -70,8 +70,12 @@ export class WorkerProcess {
     logWorker(telemetry, logger);
     this.#isolated = new IsolatedRuns({ settings, telemetry, logger });
     const isolate = (responseId: string) => this.#isolated.run(responseId);
-    this.#runner = new AttemptRunner({ settings, providers, telemetry, logger, isolate });
-    countWorker(telemetry, this.#metrics.registry, () => this.#runner.running.size);
+    const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
+    this.#runner = new AttemptRunner({ settings, providers, telemetry, logger, isolate, holdQueue });
+    countWorker(telemetry, this.#metrics.registry, {
+      running: () => this.#runner.running.size,
+      upstreams: () => this.#runner.health.status(),
+    });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, control, bulk, subscriber } = this.#runner.clients;
     this.#redis = new RedisWatch({
@@ -133,6 +137,7 @@ export class WorkerProcess {
         token: server.adminToken,
         failedLogins: new FailedLogins({ trustedProxies: server.trustedProxies }),
         readiness: () => this.#readiness(),
+        reports: new Map([['/upstreams', () => ({ upstreams: this.#runner.health.status() })]]),
       });
       logger.info({ healthPort: this.#health.port }, 'worker listening');
     }

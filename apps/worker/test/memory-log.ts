@@ -4,6 +4,7 @@ import type {
   ClaimEnd,
   ClaimedRecord,
   FinishResult,
+  ReleaseOptions,
   ResponseContext,
   WriterOptions,
 } from '@sluice/response-store';
@@ -21,6 +22,8 @@ export class MemoryLog implements ResponseLog {
   attempt = 0;
   losses = 0;
   releases = 0;
+  /** Whether the worker that gave the response back still hears of requests for its end. */
+  isReachable = false;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
   nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'unknown_version' | undefined;
@@ -83,11 +86,15 @@ export class MemoryLog implements ResponseLog {
     return Promise.resolve(structuredClone(this.events));
   }
 
-  release({ token }: { token: string }, { isCounted }: { isCounted: boolean }): Promise<boolean> {
+  release(
+    { token }: { token: string },
+    { isCounted, staysReachable = false }: ReleaseOptions,
+  ): Promise<boolean> {
     if (token !== this.token || token === '') return Promise.resolve(false);
     this.token = '';
     if (!isCounted) this.attempt -= 1;
     this.releases += 1;
+    this.isReachable = staysReachable;
     return Promise.resolve(true);
   }
 

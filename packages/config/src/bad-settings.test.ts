@@ -63,6 +63,11 @@ describe('a bad file', () => {
     ['redisUrl: http://redis:6379', 'redisUrl: must be an address such as redis://'],
     ['redisUrl: localhost', 'redisUrl: must be an address such as redis://'],
     ['recovery: { lockMs: 3000, stalledMs: 4000 }', 'recovery.stalledMs: is longer than `lockMs`'],
+    ['recovery: { breaker: { openMs: 31000 } }', 'recovery.breaker.openMs: is longer than `longestOpenMs`'],
+    [
+      'recovery: { breaker: { failurePercent: 101 } }',
+      'recovery.breaker.failurePercent: must be a whole number from 1 to 100',
+    ],
     // Unknown names
     ['limit: { queued: 5 }', 'limit: is not a setting; did you mean "limits"?'],
     ['timeouts: { queue_ms: 5 }', 'timeouts.queue_ms: is not a setting; did you mean "queueMs"?'],

@@ -5,7 +5,7 @@ import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
 import { isLoopback, overlaps } from './hosts.ts';
 import { suggestName } from './nearest-name.ts';
-import { listenDefaults, recoveryDefaults } from './settings-schema.ts';
+import { breakerDefaults, listenDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);
@@ -56,7 +56,14 @@ const outlineSchema = z.object({
       })
       .catch({}),
   ),
-  recovery: z.object({ lockMs: count, stalledMs: count }).optional().catch(undefined),
+  recovery: z
+    .object({
+      lockMs: count,
+      stalledMs: count,
+      breaker: z.object({ openMs: count, longestOpenMs: count }).optional().catch(undefined),
+    })
+    .optional()
+    .catch(undefined),
 });
 
 type Outline = z.output<typeof outlineSchema>;
@@ -217,10 +224,18 @@ function checkTenants({ keys = [] }: Outline): Explanation[] {
 
 function checkRecovery({ recovery = {} }: Outline): Explanation[] {
   const { lockMs = recoveryDefaults.lockMs, stalledMs = recoveryDefaults.stalledMs } = recovery;
-  if (stalledMs <= lockMs) return [];
-  return [
-    { path: ['recovery', 'stalledMs'], message: 'is longer than `lockMs`; make it shorter, about a third' },
-  ];
+  const { openMs = breakerDefaults.openMs, longestOpenMs = breakerDefaults.longestOpenMs } =
+    recovery.breaker ?? {};
+  const found: Explanation[] = [];
+  if (stalledMs > lockMs) {
+    const message = 'is longer than `lockMs`; make it shorter, about a third';
+    found.push({ path: ['recovery', 'stalledMs'], message });
+  }
+  if (openMs > longestOpenMs) {
+    const message = 'is longer than `longestOpenMs`; make one of them fit the other';
+    found.push({ path: ['recovery', 'breaker', 'openMs'], message });
+  }
+  return found;
 }
 
 function duplicates(section: string, entries: readonly { id?: string | undefined }[]): Explanation[] {

@@ -15,7 +15,7 @@ export const modelSchema = z.strictObject({
   id: modelName().meta({ description: 'What clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:
-      'Tried in order, as long as no output is visible. A simulator can only be the first, because invented text is no fallback.',
+      'In order of preference. One that is down, parked, or has failed for the response gives way to the next, as long as no output is visible. A simulator can only be the first, because invented text is no fallback.',
   }),
   concurrency: wholeNumber(1, 1_000_000).exactOptional().meta({
     description:

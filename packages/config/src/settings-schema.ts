@@ -17,6 +17,8 @@ const shortestLockMs = 3000;
 export const listenDefaults = { host: '127.0.0.1', port: 3000, adminHost: '127.0.0.1', adminPort: 3001 };
 /** The lease on a job and the interval of the scan for expired ones, by default. */
 export const recoveryDefaults = { lockMs: 10_000, stalledMs: 3000 };
+/** How long the breaker of an upstream stays open, at first and at most, by default. */
+export const breakerDefaults = { openMs: 1000, longestOpenMs: 30_000 };
 
 const host = z
   .string()
@@ -85,7 +87,7 @@ export const settingsSchema = z.strictObject({
   }),
   workerHealthPort: port().exactOptional().meta({
     description:
-      'Port on which a worker answers /healthz and /readyz, and /metrics with the admin token. Without it a worker opens no port.',
+      'Port on which a worker answers /healthz and /readyz, and /metrics and /upstreams with the admin token. Without it a worker opens no port.',
   }),
   workers: wholeNumber(1, 64).default(1).meta({ description: 'How many workers `start` runs.' }),
   providers: z.array(providerSchema).max(1000).meta({
@@ -156,13 +158,47 @@ export const settingsSchema = z.strictObject({
       stalledMs: milliseconds(100)
         .default(recoveryDefaults.stalledMs)
         .meta({ description: 'Interval of the scan for expired leases.' }),
-      maxAttempts: wholeNumber(1, 100)
-        .default(2)
-        .meta({ description: 'Most attempts at one response before it fails.' }),
+      maxAttempts: wholeNumber(1, 100).default(2).meta({
+        description:
+          'Most attempts at one response before it fails. An upstream that refuses before any output has begun no generation: the attempt goes on with a route that has not failed yet.',
+      }),
       outageMs: milliseconds(1000).default(60_000).meta({
         description:
           'How long a worker goes on with what it runs while Redis does not answer. After that it gives it up.',
       }),
+      longestRetryAfterMs: milliseconds().default(60_000).meta({
+        description:
+          'Longest wait that an upstream may ask for with `Retry-After`. After a 429 its model takes no calls for that time.',
+      }),
+      breaker: z
+        .strictObject({
+          consecutiveFailures: wholeNumber(1, 1_000_000)
+            .default(5)
+            .meta({ description: 'Failures in a row that open it.' }),
+          failurePercent: wholeNumber(1, 100).default(50).meta({
+            description: 'Share of failed calls in the window that opens it.',
+            unit: '%',
+          }),
+          minimumCalls: wholeNumber(1, 1_000_000)
+            .default(20)
+            .meta({ description: 'Calls in the window before their share of failures counts.' }),
+          windowMs: milliseconds(100).default(30_000).meta({ description: 'How far back calls count.' }),
+          openMs: milliseconds().default(breakerDefaults.openMs).meta({
+            description: 'How long it stays open the first time. Each failed probe doubles it.',
+          }),
+          longestOpenMs: milliseconds()
+            .default(breakerDefaults.longestOpenMs)
+            .meta({ description: 'How long it stays open at most.' }),
+          waitMs: milliseconds(0).default(5000).meta({
+            description:
+              'When every upstream of a model is down: for how long since then its responses wait. After that they fail at once, but for those in the background, which wait for as long as they may take.',
+          }),
+        })
+        .prefault({})
+        .meta({
+          description:
+            'Circuit breaker of each provider, in each worker: it keeps calls from an upstream that is down.',
+        }),
       disconnectGraceMs: milliseconds(0).default(0).meta({
         description: 'How long a response goes on after its caller has left.',
       }),

@@ -21,15 +21,16 @@ export interface TelemetryEvents {
   'caller.left': { responseId: string; requestId: string; reason: 'caller_left' | 'interrupted' };
   /** A claim got no answer and is tried again. */
   'claim.unanswered': { responseId: string; error: unknown };
-  /** An attempt begins. */
+  /** An attempt calls its first upstream. */
   'attempt.started': { responseId: string; model: string; attempt: number };
   /** The upstream has given its first output. */
   'attempt.first_token': { responseId: string; model: string; attempt: number; sinceCallMs: number };
-  /** An attempt failed, whatever comes of it. */
+  /** A call of an attempt failed, whatever comes of it. `provider` is undefined when none was called. */
   'attempt.failed': {
     responseId: string;
     model: string;
     attempt: number;
+    provider: string | undefined;
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;
@@ -43,6 +44,18 @@ export interface TelemetryEvents {
   'attempt.given_up': { responseId: string; model: string; attempt: number };
   /** The process stops, and the response goes back to its queue. */
   'attempt.given_back': { responseId: string; model: string; attempt: number };
+  /** No route takes calls for now, and the response goes back to its queue; the attempt does not count. */
+  'attempt.postponed': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    because: 'parked' | 'open';
+    afterMs: number;
+  };
+  /** The circuit breaker of an upstream changed. `openMs`: how long it takes no calls, 0 for other states. */
+  'upstream.breaker': { provider: string; state: 'closed' | 'open' | 'half_open'; openMs: number };
+  /** A model of an upstream takes no calls for a while, because there were too many. */
+  'upstream.parked': { provider: string; upstreamModel: string; parkedMs: number };
   /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
   'response.ended': {
     responseId: string;

@@ -25,6 +25,8 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
     telemetry,
     logger,
     isolate: undefined,
+    // The worker has the queues.
+    holdQueue: () => undefined,
   });
   await runner.start();
   return runner;

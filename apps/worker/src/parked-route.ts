@@ -1,0 +1,43 @@
+import { backoffMs } from './retry-delay.ts';
+
+export interface ParkedRouteOptions {
+  /** The longest time that an upstream may ask for, in milliseconds. */
+  longestMs: number;
+  /** For durations, in milliseconds. */
+  now: () => number;
+}
+
+/**
+ * Until when one model of an upstream takes no calls, because it answered that there were too many.
+ *
+ * It stays parked for what the upstream asked for, up to a cap. An upstream that asks for nothing, or for next to
+ * nothing, is parked for a time that doubles as long as it goes on limiting us.
+ */
+export class ParkedRoute {
+  readonly #options: ParkedRouteOptions;
+  #until = Number.NEGATIVE_INFINITY;
+  /** Times it was limited in a row, of which those count once that were under way together. */
+  #streak = 0;
+
+  constructor(options: ParkedRouteOptions) {
+    this.#options = options;
+  }
+
+  /** How long it stays parked from now, in milliseconds; 0 when it is not. */
+  get waitMs(): number {
+    return Math.max(0, this.#until - this.#options.now());
+  }
+
+  /** A call that began at `calledAt` was limited. Parks the route, or leaves it parked for longer. */
+  limited(calledAt: number, retryAfterMs: number | undefined): void {
+    const { longestMs, now } = this.#options;
+    if (calledAt >= this.#until) this.#streak += 1;
+    const parkMs = Math.min(Math.max(retryAfterMs ?? 0, backoffMs(this.#streak - 1)), longestMs);
+    this.#until = Math.max(this.#until, now() + parkMs);
+  }
+
+  /** A call was answered: the next limit is the first of its kind. */
+  answered(): void {
+    this.#streak = 0;
+  }
+}

@@ -1,0 +1,320 @@
+import { loadSettings } from '@sluice/config';
+import { createProvider } from '@sluice/providers';
+import { createLogger } from '@sluice/runtime';
+import {
+  eventually,
+  type FakeUpstream,
+  latch,
+  startFakeUpstream,
+  testRedis,
+  type TestRedis,
+  type UpstreamHandler,
+  within,
+} from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WorkerProcess } from '../src/worker-process.ts';
+import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+
+const model = 'm';
+
+let redis: TestRedis;
+let responses: AcceptedResponses;
+let upstreams: FakeUpstream[];
+let started: WorkerProcess[];
+
+beforeEach(async () => {
+  redis = await testRedis();
+  responses = await acceptedResponses(redis, model);
+  upstreams = [];
+  started = [];
+});
+
+afterEach(async () => {
+  await Promise.all(started.map((worker) => worker.stop('terminated')));
+  await responses.close();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await redis.close();
+});
+
+/** An upstream that does the same with each request. */
+async function anUpstream(handler: UpstreamHandler): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  upstreams.push(upstream);
+  upstream.onChatCompletions(handler);
+  return upstream;
+}
+
+interface WorkerOptions {
+  concurrency?: number;
+  recovery?: string;
+}
+
+/** A worker whose model has a route to each upstream, in order. Returns the port of its health listener. */
+async function startWorker(
+  routes: readonly FakeUpstream[],
+  { concurrency = 8, recovery = '' }: WorkerOptions = {},
+): Promise<number> {
+  const file = `
+keyPrefix: '${redis.prefix}:'
+providers: [${routes.map(({ baseUrl }, at) => `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}' }`).join(', ')}]
+models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }]
+recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
+workerConcurrency: ${concurrency}
+workerHealthPort: 0
+`;
+  const settings = loadSettings({
+    env: { REDIS_URL: redis.url },
+    argv: [],
+    cwd: '/',
+    role: 'worker',
+    readFile: () => file,
+  });
+  const ready = latch<number>();
+  const worker = new WorkerProcess({
+    settings: { ...settings, redisUrl: redis.url },
+    providers: new Map(
+      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
+    ),
+    logger: createLogger({ name: 'worker', level: 'silent' }),
+    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
+  });
+  started.push(worker);
+  await worker.start(new AbortController().signal);
+  return ready.wait();
+}
+
+const hello: UpstreamHandler = async ({ stream }) => {
+  const events = stream();
+  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
+  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  events.done();
+};
+const broken: UpstreamHandler = ({ json }) => json(500, {});
+
+/** Does one thing with the first requests, and another with all others. */
+function atFirst(count: number, first: UpstreamHandler, then: UpstreamHandler): UpstreamHandler {
+  let asked = 0;
+  return (exchange) => {
+    asked += 1;
+    return asked <= count ? first(exchange) : then(exchange);
+  };
+}
+
+/** Notes when each request arrived, in milliseconds. */
+function timed(arrivals: number[], handler: UpstreamHandler): UpstreamHandler {
+  return (exchange) => {
+    arrivals.push(performance.now());
+    return handler(exchange);
+  };
+}
+
+function acceptMany(count: number, options: { background?: boolean } = {}): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, () => responses.accept({ streams: false, ...options })));
+}
+
+async function statusesOf(ids: readonly string[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const id of ids) {
+    const { end } = await responses.ended(id);
+    const word = end?.error?.code ?? end?.status ?? 'none';
+    counts[word] = (counts[word] ?? 0) + 1;
+  }
+  return counts;
+}
+
+interface Report {
+  upstreams: { provider: string; breaker: string; opensInMs: number; routes: { parkedMs: number }[] }[];
+}
+
+async function reportOf(port: number): Promise<Report['upstreams']> {
+  const response = await fetch(`http://127.0.0.1:${port}/upstreams`);
+  expect(response.status).toBe(200);
+  return ((await response.json()) as Report).upstreams; // only its members are looked at
+}
+
+describe('an upstream that fails', () => {
+  it('gets no more calls once its breaker is open, and callers learn of it at once', async () => {
+    const dead = await anUpstream(broken);
+    const port = await startWorker([dead], {
+      concurrency: 4,
+      recovery: 'breaker: { consecutiveFailures: 5, openMs: 60000, longestOpenMs: 60000 }',
+    });
+    const ids = await acceptMany(40);
+    expect(await statusesOf(ids)).toEqual({ upstream_error: 40 });
+    // Four were under way when the fifth failure opened it.
+    expect(dead.requests.length).toBeLessThanOrEqual(5 + 3);
+    expect(await reportOf(port)).toMatchObject([{ provider: 'u0', breaker: 'open' }]);
+  });
+
+  it('gets exactly one call to find out whether it is back', async () => {
+    const goOn = latch();
+    const upstream = await anUpstream(
+      atFirst(2, broken, async (exchange) => {
+        await goOn.wait();
+        await hello(exchange);
+      }),
+    );
+    const port = await startWorker([upstream], {
+      concurrency: 8,
+      recovery: 'breaker: { consecutiveFailures: 2, openMs: 500, waitMs: 60000 }',
+    });
+    const first = await responses.accept({ streams: false });
+    expect(await statusesOf([first])).toEqual({ upstream_error: 1 });
+    const ids = await acceptMany(8);
+    await upstream.request(2);
+    // All eight were taken and wait: for as long as the probe is not answered none of them is called.
+    await eventually(async () => {
+      const found = await Promise.all(ids.map((id) => responses.record(id)));
+      return found.every(({ status }) => status === 'in_progress');
+    });
+    expect(await reportOf(port)).toMatchObject([{ breaker: 'half_open' }]);
+    expect(upstream.requests).toHaveLength(3);
+    goOn.open();
+    expect(await statusesOf(ids)).toEqual({ completed: 8 });
+    expect(await reportOf(port)).toMatchObject([{ breaker: 'closed' }]);
+    expect(upstream.requests).toHaveLength(2 + 8);
+  });
+
+  it('does not touch the breaker of another', async () => {
+    const dead = await anUpstream(broken);
+    const alive = await anUpstream(hello);
+    const port = await startWorker([dead, alive], {
+      concurrency: 1,
+      recovery: 'breaker: { consecutiveFailures: 3, openMs: 60000, longestOpenMs: 60000 }',
+    });
+    const ids = await acceptMany(20);
+    expect(await statusesOf(ids)).toEqual({ completed: 20 });
+    expect(dead.requests).toHaveLength(3);
+    expect(alive.requests).toHaveLength(20);
+    for (const id of ids) expect(await responses.attempts(id)).toBe(1);
+    expect(await reportOf(port)).toMatchObject([
+      { provider: 'u0', breaker: 'open' },
+      { provider: 'u1', breaker: 'closed' },
+    ]);
+  });
+
+  it('gives way to the third route, when the second fails as well', async () => {
+    const dead = await anUpstream(broken);
+    const gone = await anUpstream(broken);
+    // Nothing listens there any more: the connection is refused.
+    await gone.close();
+    const alive = await anUpstream(hello);
+    await startWorker([dead, gone, alive]);
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    expect(await responses.attempts(id)).toBe(1);
+    expect(dead.requests).toHaveLength(1);
+    expect(alive.requests).toHaveLength(1);
+  });
+
+  it('is not followed by a third call when two have taken the request and broke', async () => {
+    const first = await anUpstream(({ cut }) => cut());
+    const second = await anUpstream(({ cut }) => cut());
+    const third = await anUpstream(hello);
+    await startWorker([first, second, third]);
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({ end: { error: { code: 'upstream_error' } } });
+    expect(third.requests).toEqual([]);
+  });
+});
+
+describe('an upstream that limits us', () => {
+  const limits =
+    (retryAfterMs: number): UpstreamHandler =>
+    ({ json }) =>
+      json(429, {}, { 'retry-after-ms': String(retryAfterMs) });
+
+  it('is not called before its time, and no attempt is used up', async () => {
+    const arrivals: number[] = [];
+    const upstream = await anUpstream(timed(arrivals, atFirst(3, limits(400), hello)));
+    await startWorker([upstream]);
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    // Four calls, with two attempts allowed.
+    expect(arrivals).toHaveLength(4);
+    expect(await responses.attempts(id)).toBe(1);
+    for (const [at, arrival] of arrivals.slice(1).entries()) {
+      expect(arrival - (arrivals[at] ?? 0)).toBeGreaterThanOrEqual(400);
+    }
+  });
+
+  it('does the same with a 503 that says when to come back', async () => {
+    const arrivals: number[] = [];
+    const busy: UpstreamHandler = ({ json }) => json(503, {}, { 'retry-after': '1' });
+    const upstream = await anUpstream(timed(arrivals, atFirst(2, busy, hello)));
+    const port = await startWorker([upstream]);
+    const id = await responses.accept();
+    expect(await responses.ended(id)).toMatchObject({ status: 'completed' });
+    expect(await responses.attempts(id)).toBe(1);
+    expect((arrivals[1] ?? 0) - (arrivals[0] ?? 0)).toBeGreaterThanOrEqual(1_000);
+    expect(await reportOf(port)).toMatchObject([{ breaker: 'closed' }]);
+  });
+
+  it('gives way to another route at once', async () => {
+    const limited = await anUpstream(limits(60_000));
+    const free = await anUpstream(hello);
+    const port = await startWorker([limited, free], { concurrency: 1 });
+    const ids = await acceptMany(10);
+    expect(await statusesOf(ids)).toEqual({ completed: 10 });
+    expect(limited.requests).toHaveLength(1);
+    const [first] = await reportOf(port);
+    expect(first).toMatchObject({ breaker: 'closed' });
+    expect(first?.routes[0]?.parkedMs).toBeGreaterThan(0);
+  });
+
+  it('keeps responses in the queue when no route is left, and they complete after it', async () => {
+    const arrivals: number[][] = [[], []];
+    const both = await Promise.all(
+      arrivals.map((each) => anUpstream(timed(each, atFirst(1, limits(4_000), hello)))),
+    );
+    await startWorker(both, { concurrency: 4 });
+    const first = await responses.accept({ streams: false });
+    // Its job waits; its slot is free.
+    await eventually(async () => (await responses.queue.counts(model)).delayed === 1);
+    const ids = [first, ...(await acceptMany(20, { background: true }))];
+    expect(await statusesOf(ids)).toEqual({ completed: 21 });
+    for (const id of ids) expect(await responses.attempts(id)).toBe(1);
+    for (const each of arrivals) {
+      const [limited = 0, ...later] = each;
+      for (const arrival of later) expect(arrival - limited).toBeGreaterThanOrEqual(4_000);
+    }
+    expect(arrivals.flat()).toHaveLength(2 + 21);
+  });
+
+  it('is not asked to take jobs only to give them back', async () => {
+    const upstream = await anUpstream(atFirst(1, limits(4_000), hello));
+    const port = await startWorker([upstream], { concurrency: 4 });
+    const first = await responses.accept({ streams: false, background: true });
+    await eventually(async () => (await responses.queue.counts(model)).delayed === 1);
+    const ids = [first, ...(await acceptMany(50, { background: true }))];
+    expect(await statusesOf(ids)).toEqual({ completed: 51 });
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const postponed = /^sluice_attempts_postponed_total\{[^}]*because="parked"[^}]*\} (\d+)/m.exec(
+      metrics,
+    )?.[1];
+    // The first, and one that the BullMQ worker was waiting for when the queue was held.
+    expect(Number(postponed)).toBeLessThanOrEqual(2);
+    expect(upstream.requests).toHaveLength(1 + 51);
+  });
+
+  it('ends a response that is cancelled while it waits, at once', async () => {
+    const short = await anUpstream(limits(2_500));
+    await startWorker([short], { concurrency: 1 });
+    const waiting = await responses.accept({ streams: false });
+    await (await short.request(0)).ended;
+    await responses.store.cancel(waiting, 'requested');
+    expect(await within(responses.ended(waiting), { timeoutMs: 4_000 })).toMatchObject({
+      status: 'cancelled',
+    });
+  });
+
+  it('ends a response that is cancelled while its job is delayed, at once', async () => {
+    const upstream = await anUpstream(limits(60_000));
+    await startWorker([upstream]);
+    const id = await responses.accept({ streams: false });
+    await eventually(async () => (await responses.queue.counts(model)).delayed === 1);
+    await responses.store.cancel(id, 'requested');
+    expect(await within(responses.ended(id), { timeoutMs: 4_000 })).toMatchObject({ status: 'cancelled' });
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
