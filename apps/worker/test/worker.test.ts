@@ -258,9 +258,7 @@ describe.skipIf(!hasServer)(
         await new Promise((resolve) => setTimeout(resolve, 4_000));
         process.kill(store.pid, 'SIGCONT');
         // Found stalled and delivered again, to a worker that leaves the response to the one that runs it.
-        for (const id of ids) {
-          await eventually(async () => Number(await own.client.hget(`${bull}:${id}`, 'stc')) > 0);
-        }
+        for (const id of ids) await foundStalled(own, jobKey(id, accepted.keys));
         expect(upstream.requests).toHaveLength(2);
         goOn.open();
         for (const id of ids) {
