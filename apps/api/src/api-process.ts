@@ -17,6 +17,7 @@ import {
   createMetrics,
   FailedLogins,
   listenFailure,
+  loggedError,
   type Logger,
   type Metrics,
   RedisClock,
@@ -32,6 +33,10 @@ import { buildAdminApp } from './admin/admin-app.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { buildApp } from './app.ts';
+import { BodyBudget } from './bodies/body-budget.ts';
+import { BodyReader } from './bodies/body-reader.ts';
+import { BodyThreads } from './bodies/body-threads.ts';
+import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { Responses } from './responses/responses.ts';
 
@@ -83,6 +88,7 @@ export class ApiProcess {
   readonly #store: CallerStore;
   readonly #telemetry: Telemetry;
   readonly #responses: Responses;
+  readonly #bodyThreads: BodyThreads;
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
@@ -116,6 +122,7 @@ export class ApiProcess {
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
       processId: randomUUID(),
+      leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
       onError,
     });
     this.#redis = new RedisWatch({
@@ -134,6 +141,10 @@ export class ApiProcess {
     countApi(this.#telemetry, this.#metrics.registry, {
       queue: this.#queue,
       openRequests: () => this.#open.size,
+    });
+    this.#bodyThreads = new BodyThreads({
+      bodyBytes: settings.limits.bodyBytes,
+      onError: (error) => logger.warn({ err: loggedError(error) }, 'body thread ended'),
     });
     this.#responses = new Responses({
       settings,
@@ -164,6 +175,8 @@ export class ApiProcess {
       isStopping: () => this.#isStopping,
       logger: this.#logger,
       bodyBytes: limits.bodyBytes,
+      bodyBudget: new BodyBudget(limits.bodyBytesInFlight),
+      bodies: new BodyReader(this.#bodyThreads),
       startedAt: Math.floor(this.#clock.now() / 1000),
     });
     this.#admin = await buildAdminApp({
@@ -216,6 +229,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await this.#watch?.stop();
     this.#redis.stop();
+    await this.#bodyThreads.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();

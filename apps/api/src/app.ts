@@ -2,6 +2,8 @@ import type { LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { BodyBudget } from './bodies/body-budget.ts';
+import type { BodyReader } from './bodies/body-reader.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
@@ -31,7 +33,10 @@ export interface AppDependencies {
   /** Whether the process has been told to stop. */
   isStopping: () => boolean;
   logger: Logger;
+  /** Most bytes of a body. */
   bodyBytes: number;
+  bodyBudget: BodyBudget;
+  bodies: BodyReader;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
   stalledMs?: number | undefined;
   /** Unix seconds, shown as the age of models. */
@@ -60,7 +65,6 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     childLoggerFactory: (_logger, bindings) => new RequestLogger(dependencies.logger, bindings),
     // What happened to a request is logged where it is decided.
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: dependencies.bodyBytes,
     requestTimeout: connection.requestTimeout,
     keepAliveTimeout: connection.keepAliveTimeout,
     maxRequestsPerSocket,
@@ -93,7 +97,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   registerErrorHandler(app, logger);
   registerRequestContext(app);
-  registerJsonBody(app);
+  registerJsonBody(app, { bodyBytes: dependencies.bodyBytes, budget: dependencies.bodyBudget });
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);
   app.addHook('onResponse', (request, reply, done) => {

@@ -45,8 +45,11 @@ export interface RouteDefinition<Context, Params, Query, Headers, Body> extends 
   readonly params?: z.ZodType<Params>;
   readonly query?: z.ZodType<Query>;
   readonly headers?: z.ZodType<Headers>;
-  /** The parser may check more than the schema says, and gives the handler its value. */
-  readonly body?: { readonly schema: z.ZodType; readonly parse: (body: unknown) => Body };
+  /** The parser may check more than the schema says, and gives the handler its value. It finds the bytes in `request.body`. */
+  readonly body?: {
+    readonly schema: z.ZodType;
+    readonly parse: (request: FastifyRequest, context: Context) => Body | Promise<Body>;
+  };
   /** Answers a request whose parts are sound. The type of `context` says what the handler works with. */
   readonly handle: (input: RouteInput<Params, Query, Headers, Body>, context: Context) => unknown;
 }
@@ -65,9 +68,9 @@ export function defineRoute<
   const { params, query, headers, body } = description;
   return {
     ...description,
-    answer(request, reply, context) {
+    async answer(request, reply, context) {
       const input = {
-        body: body?.parse(request.body),
+        body: await body?.parse(request, context),
         headers: headers && parsePart(headers, request.headers),
         query: query && parsePart(query, request.query),
         params: params && parsePart(params, request.params),
@@ -81,8 +84,13 @@ export function defineRoute<
 }
 
 export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
-  const { method, path, answer } = route;
-  app.route({ method, url: path, handler: (request, reply) => answer(request, reply, context) });
+  const { method, path, answer, body } = route;
+  app.route({
+    method,
+    url: path,
+    config: { takesBody: body !== undefined },
+    handler: (request, reply) => answer(request, reply, context),
+  });
 }
 
 export function json(schema: z.ZodType, status = 200): Answer {

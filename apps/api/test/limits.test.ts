@@ -1,4 +1,6 @@
-import { eventually } from '@sluice/testing';
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import { eventually, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -144,5 +146,88 @@ describe('a queue that is full', () => {
     expectTimeToComeBack(refused);
     expect(refused.json()).toMatchObject({ error: { code: 'server_is_overloaded', type: 'server_error' } });
     expect(await api.stored()).toEqual(before);
+  });
+});
+
+describe('bodies that arrive at once', () => {
+  const bodyBytes = 100_000;
+
+  /** Begins a request and sends none of its body, of which it announces so much. */
+  async function begin(key: string, length: number): Promise<ClientRequest> {
+    const { port } = new URL(await api.listen());
+    const begun = request({ port, method: 'POST', path: '/v1/responses', headers: headersOf(key, length) });
+    begun.on('error', () => undefined);
+    begun.flushHeaders();
+    return begun;
+  }
+
+  const headersOf = (key: string, length: number) => ({
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': length,
+  });
+
+  it('are refused with 429 where a tenant has its half, and with 503 where there is no room', async () => {
+    api = await startTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
+    const first = await begin(apiKeys.first, bodyBytes);
+    await eventually(() => api.bodyBudget.held === bodyBytes);
+    const over = await ask(apiKeys.first);
+    expect(over.status).toBe(429);
+    expectTimeToComeBack(over);
+    expect(over.json()).toMatchObject({
+      error: { code: 'rate_limit_exceeded', message: expect.stringMatching(/Please try again in 1s\.$/) },
+    });
+    expect((await ask(apiKeys.second)).status).toBe(200);
+
+    const second = await begin(apiKeys.second, bodyBytes);
+    await eventually(() => api.bodyBudget.held === 2 * bodyBytes);
+    const full = await ask(apiKeys.limited);
+    expect(full.status).toBe(503);
+    expectTimeToComeBack(full);
+    expect(full.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+
+    first.destroy();
+    second.destroy();
+    await eventually(() => api.bodyBudget.held === 0);
+    expect((await ask(apiKeys.first)).status).toBe(200);
+  });
+
+  it('are given back when their accept is over, while their callers wait', async () => {
+    api = await startTestApi({ bodyBytes });
+    const begun = latch();
+    const over = latch();
+    api.worker.onRun(async (run) => {
+      begun.open();
+      await over.wait();
+      run.say('Hello');
+      await run.complete();
+    });
+    const answer = ask();
+    await begun.wait();
+    await eventually(() => api.bodyBudget.held === 0);
+    over.open();
+    expect((await answer).status).toBe(200);
+  });
+
+  it('are given back when they are refused', async () => {
+    api = await startTestApi({ bodyBytes });
+    await api.create('{"model":');
+    await api.create('x'.repeat(90_000));
+    await api.create('x'.repeat(bodyBytes + 1));
+    expect(api.bodyBudget.held).toBe(0);
+  });
+
+  it('of nobody with a key are not held, nor those of a path that takes none', async () => {
+    api = await startTestApi({ bodyBytes });
+    const bare = await begin('sk-wrong', bodyBytes);
+    const { port } = new URL(await api.listen());
+    const headers = headersOf(apiKeys.first, bodyBytes);
+    const lost = request({ port, method: 'POST', path: '/v1/nope', headers });
+    lost.on('error', () => undefined);
+    lost.flushHeaders();
+    const answers = await Promise.all([bare, lost].map((each) => once(each, 'response')));
+    expect(answers.map(([{ statusCode }]) => statusCode)).toEqual([401, 404]);
+    expect(api.bodyBudget.held).toBe(0);
+    for (const each of [bare, lost]) each.destroy();
   });
 });

@@ -1,6 +1,6 @@
 import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/config';
 import { queueName, ResponseQueue } from '@sluice/queue';
-import { CallerStore, type CellKeys, defaultCell } from '@sluice/response-store';
+import { CallerStore, type CellKeys, defaultCell, type Lease } from '@sluice/response-store';
 import {
   bulkReadClient,
   closeRedis,
@@ -19,6 +19,9 @@ import { Registry } from 'prom-client';
 import { logApi } from '../src/api-log.ts';
 import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
+import { BodyBudget } from '../src/bodies/body-budget.ts';
+import { BodyReader } from '../src/bodies/body-reader.ts';
+import { BodyThreads } from '../src/bodies/body-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { Responses } from '../src/responses/responses.ts';
 
@@ -41,12 +44,15 @@ export const model = 'm';
 export interface TestApiOptions {
   redisUrl?: string;
   bodyBytes?: number;
+  bodyBytesInFlight?: number;
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
   stalledMs?: number;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
+  /** Holds no lease, as if it had lapsed. */
+  withoutLease?: boolean;
 }
 
 /** The routes over a Redis of the run, with a worker that does what the test says. */
@@ -61,6 +67,7 @@ export interface TestApi {
   queue: ResponseQueue;
   open: OpenRequests;
   worker: ScriptedWorker;
+  bodyBudget: BodyBudget;
   /** Lines of the log. */
   logged: string[];
   /** Posts a body to the create route of a mount. */
@@ -106,7 +113,10 @@ keys:
   - { name: expired, key: ${apiKeys.expired}, expiresAt: '2020-01-01' }
   - { name: limited, key: ${apiKeys.limited}, limits: { requestsPerMinute: 2 } }
   - { name: short, key: ${apiKeys.short}, limits: { queued: 1 } }
-limits: { bodyBytes: ${options.bodyBytes ?? 1_000_000}, queued: ${options.queued ?? 1_000} }
+limits:
+  bodyBytes: ${options.bodyBytes ?? 1_000_000}
+  bodyBytesInFlight: ${options.bodyBytesInFlight ?? 268_435_456}
+  queued: ${options.queued ?? 1_000}
 timeouts: { syncWaitMs: ${options.syncWaitMs ?? 20_000} }
 logLevel: debug
 server: { port: 0, adminPort: 0 }
@@ -144,6 +154,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     keyPrefix: settings.keyPrefix,
     retention: settings.retention,
     processId: 'test',
+    ...(options.withoutLease === true && { leaseOver: () => noLease }),
     onError: () => undefined,
   });
   await store.start();
@@ -171,6 +182,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const registry = new Registry();
   const open = new OpenRequests();
   countApi(telemetry, registry, { queue, openRequests: () => open.size });
+  const { bodyBytes, bodyBytesInFlight } = settings.limits;
+  const bodyBudget = new BodyBudget(bodyBytesInFlight);
+  const bodyThreads = new BodyThreads({ bodyBytes, onError: (error) => logged.push(String(error)) });
   const app = buildApp({
     responses,
     live,
@@ -180,7 +194,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
     isStopping: () => false,
     logger,
-    bodyBytes: settings.limits.bodyBytes,
+    bodyBytes,
+    bodyBudget,
+    bodies: new BodyReader(bodyThreads),
     stalledMs: options.stalledMs,
     startedAt: 1_000,
   });
@@ -205,6 +221,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     queue,
     open,
     worker,
+    bodyBudget,
     logged,
     async create(body, { key = apiKeys.first, mount = '/v1', headers = {} } = {}) {
       const response = await app.inject({
@@ -234,6 +251,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async stop() {
       await open.drain(0);
       await app.close();
+      await bodyThreads.stop();
       await responses.stop();
       await worker.stop();
       await store.stop();
@@ -246,6 +264,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     },
   };
 }
+
+/** In place of a lease, for an api that shows no sign of life. */
+const noLease: Lease = { start: () => Promise.resolve(), stop: () => Promise.resolve() };
 
 /** In place of a worker, for responses that are to stay where they are. */
 const idleWorker: ScriptedWorker = {

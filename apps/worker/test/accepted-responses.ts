@@ -8,6 +8,7 @@ import {
   defaultCell,
   type ResponseRecord,
   typeOf,
+  prepareRequest,
 } from '@sluice/response-store';
 import { eventually, type TestRedis } from '@sluice/testing';
 
@@ -87,12 +88,15 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
         responseId,
         requestId: 'req_test',
         tenant: 'team',
-        request: {
-          model,
-          input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
-          ...(streams && { stream: true }),
-          background,
-        },
+        prepared: prepareRequest(
+          {
+            model,
+            input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
+            ...(streams && { stream: true }),
+            background,
+          },
+          { withDigest: false },
+        ),
         serviceTier: 'default',
         queue: name,
         isWatched: !background,

@@ -47,6 +47,14 @@ describe('a bad file', () => {
     ['keys: { name: a }', 'keys: must be a list, not a mapping'],
     ['keys: [5]', 'keys[0]: must be a mapping of settings, not a number'],
     ['limits: { queued: "5" }', 'limits.queued: must be a whole number from 1 to 2000000, not text'],
+    [
+      'limits: { bodyBytes: 200000000 }',
+      'limits.bodyBytesInFlight: is less than twice `bodyBytes` (200000000); make it larger',
+    ],
+    [
+      'limits: { bodyBytesInFlight: 100000000 }',
+      'limits.bodyBytesInFlight: is less than twice `bodyBytes` (67108864); make it larger',
+    ],
     ['limits: { queued: 1.5 }', 'limits.queued: must be a whole number from 1 to 2000000, not a fraction'],
     ['limits: { queued: }', 'limits.queued: must be a whole number from 1 to 2000000; it is empty'],
     ['limits: { queued: 0 }', 'limits.queued: must be a whole number from 1 to 2000000'],

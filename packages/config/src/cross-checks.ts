@@ -5,7 +5,7 @@ import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
 import { isLoopback, overlaps } from './hosts.ts';
 import { suggestName } from './nearest-name.ts';
-import { breakerDefaults, listenDefaults, recoveryDefaults } from './settings-schema.ts';
+import { breakerDefaults, limitDefaults, listenDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);
@@ -56,6 +56,7 @@ const outlineSchema = z.object({
       })
       .catch({}),
   ),
+  limits: z.object({ bodyBytes: count, bodyBytesInFlight: count }).optional().catch(undefined),
   recovery: z
     .object({
       lockMs: count,
@@ -79,6 +80,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...checkModels(outline),
     ...checkKeys(outline),
     ...checkTenants(outline),
+    ...checkLimits(outline),
     ...checkRecovery(outline),
   ];
 }
@@ -220,6 +222,14 @@ function checkTenants({ keys = [] }: Outline): Explanation[] {
     }
   }
   return found;
+}
+
+/** A tenant has half of what is in flight: a larger body would be refused for ever. */
+function checkLimits({ limits = {} }: Outline): Explanation[] {
+  const { bodyBytes = limitDefaults.bodyBytes, bodyBytesInFlight = limitDefaults.bodyBytesInFlight } = limits;
+  if (bodyBytesInFlight >= 2 * bodyBytes) return [];
+  const message = `is less than twice \`bodyBytes\` (${bodyBytes}); make it larger`;
+  return [{ path: ['limits', 'bodyBytesInFlight'], message }];
 }
 
 function checkRecovery({ recovery = {} }: Outline): Explanation[] {

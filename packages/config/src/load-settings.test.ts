@@ -45,6 +45,7 @@ describe('loadSettings without a file', () => {
         queued: 100_000,
         queuedBytes: 4_294_967_296,
         bodyBytes: 67_108_864,
+        bodyBytesInFlight: 134_217_728,
         outputBytes: 16_777_216,
         outputItems: 4096,
         outputEvents: 250_000,

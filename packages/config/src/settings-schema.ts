@@ -15,6 +15,8 @@ const shortestLockMs = 3000;
 
 /** Where the service listens by default. The checks between settings use it, too. */
 export const listenDefaults = { host: '127.0.0.1', port: 3000, adminHost: '127.0.0.1', adminPort: 3001 };
+/** The size of one request body, and of all that an api holds at a time, by default. */
+export const limitDefaults = { bodyBytes: 67_108_864, bodyBytesInFlight: 134_217_728 };
 /** The lease on a job and the interval of the scan for expired ones, by default. */
 export const recoveryDefaults = { lockMs: 10_000, stalledMs: 3000 };
 /** How long the breaker of an upstream stays open, at first and at most, by default. */
@@ -109,8 +111,13 @@ export const settingsSchema = z.strictObject({
         unit: 'bytes',
       }),
       bodyBytes: wholeNumber(1024, longestString)
-        .default(67_108_864)
+        .default(limitDefaults.bodyBytes)
         .meta({ description: 'Largest size of a request body.', unit: 'bytes' }),
+      bodyBytesInFlight: wholeNumber(2048, 1_099_511_627_776).default(limitDefaults.bodyBytesInFlight).meta({
+        description:
+          'Most bytes of request bodies that an api holds at a time, until they are accepted. A tenant may use half. At least twice `bodyBytes`.',
+        unit: 'bytes',
+      }),
       outputBytes: wholeNumber(1024, largestAnswer).default(16_777_216).meta({
         description:
           'Most bytes that a model may say in one answer: texts, arguments, annotations and logprobs. An answer that exceeds this or one of the next two limits is broken off, and its response fails.',

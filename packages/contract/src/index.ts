@@ -47,6 +47,7 @@ export {
   parseCreateResponse,
   toolCallNotFound,
   type CreateResponse,
+  type ToolItem,
 } from './parse-create-response.ts';
 export { allowsParallelCalls, type Generation } from './generation.ts';
 export {

@@ -97,8 +97,18 @@ function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): v
   }
 }
 
+type ToolCallType = 'function_call' | 'custom_tool_call';
+type ToolOutputType = 'function_call_output' | 'custom_tool_call_output';
+
+/** What a tool call, or the output of one, says of the other. */
+export type ToolItem =
+  | { type: ToolCallType; call_id: string }
+  | { type: ToolOutputType; call_id?: string | null | undefined };
+
 /** Returns the ids of calls that the earlier context must have: their outputs are in `input`, and they are not. */
-export function openToolOutputs(input: readonly InputItem[]): Set<string> {
+export function openToolOutputs(
+  input: readonly (ToolItem | { type: Exclude<InputItem['type'], ToolItem['type']> })[],
+): Set<string> {
   const called = new Set<string>();
   const open = new Set<string>();
   for (const item of input) {

@@ -1,8 +1,9 @@
 import { newResponseId, type RandomBytes } from '@sluice/contract';
-import { ProcessLease } from './delivery/process-lease.ts';
+import { type Lease, ProcessLease } from './delivery/process-lease.ts';
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
+import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon } from './transitions/abandon.ts';
@@ -20,6 +21,8 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
   subscriber: RedisSubscriber;
   /** Tells this process from all others. */
   processId: string;
+  /** Makes the lease of this process, given its keys. By default it is renewed by the event loop, which requests can hold up. */
+  leaseOver?: (keys: readonly string[]) => Lease;
   onError: (error: unknown) => void;
 }
 
@@ -38,17 +41,17 @@ const renewListEveryMs = 60_000;
 export class CallerStore extends ResponseStore {
   readonly #processId: string;
   readonly #relay: Relay;
-  readonly #lease: ProcessLease;
+  readonly #lease: Lease;
   /** When the expiry of each tenant's list was renewed last. */
   readonly #listRenewedAt = new Map<string, number>();
 
   constructor(options: CallerStoreOptions) {
     super(options);
-    const { subscriber, commands, bulk, processId, onError } = options;
+    const { subscriber, commands, bulk, processId, leaseOver, onError } = options;
     this.#processId = processId;
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
     this.#relay = new Relay({ redis: bulk, keys: this.keys, subscriber, channels: leases, onError });
-    this.#lease = new ProcessLease({ commands, keys: leases, onError });
+    this.#lease = leaseOver?.(leases) ?? new ProcessLease({ commands, keys: leases, onError });
   }
 
   /** Resolves when messages arrive and the lease is held. */
@@ -69,7 +72,8 @@ export class CallerStore extends ResponseStore {
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */
   async accept({ isWatched, listMs, ...accepting }: Accepting): Promise<AcceptResult> {
-    const { responseId, tenant, request } = accepting;
+    const { responseId, tenant, prepared } = accepting;
+    const { request } = prepared;
     const now = performance.now();
     const mustRenew = (this.#listRenewedAt.get(tenant) ?? Number.NEGATIVE_INFINITY) <= now - renewListEveryMs;
     const result = await accept(this.access, {
@@ -106,6 +110,14 @@ export class CallerStore extends ResponseStore {
   /** Takes this process off a response, and everything of the response away with its last reader. */
   eraseAfterReader(responseId: string, tenant: string): Promise<boolean> {
     return eraseAfterReader(this.access, responseId, { tenant, lease: this.#leaseOf(responseId) });
+  }
+
+  /**
+   * Whether somebody asked for the end of a cancelled response. If not, it was ended because its watchers showed no sign
+   * of life, which is not so for a caller that can still be told.
+   */
+  wasAskedToEnd(responseId: string): Promise<boolean> {
+    return wasAskedToEnd(this.access, responseId);
   }
 
   /** Follows the events of a response from a cursor on. */

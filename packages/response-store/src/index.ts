@@ -1,7 +1,15 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
+export {
+  prepareRequest,
+  replaceReferences,
+  type ItemReference,
+  type PreparationOptions,
+  type PreparedRequest,
+} from './prepared-request.ts';
 export type { EventWriter } from './event-writer.ts';
+export { ProcessLease, type Lease, type ProcessLeaseOptions } from './delivery/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export { maxChain, type ResponseContext, type Turn } from './reading/read-context.ts';
@@ -25,6 +33,7 @@ export type { AcceptResult } from './transitions/accept.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
 export type { Claim, ClaimEnd } from './transitions/claim.ts';
+export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
 export type { FinishResult } from './transitions/finish.ts';
 export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';

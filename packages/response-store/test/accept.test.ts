@@ -12,7 +12,14 @@ import type { AdmissionLimits } from '@sluice/admission';
 import { startLocalRedis, startRedisProxy } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Accepting, type AcceptResult, CallerStore, type CellKeys, responseOf } from '../src/index.ts';
+import {
+  type Accepting,
+  type AcceptResult,
+  CallerStore,
+  type CellKeys,
+  prepareRequest,
+  responseOf,
+} from '../src/index.ts';
 import { oneServer, retention, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
@@ -43,7 +50,7 @@ async function storeNow(): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
-interface TakingIn extends Partial<Omit<Accepting, 'limits' | 'request'>> {
+interface TakingIn extends Partial<Omit<Accepting, 'limits' | 'prepared'>> {
   limits?: Partial<AdmissionLimits>;
   request?: Partial<CreateResponse>;
   /** The connection it goes over; that of the test by default. */
@@ -68,13 +75,16 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     responseId: newId(),
     requestId: 'req_1',
     tenant: 'team-a',
-    request: {
-      model: 'simulator',
-      input: [{ type: 'message', role: 'user', content: 'hi' }],
-      stream: true,
-      background: true,
-      ...request,
-    },
+    prepared: prepareRequest(
+      {
+        model: 'simulator',
+        input: [{ type: 'message', role: 'user', content: 'hi' }],
+        stream: true,
+        background: true,
+        ...request,
+      },
+      { withDigest: true },
+    ),
     serviceTier: 'default',
     queue: 'simulator',
     isWatched: false,

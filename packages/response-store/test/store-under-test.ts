@@ -9,6 +9,7 @@ import {
   type CellKeys,
   type Claim,
   defaultCell,
+  prepareRequest,
 } from '../src/index.ts';
 import { printEnd } from '../src/record/end-json.ts';
 import { append, type AppendResult } from '../src/transitions/append.ts';
@@ -166,7 +167,7 @@ export class StoreUnderTest {
       responseId,
       requestId: 'req_1',
       tenant: 'team-a',
-      request,
+      prepared: prepareRequest(request, { withDigest: false }),
       serviceTier: 'default',
       queue: 'simulator',
       isWatched: first !== undefined,

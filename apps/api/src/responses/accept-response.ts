@@ -1,31 +1,28 @@
 import type { RequestRate } from '@sluice/admission';
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import {
-  type CreateResponse,
-  requestedTier,
-  type Response,
-  responseFor,
-  ServiceError,
-  type ServiceTier,
-} from '@sluice/contract';
+import { requestedTier, type Response, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
-import type { AcceptResult } from '@sluice/response-store';
+import type { AcceptResult, PreparedRequest, StoredRequest } from '@sluice/response-store';
 import type { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
+import type { PendingRequest } from './pending-request.ts';
 import { refusal } from './refusals.ts';
 import type { ReferenceResolver } from './resolve-references.ts';
 
 /** How long an accept may be under way: past it the store does nothing, so a refused request stays refused. */
 const acceptWithinMs = 1_000;
 
+/** A large input goes ahead of its accept, and has a millisecond for this many bytes: a slow network takes so many. */
+const inputBytesPerMs = 16 * 1024;
+
 /** A tenant's list outlives every response in it by this much, in milliseconds. */
 const listSlackMs = 3_600_000;
 
 export interface NewResponse {
   responseId: string;
-  request: CreateResponse;
+  pending: PendingRequest;
   caller: Caller;
   idempotencyKey: string | undefined;
 }
@@ -62,13 +59,14 @@ export class ResponseAcceptor {
    * needs.
    */
   async accept(accepting: NewResponse): Promise<AcceptOutcome> {
-    const { responseId, caller } = accepting;
+    const { responseId, caller, pending } = accepting;
     const { key, requestId } = caller;
-    const model = this.#modelFor(accepting.request.model, key);
-    const request = await this.#references.resolve(accepting.request, key.name);
+    const { request } = pending;
+    const model = this.#modelFor(request.model, key);
+    const prepared = await this.#references.resolve(pending.take(), key.name);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
-    const result = await this.#admit({ ...accepting, request }, serviceTier, queue);
+    const result = await this.#admit({ ...accepting, prepared }, serviceTier, queue);
     if (result.kind === 'duplicate') return result;
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
@@ -114,7 +112,7 @@ export class ResponseAcceptor {
   }
 
   async #admit(
-    { responseId, request, caller, idempotencyKey }: NewResponse,
+    { responseId, prepared, caller, idempotencyKey }: NewResponse & { prepared: PreparedRequest },
     serviceTier: ServiceTier,
     queue: string,
   ): Promise<AcceptResult> {
@@ -122,16 +120,17 @@ export class ResponseAcceptor {
     const { limits } = live;
     const { timeouts, retention, recovery } = settings;
     const { key, requestId } = caller;
+    const { request } = prepared;
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
-    const deadline = now() + acceptWithinMs;
+    const deadline = now() + acceptWithinMs + Math.ceil(prepared.input.length / inputBytesPerMs);
     try {
       return await store.accept({
         responseId,
         requestId,
         tenant: key.name,
-        request,
+        prepared,
         serviceTier,
         queue,
         // Somebody waits here unless the answer to a background request is the acceptance itself.
@@ -156,7 +155,7 @@ export class ResponseAcceptor {
 }
 
 /** A tier that the key may not have is served as default. */
-function tierFor(request: CreateResponse, key: KeySettings): ServiceTier {
+function tierFor(request: StoredRequest, key: KeySettings): ServiceTier {
   const tier = requestedTier(request.service_tier);
   return key.tiers.includes(tier) ? tier : 'default';
 }

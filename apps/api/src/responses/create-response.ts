@@ -1,6 +1,6 @@
 import { randomBytes } from '@sluice/runtime';
 import type { RequestRate } from '@sluice/admission';
-import type { CreateResponse, Response } from '@sluice/contract';
+import type { Response } from '@sluice/contract';
 import {
   acceptedResponse,
   type EndWait,
@@ -17,11 +17,12 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import type { PendingRequest } from './pending-request.ts';
 import { refusal } from './refusals.ts';
-import { responseGone, serverStops, waitedTooLong, wholeResponse } from './whole-response.ts';
+import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
 
 export interface Creation {
-  request: CreateResponse;
+  pending: PendingRequest;
   idempotencyKey: string | undefined;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
@@ -65,7 +66,7 @@ export class ResponseCreator {
     const responseId = this.#newId(caller);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
-    const isStored = creation.request.store !== false;
+    const isStored = creation.pending.request.store !== false;
     const canReturn = creation.idempotencyKey !== undefined;
     const attachment = this.#attach(caller, { responseId, isStored, canReturn });
     let isAccepted = false;
@@ -88,10 +89,10 @@ export class ResponseCreator {
     openSink: OpenSink,
   ): Promise<void> {
     const { store, telemetry } = this.#dependencies;
-    const { model } = creation.request;
+    const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
     const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
-    const isStored = creation.request.store !== false;
+    const isStored = creation.pending.request.store !== false;
     const attachment = this.#attach(caller, { responseId, isStored, canReturn: true });
     let end: AttachmentEnd = 'not_accepted';
     try {
@@ -110,6 +111,7 @@ export class ResponseCreator {
         cursor: 1,
         opening: ['response.created', 'response.queued'],
         isRunning: false,
+        wasAskedToEnd: () => store.wasAskedToEnd(responseId),
         presentation: creation.presentation,
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
@@ -132,7 +134,7 @@ export class ResponseCreator {
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
   async #again(caller: Caller, creation: Creation, responseId: string): Promise<Created> {
     const { store } = this.#dependencies;
-    const wait = creation.request.background === true ? undefined : store.awaitEnd(responseId);
+    const wait = creation.pending.request.background === true ? undefined : store.awaitEnd(responseId);
     const attachment = this.#attach(caller, { responseId, isStored: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, responseId);
@@ -192,6 +194,8 @@ export class ResponseCreator {
     switch (outcome.kind) {
       case 'ended': {
         const { end } = parseEnd(outcome.end);
+        const { store } = this.#dependencies;
+        if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
         return { kind: 'response', response: wholeResponse(accepted, end) };
       }
       case 'gone':
@@ -206,8 +210,8 @@ export class ResponseCreator {
     }
   }
 
-  #accept(caller: Caller, { request, idempotencyKey }: Creation, responseId: string): Promise<AcceptOutcome> {
-    return this.#parts.acceptor.accept({ responseId, request, caller, idempotencyKey });
+  #accept(caller: Caller, { pending, idempotencyKey }: Creation, responseId: string): Promise<AcceptOutcome> {
+    return this.#parts.acceptor.accept({ responseId, pending, caller, idempotencyKey });
   }
 
   #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {

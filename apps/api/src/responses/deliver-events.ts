@@ -1,8 +1,16 @@
-import { isLifecycleType, type Response } from '@sluice/contract';
-import { type Subscription, typeOf } from '@sluice/response-store';
+import {
+  errorEvent,
+  failed,
+  isLifecycleType,
+  isTerminalType,
+  type Response,
+  type ResponseEnd,
+} from '@sluice/contract';
+import { type LoggedEvent, numberedEvent, type Subscription, typeOf } from '@sluice/response-store';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { EventSink, SentEvent } from './event-sink.ts';
+import { lostTouch } from './whole-response.ts';
 
 export interface DeliverEventsOptions {
   sink: EventSink;
@@ -17,6 +25,8 @@ export interface DeliverEventsOptions {
   /** Whether a worker has the response; decides what is repeated while nothing else is sent. */
   isRunning: boolean;
   presentation: PresentationOptions;
+  /** Whether somebody asked for the end of the response, once it is cancelled. */
+  wasAskedToEnd: () => Promise<boolean>;
   /** Called at the first event that carries output. */
   onFirstOutput: () => void;
 }
@@ -58,6 +68,7 @@ async function sendUntilEnd(
     opening,
     isRunning,
     presentation: wanted,
+    wasAskedToEnd,
     onFirstOutput,
   }: DeliverEventsOptions,
   signal: AbortSignal,
@@ -85,7 +96,32 @@ async function sendUntilEnd(
       }
     }
     last = batch.events.at(-1)?.sequenceNumber ?? last;
-    await sink.write(batch.events.map((event) => presentation.present(event, batch.end)));
-    if (batch.end) return true;
+    const { end } = batch;
+    const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
+    await sink.write(
+      batch.events.flatMap((event) =>
+        isLost && isTerminalType(typeOf(event.json))
+          ? failureInstead(presentation, event, end)
+          : [presentation.present(event, end)],
+      ),
+    );
+    if (end) return true;
   }
+}
+
+/**
+ * What a reader is sent in place of an end that says `cancelled` although nobody asked for it: the failure that it is to
+ * somebody who is still here. It takes one number more than the log has, so a reader that comes back has missed nothing.
+ */
+function failureInstead(
+  presentation: EventPresentation,
+  { sequenceNumber }: LoggedEvent,
+  { output, usage }: ResponseEnd,
+): SentEvent[] {
+  const json = numberedEvent(errorEvent(lostTouch), sequenceNumber);
+  const end = failed({ output, usage }, lostTouch);
+  return [
+    presentation.present({ sequenceNumber, json }),
+    { type: 'response.failed', json: presentation.lifecycle('response.failed', sequenceNumber + 1, end) },
+  ];
 }

@@ -49,6 +49,8 @@ export async function followResponse(
       cursor,
       opening: [],
       isRunning: record.status !== 'queued',
+      // What ended before is told as it stands.
+      wasAskedToEnd: () => (isOpen ? store.wasAskedToEnd(responseId) : Promise.resolve(true)),
       presentation,
       onFirstOutput: () => undefined,
     });

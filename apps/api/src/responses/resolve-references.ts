@@ -1,5 +1,4 @@
 import {
-  type CreateResponse,
   type InputItem,
   inputItemId,
   openToolOutputs,
@@ -8,7 +7,7 @@ import {
   ServiceError,
   toolCallNotFound,
 } from '@sluice/contract';
-import { maxChain, type Turn } from '@sluice/response-store';
+import { maxChain, type PreparedRequest, replaceReferences, type Turn } from '@sluice/response-store';
 import type { ResponsesDependencies } from './dependencies.ts';
 
 /**
@@ -24,12 +23,16 @@ export class ReferenceResolver {
   }
 
   /** The request with every item reference replaced by the item. */
-  async resolve(request: CreateResponse, tenant: string): Promise<CreateResponse> {
-    const { previous_response_id: previousId } = request;
+  async resolve(prepared: PreparedRequest, tenant: string): Promise<PreparedRequest> {
+    const { previous_response_id: previousId } = prepared.request;
     const previous = previousId === undefined ? undefined : await this.#previous(previousId, tenant);
-    const input = await this.#withItems(request.input, tenant);
-    await this.#checkToolOutputs(input, previous);
-    return { ...request, input };
+    const items = await this.#referredItems(prepared.links, tenant);
+    const mentioned = prepared.links.map((link) =>
+      link.type === 'item_reference' ? (items.get(link.id)?.item ?? link) : link,
+    );
+    await this.#checkToolOutputs(mentioned, previous);
+    if (items.size === 0) return prepared;
+    return { ...prepared, input: replaceReferences(prepared, (id) => items.get(id)?.json ?? 'null') };
   }
 
   async #previous(id: string, tenant: string): Promise<Turn> {
@@ -45,34 +48,33 @@ export class ReferenceResolver {
     return turn;
   }
 
-  async #withItems(input: InputItem[], tenant: string): Promise<InputItem[]> {
-    if (!input.some(({ type }) => type === 'item_reference')) return input;
-    // Several references usually lead to one response.
+  /** The items that an input refers to, by their ids. Several references usually lead to one response. */
+  async #referredItems(
+    links: PreparedRequest['links'],
+    tenant: string,
+  ): Promise<ReadonlyMap<string, { item: InputItem; json: string }>> {
     const turns = new Map<string, Turn | undefined>();
-    const sizes = new Map<string, number>();
-    const items: InputItem[] = [];
+    const items = new Map<string, { item: InputItem; json: string }>();
     let size = 0;
-    for (const item of input) {
-      if (item.type !== 'item_reference') {
-        items.push(item);
-        continue;
-      }
-      const responseId = responseIdOfItem(item.id) ?? '';
+    for (const link of links) {
+      if (link.type !== 'item_reference') continue;
+      const responseId = responseIdOfItem(link.id) ?? '';
       if (!turns.has(responseId)) turns.set(responseId, await this.#turn(responseId, tenant));
-      const found = itemOf(turns.get(responseId), responseId, item.id);
+      const found = items.get(link.id) ?? printed(itemOf(turns.get(responseId), responseId, link.id));
+      items.set(link.id, found);
       // A short reference can stand for a long item, and be sent many times over.
-      const itemSize = sizes.get(item.id) ?? JSON.stringify(found).length;
-      sizes.set(item.id, itemSize);
-      size += itemSize;
+      size += found.json.length;
       if (size > this.#dependencies.settings.limits.bodyBytes) throw tooLarge();
-      items.push(found);
     }
     return items;
   }
 
   /** Each output needs its call, in this input or anywhere before it. */
-  async #checkToolOutputs(input: InputItem[], previous: Turn | undefined): Promise<void> {
-    const open = openToolOutputs(input);
+  async #checkToolOutputs(
+    mentioned: Parameters<typeof openToolOutputs>[0],
+    previous: Turn | undefined,
+  ): Promise<void> {
+    const open = openToolOutputs(mentioned);
     let turn = previous;
     for (let depth = 0; open.size > 0 && turn && depth < maxChain; depth += 1) {
       for (const item of [...turn.input, ...turn.output]) {
@@ -90,6 +92,10 @@ export class ReferenceResolver {
     const turn = await this.#dependencies.store.readTurn(id);
     return turn?.tenant === tenant ? turn : undefined;
   }
+}
+
+function printed(item: InputItem): { item: InputItem; json: string } {
+  return { item, json: JSON.stringify(item) };
 }
 
 function itemOf(turn: Turn | undefined, responseId: string, itemId: string): InputItem {

@@ -1,5 +1,7 @@
 import {
   errorRow,
+  type FailureBody,
+  failureBody,
   isErrorCode,
   type Response,
   type ResponseEnd,
@@ -17,6 +19,20 @@ export function wholeResponse(response: Response, end: ResponseEnd): Response {
     // Its attempts are used up: an SDK that tried again by itself would only multiply the load.
     ...(errorRow(known).status >= 500 && { shouldRetry: false }),
   });
+}
+
+/**
+ * What the caller of a response is told that was ended because this process showed no sign of life to the store. The
+ * record says that it was cancelled, which nobody who is still here has done.
+ */
+export const lostTouch: FailureBody = failureBody(
+  'server_is_overloaded',
+  'The server lost touch with this response while it ran, and ended it. A retry is safe.',
+);
+
+/** The same for a caller that waits for the whole of it. A retry is right, so nothing advises against it. */
+export function touchLost(): ServiceError {
+  return new ServiceError('server_is_overloaded', lostTouch.message);
 }
 
 export function responseGone(): ServiceError {

@@ -2,22 +2,26 @@ import {
   createResponseHeadersSchema,
   createResponseSchema,
   eventSchema,
-  parseCreateResponse,
   responseBodySchema,
 } from '@sluice/contract';
 import type { FastifyRequest } from 'fastify';
+import type { BodyReader } from '../bodies/body-reader.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
+import { cutOff } from '../plugins/error-handler.ts';
+import { releaseBody } from '../plugins/json-body.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
 import { RateLimited } from '../responses/refusals.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
 
 export interface CreateResponseContext {
+  bodies: BodyReader;
   dialect: Dialect;
   responses: Responses;
   open: OpenRequests;
@@ -28,7 +32,7 @@ export const createResponse = defineRoute({
   path: '/responses',
   summary: 'Creates a response: whole, as a stream of its events, or in the background.',
   headers: createResponseHeadersSchema,
-  body: { schema: createResponseSchema, parse: parseCreateResponse },
+  body: { schema: createResponseSchema, parse: readBody },
   answers: [json(responseBodySchema), eventStream(eventSchema)],
   errors: [
     ...anyErrors,
@@ -65,25 +69,29 @@ export const createResponse = defineRoute({
     'upstream_error',
     'timeout',
   ],
-  handle({ body, headers, request, reply }, { dialect, responses, open }: CreateResponseContext) {
+  handle({ body: pending, headers, request, reply }, { dialect, responses, open }: CreateResponseContext) {
     return serveCaller({ request, reply, open }, async (caller) => {
       let isReplayed = false;
+      const letGo = request.bodyReservation?.hold();
       const creation = {
-        request: body,
+        pending,
         idempotencyKey: headers['Idempotency-Key'],
         onAccepted: (facts: AnswerFacts) => {
           isReplayed = facts.isReplayed;
+          letGo?.();
+          releaseBody(request);
           reply.headers(headersOf(facts));
         },
       };
+      const { stream, stream_options: streamOptions, background } = pending.request;
       try {
-        if (body.stream === true) {
-          const obfuscate = body.stream_options?.include_obfuscation === true;
+        if (stream === true) {
+          const obfuscate = streamOptions?.include_obfuscation === true;
           const presentation = presentationOf(request, dialect, obfuscate);
           await responses.create.stream(caller, { ...creation, presentation }, () => openEventStream(reply));
           return reply;
         }
-        const isBackground = body.background === true;
+        const isBackground = background === true;
         const created = isBackground
           ? await responses.create.inBackground(caller, creation)
           : await responses.create.whole(caller, creation);
@@ -96,10 +104,27 @@ export const createResponse = defineRoute({
       } catch (error) {
         if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.rate));
         throw error;
+      } finally {
+        letGo?.();
       }
     });
   },
 });
+
+/** The bytes go to whoever prepares them, so that nothing holds them any longer than that. */
+async function readBody(request: FastifyRequest, { bodies }: CreateResponseContext): Promise<PendingRequest> {
+  const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
+  request.body = undefined;
+  const withDigest = request.headers['idempotency-key'] !== undefined;
+  const letGo = request.bodyReservation?.hold();
+  try {
+    const prepared = await bodies.prepare(body, { tenant: request.key.name, withDigest });
+    if (request.bodyReservation?.isReleased === true) throw cutOff();
+    return new PendingRequest(prepared);
+  } finally {
+    letGo?.();
+  }
+}
 
 export const jsonType = 'application/json; charset=utf-8';
 

@@ -6,20 +6,30 @@ export const processLeaseMs = 5_000;
 /** Signs of life within the time of a lease. */
 const renewalsPerLease = 5;
 
+/** What an api process holds as long as it lives; see {@link ProcessLease}. */
+export interface Lease {
+  /** Resolves when the lease is held, or its first renewal failed; the next one is a moment away. */
+  start(): Promise<void>;
+  /** Gives it up, so that nobody has to wait until it lapses. */
+  stop(): Promise<void>;
+}
+
 export interface ProcessLeaseOptions {
-  commands: RedisCommands;
+  commands: Pick<RedisCommands, 'set' | 'del' | 'on' | 'off'>;
   /** One key in each cell. */
   keys: readonly string[];
   /** How long the lease stands without a renewal, in milliseconds. */
   ttlMs?: number;
   onError: (error: unknown) => void;
+  /** Asked before each renewal: nothing is renewed for a process that is stuck. By default it never is. */
+  isAlive?: () => boolean;
 }
 
 /**
  * The lease of a process. While an api renews its lease, responses whose callers wait there count as wanted; while a worker
  * does, nobody else runs what it runs. When the process dies its lease lapses.
  */
-export class ProcessLease {
+export class ProcessLease implements Lease {
   readonly #options: ProcessLeaseOptions;
   readonly #ttlMs: number;
   #timer: NodeJS.Timeout | undefined;
@@ -33,7 +43,6 @@ export class ProcessLease {
     this.#ttlMs = options.ttlMs ?? processLeaseMs;
   }
 
-  /** Resolves when the lease is held, or its first renewal failed; the next one is a moment away. */
   async start(): Promise<void> {
     // It may have lapsed while the store was away: workers give its owner a moment to take it again.
     this.#options.commands.on('ready', this.#onReady);
@@ -64,7 +73,8 @@ export class ProcessLease {
   }
 
   async #renew(): Promise<void> {
-    const { commands, keys, onError } = this.#options;
+    const { commands, keys, onError, isAlive } = this.#options;
+    if (isAlive?.() === false) return;
     const sentAt = performance.now();
     try {
       const before = await Promise.all(keys.map((key) => commands.set(key, '1', 'PX', this.#ttlMs, 'GET')));

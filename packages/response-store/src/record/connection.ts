@@ -9,6 +9,7 @@ export type RedisCommands = Pick<
   | 'hgetall'
   | 'get'
   | 'set'
+  | 'append'
   | 'del'
   | 'unlink'
   | 'exists'

@@ -9,10 +9,12 @@ import {
   type RequestRate,
   weightOf,
 } from '@sluice/admission';
-import { canonicalJson, type CreateResponse, type ServiceTier } from '@sluice/contract';
+import type { ServiceTier } from '@sluice/contract';
+import type { PreparedRequest } from '../prepared-request.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import { sendAhead } from './send-ahead.ts';
 
 const acceptScript = defineScript({
   transition: 'accept',
@@ -30,18 +32,16 @@ const acceptScript = defineScript({
   ],
 });
 
-/** Inputs longer than this, in characters of JSON, go ahead of the script under a key of their own. */
+/** Inputs longer than this, in characters or bytes of JSON, go ahead of the script under a key of their own. */
 const largeInput = 64 * 1024;
-
-/** How long an input that went ahead stays without its accept, in milliseconds. */
-const aheadMs = 60_000;
 
 export interface AcceptRequest {
   responseId: string;
   /** Id of the create call, kept for messages and the log. */
   requestId: string;
   tenant: string;
-  request: CreateResponse;
+  /** With its digest where there is an Idempotency-Key. */
+  prepared: PreparedRequest;
   serviceTier: ServiceTier;
   queue: string;
   /** Lease of the api process whose caller waits; undefined when nobody does. */
@@ -79,13 +79,12 @@ export type AcceptResult =
  */
 export async function accept(access: StoreAccess, accepting: AcceptRequest): Promise<AcceptResult> {
   const { responseId, tenant, limits, idempotency } = accepting;
+  const { request, requestJson, input, digest: bodyDigest } = accepting.prepared;
+  if (idempotency && bodyDigest === undefined) throw new TypeError('A request with a key has no digest');
   const { redis } = access;
   const { cell, record, log, input: inputKey } = keysOf(access, responseId);
-  const { input, ...request } = accepting.request;
-  const inputJson = JSON.stringify(input);
-  const requestJson = JSON.stringify(request);
-  const isLarge = inputJson.length > largeInput;
-  if (isLarge) await redis.set(inputKey, inputJson, 'PX', aheadMs);
+  const inline = typeof input === 'string' && input.length <= largeInput ? input : undefined;
+  if (inline === undefined) await sendAhead(redis, inputKey, input);
   const reply = await acceptScript(redis, {
     keys: {
       record,
@@ -95,7 +94,7 @@ export async function accept(access: StoreAccess, accepting: AcceptRequest): Pro
       rate: cell.requestRate(tenant),
       stored: cell.stored(tenant),
       idempotency: idempotency ? cell.idempotency(tenant, digest(idempotency.key)) : record,
-      input: isLarge ? inputKey : record,
+      input: inline === undefined ? inputKey : record,
     },
     args: {
       deadline: accepting.deadline,
@@ -104,7 +103,7 @@ export async function accept(access: StoreAccess, accepting: AcceptRequest): Pro
       queued: limits.queued,
       queued_units: boundInUnits(limits.queuedBytes),
       queue_ms: accepting.queueMs,
-      digest: idempotency ? bodyDigest(accepting.request) : '',
+      digest: idempotency ? (bodyDigest ?? '') : '',
       key_ms: idempotency?.keepMs ?? '',
       list_ms: accepting.renewListMs ?? '',
       id: responseId,
@@ -113,17 +112,17 @@ export async function accept(access: StoreAccess, accepting: AcceptRequest): Pro
       queue: accepting.queue,
       request: requestJson,
       request_id: accepting.requestId,
-      weight: weightOf(inputJson.length + requestJson.length),
+      weight: weightOf(input.length + requestJson.length),
       stream: request.stream === true ? 1 : 0,
       stored_flag: request.store === false ? 0 : 1,
       background: request.background === true ? 1 : 0,
       grace_ms: accepting.graceMs,
       watchers: accepting.watcher ?? '',
-      input_json: isLarge ? '' : inputJson,
+      input_json: inline ?? '',
     },
   });
   const result = parseReply(textReply(reply), limits.requestsPerMinute);
-  if (isLarge && result.kind !== 'accepted') await redis.unlink(inputKey);
+  if (inline === undefined && result.kind !== 'accepted') await redis.unlink(inputKey);
   return result;
 }
 
@@ -144,14 +143,6 @@ function parseReply(
     default:
       throw new TypeError(`The accept script answered '${String(kind)}'`);
   }
-}
-
-/**
- * What makes two requests the same: everything but how the answer is delivered, so that a caller may come back for it in
- * another mode.
- */
-function bodyDigest({ stream: _, stream_options: __, ...rest }: CreateResponse): string {
-  return digest(canonicalJson(rest));
 }
 
 function digest(text: string): string {

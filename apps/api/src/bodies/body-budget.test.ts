@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { BodyBudget } from './body-budget.ts';
+
+const refusal = (code: string) => expect.objectContaining({ code, retryAfterMs: 1_000 });
+
+describe('the bytes of bodies in flight', () => {
+  it('are half of them for one tenant, who may try again soon', () => {
+    const budget = new BodyBudget(100);
+    budget.open('a').grow(50);
+    expect(() => budget.open('a').grow(1)).toThrow(refusal('rate_limit_exceeded'));
+    budget.open('b').grow(50);
+    expect(budget.held).toBe(100);
+  });
+
+  it('are no more than there are, whoever asks', () => {
+    const budget = new BodyBudget(100);
+    budget.open('a').grow(40);
+    budget.open('b').grow(40);
+    expect(() => budget.open('c').grow(21)).toThrow(refusal('server_is_overloaded'));
+    budget.open('c').grow(20);
+  });
+
+  it('can grow, and are all given back, once', () => {
+    const budget = new BodyBudget(100);
+    const reservation = budget.open('a');
+    reservation.grow(10);
+    reservation.grow(20);
+    expect(() => reservation.grow(30)).toThrow(refusal('rate_limit_exceeded'));
+    expect(budget.held).toBe(30);
+    reservation.release();
+    reservation.release();
+    expect(budget.held).toBe(0);
+    budget.open('a').grow(50);
+  });
+
+  it('are kept as long as somebody works with them, also behind the end of their request', () => {
+    const budget = new BodyBudget(100);
+    const reservation = budget.open('a');
+    reservation.grow(10);
+    const letGo = [reservation.hold(), reservation.hold()];
+    letGo[0]?.();
+    letGo[0]?.();
+    reservation.release();
+    expect(reservation.isReleased).toBe(true);
+    expect(budget.held).toBe(10);
+    letGo[1]?.();
+    expect(budget.held).toBe(0);
+  });
+});

@@ -1,0 +1,24 @@
+import type { PreparedRequest, StoredRequest } from '@sluice/response-store';
+
+/**
+ * A request on its way to its accept. Its input can be large and its caller can wait for minutes after the accept, so the
+ * input is let go by being taken: nothing that lives as long as the wait holds it.
+ */
+export class PendingRequest {
+  /** The request without its input. */
+  readonly request: StoredRequest;
+  #prepared: PreparedRequest | undefined;
+
+  constructor(prepared: PreparedRequest) {
+    this.request = prepared.request;
+    this.#prepared = prepared;
+  }
+
+  /** The whole request, once. */
+  take(): PreparedRequest {
+    const prepared = this.#prepared;
+    if (!prepared) throw new TypeError('The request was taken before');
+    this.#prepared = undefined;
+    return prepared;
+  }
+}

@@ -1,0 +1,106 @@
+import { eventually } from '@sluice/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { BodyThreads, type BodyThreadsOptions } from '../src/bodies/body-threads.ts';
+import { prepareBody } from '../src/bodies/prepare-body.ts';
+
+let threads: BodyThreads;
+let errors: unknown[];
+
+afterEach(() => threads.stop());
+
+function start(options: Partial<BodyThreadsOptions> = {}): void {
+  errors = [];
+  threads = new BodyThreads({ bodyBytes: 1_000_000, onError: (error) => errors.push(error), ...options });
+}
+
+const odd = new URL('./threads/odd-bodies.ts', import.meta.url);
+
+/** A buffer of its own, as a body is received into one. */
+function bytesOf(text: string): Buffer<ArrayBuffer> {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
+
+const prepare = (text: string, tenant = 'a') =>
+  threads.prepare(tenant, { body: bytesOf(text), withDigest: true });
+
+describe('a thread that prepares bodies', () => {
+  it('makes of a body what the event loop makes of it, and takes its bytes', async () => {
+    start();
+    const items = Array.from({ length: 50 }, (_, at) => ({
+      role: 'user',
+      content: `\u20ac${'x'.repeat(at)}`,
+    }));
+    const text = JSON.stringify({
+      model: 'm',
+      input: [{ type: 'item_reference', id: 'msg_1' }, ...items],
+      stream: true,
+    });
+    const body = bytesOf(text);
+    const prepared = await threads.prepare('a', { body, withDigest: true });
+    const expected = prepareBody(bytesOf(text), { withDigest: true });
+    expect(Buffer.from(prepared.input).toString()).toBe(expected.input);
+    expect(prepared).toEqual({ ...expected, input: prepared.input });
+    expect(body.byteLength).toBe(0);
+  });
+
+  it('refuses a body with the error that the event loop would give', async () => {
+    start();
+    await expect(prepare('{"model":"m","input":[0]}')).rejects.toMatchObject({
+      code: 'invalid_type',
+      param: 'input[0]',
+      status: 400,
+    });
+    await expect(prepare('{"model":"m"')).rejects.toMatchObject({ code: 'invalid_json', status: 400 });
+  });
+
+  it('is replaced when it takes too long, crashes or ends', async () => {
+    start({ module: odd, withinMs: 1_000 });
+    for (const body of ['hang', 'crash', 'exit']) {
+      await expect(prepare(body)).rejects.toMatchObject({ code: 'server_is_overloaded', status: 503 });
+      await expect(prepare('well')).resolves.toBe('well');
+    }
+    expect(errors).toHaveLength(2);
+  });
+
+  it('that runs out of memory costs nobody but its caller anything', async () => {
+    start({ module: odd });
+    await expect(prepare('fill the heap')).rejects.toMatchObject({ code: 'request_too_large', status: 413 });
+    await expect(prepare('well')).resolves.toBe('well');
+  });
+
+  it('tells a defect of ours apart from a bad body', async () => {
+    start({ module: odd });
+    await expect(prepare('fail')).rejects.toThrow('a defect');
+  });
+
+  it('ends when it has had nothing to do for long, and another one starts when there is', async () => {
+    start({ module: odd, idleMs: 1 });
+    await expect(prepare('one')).resolves.toBe('one');
+    await expect(prepare('two')).resolves.toBe('two');
+  });
+});
+
+describe('bodies of several tenants', () => {
+  it('take turns, and none of them has every thread', async () => {
+    start({ module: odd, withinMs: 3_000 });
+    const stuck = ['hang', 'late', 'later'].map((body) => prepare(body, 'greedy').catch(() => 'refused'));
+    // Both threads would be held up for three seconds if one tenant could have them.
+    const startedAt = performance.now();
+    await expect(prepare('well', 'modest')).resolves.toBe('well');
+    expect(performance.now() - startedAt).toBeLessThan(2_900);
+    await expect(Promise.all(stuck)).resolves.toEqual(['refused', 'late', 'later']);
+  });
+
+  it('are refused when the process stops', async () => {
+    start({ module: odd });
+    const held = [prepare('hang'), prepare('waits')].map((body) =>
+      body.catch((error: unknown) => (error as { code?: string }).code),
+    );
+    await threads.stop();
+    await expect(Promise.all(held)).resolves.toEqual(['server_is_overloaded', 'server_is_overloaded']);
+    await expect(prepare('too late')).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    await eventually(() => errors.length === 0);
+  });
+});

@@ -1,0 +1,57 @@
+import { checkEventGrammar, eventually, readSse } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+
+// The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
+beforeEach(async () => {
+  api = await startTestApi({ withoutLease: true });
+  api.worker.onRun(async (run) => {
+    run.say('Half an answer');
+    await run.hang();
+  });
+});
+afterEach(() => api.stop());
+
+describe('a caller who is still there when its response is ended as one that nobody waits for', () => {
+  it('is told to come back, and not that it cancelled', async () => {
+    const answer = await api.create({ model, input: 'Hi' });
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toMatchObject({
+      error: {
+        code: 'server_is_overloaded',
+        type: 'server_error',
+        message: expect.stringContaining('lost touch'),
+      },
+    });
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+    expect(answer.headers['x-should-retry']).toBeUndefined();
+  });
+
+  it('reads a failure at the end of its stream', async () => {
+    const response = await api.stream({ model, input: 'Hi' });
+    const { events, done, problems } = await readSse(await response.text());
+    expect({ done, problems, grammar: checkEventGrammar(events) }).toEqual({
+      done: true,
+      problems: [],
+      grammar: [],
+    });
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'error', code: 'server_is_overloaded', error: { code: 'server_is_overloaded' } },
+      { type: 'response.failed', response: { status: 'failed', error: { code: 'server_is_overloaded' } } },
+    ]);
+  });
+
+  it('is told that it is cancelled if somebody cancelled it', async () => {
+    const answer = api.create({ model, input: 'Hi' });
+    const id = await eventually(async () => (await api.redis.client.zrange(api.keys.open, '0', '0'))[0]);
+    await api.app.inject({
+      method: 'POST',
+      url: `/v1/responses/${id}/cancel`,
+      headers: { authorization: `Bearer ${apiKeys.first}` },
+    });
+    expect((await answer).status).toBe(200);
+    expect((await answer).json()).toMatchObject({ status: 'cancelled' });
+  });
+});

@@ -1,0 +1,72 @@
+import type { CreateResponse, InputItem } from '@sluice/contract';
+import { describe, expect, it } from 'vitest';
+import { type PreparedRequest, prepareRequest, replaceReferences } from './prepared-request.ts';
+
+const message = (content: string): InputItem => ({ type: 'message', role: 'user', content });
+const reference = (id: string): InputItem => ({ type: 'item_reference', id });
+
+function requestOf(...input: InputItem[]): CreateResponse {
+  return { model: 'm', temperature: 0.5, input };
+}
+
+const textOf = ({ input }: Pick<PreparedRequest, 'input'>) => Buffer.from(input).toString();
+const digestOf = (request: CreateResponse) => prepareRequest(request, { withDigest: true }).digest;
+
+describe('a prepared request', () => {
+  it.each<[string, InputItem[]]>([
+    ['nothing', []],
+    ['one item', [message('Hi')]],
+    ['several', [message('\u20ac'), message('\ud800 \u{1F600}\n'), message('x'.repeat(10_000))]],
+  ])('has %s of input as JSON, as a text and as bytes', (_what, input) => {
+    const request = requestOf(...input);
+    for (const options of [{}, { inputBytes: 0 }, { inputBytes: 10 }, { inputBytes: 100_000 }]) {
+      const prepared = prepareRequest(request, { withDigest: false, ...options });
+      expect(JSON.parse(textOf(prepared))).toEqual(JSON.parse(JSON.stringify(input)));
+      expect(textOf(prepared)).toBe(Buffer.from(JSON.stringify(input)).toString());
+      expect(JSON.parse(prepared.requestJson)).toEqual(prepared.request);
+      expect(prepared.request).toEqual({ model: 'm', temperature: 0.5 });
+    }
+  });
+
+  it('names what points at other items, in order', () => {
+    const { links } = prepareRequest(
+      requestOf(
+        message('\u20ac'),
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        reference('msg_1'),
+        { type: 'function_call_output', call_id: 'c1', output: 'x'.repeat(1_000) },
+      ),
+      { withDigest: false },
+    );
+    expect(links).toEqual([
+      { type: 'function_call', call_id: 'c1' },
+      { type: 'item_reference', id: 'msg_1', start: expect.any(Number), end: expect.any(Number) },
+      { type: 'function_call_output', call_id: 'c1' },
+    ]);
+  });
+
+  it('has items put in the place of references to them', () => {
+    const request = requestOf(reference('a'), message('\u20ac'), reference('b'), reference('a'));
+    const jsonOf = (id: string) => JSON.stringify({ is: `${id} \u20ac` });
+    for (const options of [{}, { inputBytes: 10 }]) {
+      const input = replaceReferences(prepareRequest(request, { withDigest: false, ...options }), jsonOf);
+      expect(JSON.parse(textOf({ input }))).toEqual([
+        { is: 'a \u20ac' },
+        message('\u20ac'),
+        { is: 'b \u20ac' },
+        { is: 'a \u20ac' },
+      ]);
+    }
+  });
+
+  it('has one digest for requests that ask for the same', () => {
+    const plain = digestOf(requestOf(message('Hi')));
+    expect(digestOf({ ...requestOf(message('Hi')), stream: true })).toBe(plain);
+    expect(digestOf({ input: [message('Hi')], temperature: 0.5, model: 'm' })).toBe(plain);
+    expect(digestOf(requestOf({ content: 'Hi', role: 'user', type: 'message' }))).toBe(plain);
+    expect(prepareRequest(requestOf(message('Hi')), { withDigest: true, inputBytes: 10 }).digest).toBe(plain);
+    expect(digestOf(requestOf(message('Ho')))).not.toBe(plain);
+    expect(digestOf(requestOf(message('Hi'), message('Hi')))).not.toBe(plain);
+    expect(digestOf({ ...requestOf(message('Hi')), temperature: 0.6 })).not.toBe(plain);
+  });
+});
