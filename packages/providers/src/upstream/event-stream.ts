@@ -294,8 +294,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #rouse(): void {
-    const wake = this.#wake;
+    this.#wake?.();
     this.#wake = undefined;
-    wake?.();
   }
 }
