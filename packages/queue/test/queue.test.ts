@@ -530,6 +530,9 @@ describe('response worker', () => {
     // A shorter hold changes nothing.
     worker.hold(name, 1);
     expect(worker.isRunning).toBe(true);
+    // Or the watchdog would take it for stuck.
+    expect(worker.hasFreeSlot(name)).toBe(false);
+    expect(worker.hasFreeSlot(queueName('other'))).toBe(true);
     // The fetch that was under way may take one job, the other has to wait.
     for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(name, id);
     await queue.enqueue(queueName('other'), 'elsewhere');
