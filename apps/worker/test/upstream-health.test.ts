@@ -47,17 +47,21 @@ async function anUpstream(handler: UpstreamHandler): Promise<FakeUpstream> {
 interface WorkerOptions {
   concurrency?: number;
   recovery?: string;
+  /** Upstream of another model, which shares the queue. */
+  neighbour?: FakeUpstream;
 }
 
 /** A worker whose model has a route to each upstream, in order. Returns the port of its health listener. */
 async function startWorker(
   routes: readonly FakeUpstream[],
-  { concurrency = 8, recovery = '' }: WorkerOptions = {},
+  { concurrency = 8, recovery = '', neighbour }: WorkerOptions = {},
 ): Promise<number> {
+  const used = neighbour ? [...routes, neighbour] : routes;
+  const shared = `, { id: neighbour, queue: ${model}, routes: [{ provider: u${routes.length} }] }`;
   const file = `
 keyPrefix: '${redis.prefix}:'
-providers: [${routes.map(({ baseUrl }, at) => `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}' }`).join(', ')}]
-models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }]
+providers: [${used.map(({ baseUrl }, at) => `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}' }`).join(', ')}]
+models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }${neighbour ? shared : ''}]
 recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
 workerConcurrency: ${concurrency}
 workerHealthPort: 0
@@ -295,6 +299,17 @@ describe('an upstream that limits us', () => {
     // The first, and one that the BullMQ worker was waiting for when the queue was held.
     expect(Number(postponed)).toBeLessThanOrEqual(2);
     expect(upstream.requests).toHaveLength(1 + 51);
+  });
+
+  it('keeps nothing from a model of the same queue that has a free route', async () => {
+    const upstream = await anUpstream(limits(60_000));
+    await startWorker([upstream], { neighbour: await anUpstream(hello) });
+    for (const delayed of [1, 2, 3]) {
+      await responses.accept({ streams: false });
+      // Its job was taken and given back: the queue is not held.
+      await eventually(async () => (await responses.queue.counts(model)).delayed === delayed);
+    }
+    expect(upstream.requests).toHaveLength(1);
   });
 
   it('ends a response that is cancelled while it waits, at once', async () => {
