@@ -1,5 +1,7 @@
-import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { eventually, latch, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
@@ -48,6 +50,13 @@ async function caller(method: string, path: string, body = ''): Promise<{ socket
 const create = (members: object = {}) =>
   caller('POST', '/v1/responses', JSON.stringify({ model, input: 'Hi', ...members }));
 
+/** What buffers take of memory once nobody holds them any more. */
+function bytesOfBuffers(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc()');
+  return process.memoryUsage().external;
+}
+
 async function storedId(): Promise<string> {
   const { json } = await api.create({ model, input: 'Hi' });
   return String(json()['id']);
@@ -58,12 +67,14 @@ describe('an answer that its caller does not read', () => {
     ['of a create', () => create()],
     ['of a GET', async () => caller('GET', `/v1/responses/${await storedId()}`)],
     ['of a list', async () => (await storedId(), caller('GET', '/v1/responses'))],
-  ])('%s holds at most 256 KiB, and is given up', async (_, ask) => {
+  ])('%s holds at most 256 KiB, and is given up with all it holds', async (_, ask) => {
+    const before = bytesOfBuffers();
     const { socket, served } = await ask();
     await eventually(() => served.writableLength > 0 || served.destroyed);
     expect(served.writableLength).toBeLessThan(256 * 1024);
     if (!served.destroyed) await within(once(served, 'close'));
     expect(socket.bytesRead).toBeLessThan(text.length);
+    await eventually(() => bytesOfBuffers() < before + text.length / 2);
     socket.destroy();
   });
 

@@ -35,6 +35,8 @@ export function registerUnreadAnswers(
   app.addHook('onSend', (request, reply, payload, done) => {
     const answer = { raw: reply.raw, takenAt: performance.now() };
     unread.set(reply.raw, answer);
+    // Fastify has no hook for a connection that was closed under its answer.
+    reply.raw.once('close', () => unread.delete(reply.raw));
     if (typeof payload !== 'string' || request.method === 'HEAD' || !isSliced(payload)) {
       done();
       return;
@@ -48,7 +50,6 @@ export function registerUnreadAnswers(
       }),
     );
   });
-  // Also runs when the connection was closed.
   app.addHook('onResponse', (_request, reply, done) => {
     unread.delete(reply.raw);
     done();
