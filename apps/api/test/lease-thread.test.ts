@@ -49,8 +49,14 @@ describe('the lease of an api process', () => {
 
   it('lapses when the event loop is stuck, and is taken again when it goes on', async () => {
     await start({ silentMs: 700 });
+    const observer = redis.connect();
+    await observer.ping();
+    // Asked before the block, and answered by the store in the middle of it.
+    const waited = observer.blpop(`${key}:never`, 2.7);
+    const heldMeanwhile = observer.exists(key);
     block(3_000);
-    expect(await isHeld()).toBe(false);
+    await waited;
+    expect(await heldMeanwhile).toBe(0);
     await eventually(isHeld);
   });
 
