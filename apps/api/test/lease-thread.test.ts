@@ -54,6 +54,7 @@ describe('the lease of an api process', () => {
     // Asked before the block, and answered by the store in the middle of it.
     const waited = observer.blpop(`${key}:never`, 2.7);
     const heldMeanwhile = observer.exists(key);
+    await new Promise((resolve) => setImmediate(resolve));
     block(3_000);
     await waited;
     expect(await heldMeanwhile).toBe(0);
