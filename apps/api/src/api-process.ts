@@ -16,6 +16,7 @@ import {
   commandClient,
   createMetrics,
   FailedLogins,
+  largeValueClient,
   listenFailure,
   loggedError,
   type Logger,
@@ -80,6 +81,7 @@ export class ApiProcess {
   readonly #onReady: ApiProcessOptions['onReady'];
   readonly #commands: Redis;
   readonly #bulk: Redis;
+  readonly #largeValues: Redis;
   readonly #subscriber: Redis;
   readonly #clock: RedisClock;
   readonly #redis: RedisWatch;
@@ -105,6 +107,7 @@ export class ApiProcess {
     this.#onReady = onReady;
     this.#commands = commandClient(settings.redisUrl, { logger });
     this.#bulk = bulkReadClient(settings.redisUrl, { logger });
+    this.#largeValues = largeValueClient(settings.redisUrl, { logger });
     this.#subscriber = subscriberClient(settings.redisUrl, { logger });
     this.#clock = new RedisClock({ client: this.#commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
@@ -118,6 +121,7 @@ export class ApiProcess {
     this.#store = new CallerStore({
       commands: this.#commands,
       bulk: this.#bulk,
+      largeValues: this.#largeValues,
       subscriber: this.#subscriber,
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
@@ -236,7 +240,8 @@ export class ApiProcess {
     await this.#queue.close();
     this.#clock.stop();
     this.#metrics.stop();
-    await Promise.all([this.#subscriber, this.#bulk, this.#commands].map((client) => closeRedis(client)));
+    const clients = [this.#subscriber, this.#bulk, this.#largeValues, this.#commands];
+    await Promise.all(clients.map((client) => closeRedis(client)));
   }
 
   /**

@@ -7,6 +7,7 @@ import {
   commandClient,
   createLogger,
   FailedLogins,
+  largeValueClient,
   RedisClock,
   subscriberClient,
   Telemetry,
@@ -45,6 +46,8 @@ export interface TestApiOptions {
   redisUrl?: string;
   bodyBytes?: number;
   bodyBytesInFlight?: number;
+  contextBytes?: number;
+  contextTurns?: number;
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
@@ -116,6 +119,8 @@ keys:
 limits:
   bodyBytes: ${options.bodyBytes ?? 1_000_000}
   bodyBytesInFlight: ${options.bodyBytesInFlight ?? 268_435_456}
+  contextBytes: ${options.contextBytes ?? 67_108_864}
+  contextTurns: ${options.contextTurns ?? 1_000}
   queued: ${options.queued ?? 1_000}
 timeouts: { syncWaitMs: ${options.syncWaitMs ?? 20_000} }
 logLevel: debug
@@ -143,13 +148,16 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const names = settings.models.map(({ queue }) => queueName(queue));
   const commands = commandClient(redis.url, { logger });
   const bulk = bulkReadClient(redis.url, { logger });
+  const largeValues = largeValueClient(redis.url, { logger });
   const subscriber = subscriberClient(redis.url, { logger });
-  await Promise.all([commands, bulk].map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
+  const connected = [commands, bulk, largeValues];
+  await Promise.all(connected.map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
   const clock = new RedisClock({ client: commands, logger });
   await clock.start();
   const store = new CallerStore({
     commands,
     bulk,
+    largeValues,
     subscriber,
     keyPrefix: settings.keyPrefix,
     retention: settings.retention,
@@ -259,6 +267,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       clock.stop();
       await closeRedis(subscriber);
       await closeRedis(bulk);
+      await closeRedis(largeValues);
       await closeRedis(commands);
       await redis.close();
     },

@@ -6,6 +6,7 @@ import { AttemptStore, type ClaimedRecord, type ClaimEnd } from '@sluice/respons
 import {
   closeRedis,
   commandClient,
+  largeValueClient,
   type Logger,
   RedisClock,
   subscriberClient,
@@ -53,21 +54,23 @@ export class AttemptRunner {
   constructor(options: AttemptRunnerOptions) {
     const { settings, providers, telemetry, logger, isolate } = options;
     this.#options = options;
-    const { timeouts, recovery, retention, keyPrefix } = settings;
+    const { limits, timeouts, recovery, retention, keyPrefix } = settings;
     this.#providers = providers;
     this.clients = connectionsOf(settings.redisUrl, logger);
-    const { commands, control, bulk, subscriber } = this.clients;
+    const { commands, control, bulk, largeValues, subscriber } = this.clients;
     this.clock = new RedisClock({ client: commands, logger });
     this.store = new AttemptStore({
       commands,
       control,
       bulk,
+      largeValues,
       subscriber,
       keyPrefix,
       retention,
       processId: randomUUID(),
       totalMs: timeouts.totalMs,
       maxAttempts: recovery.maxAttempts,
+      context: { bytes: limits.contextBytes, turns: limits.contextTurns },
       leaseMs: recovery.lockMs * leaseShare,
       onError: throttledWarning(logger, 'lease not renewed').warn,
       onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
@@ -165,6 +168,7 @@ function connectionsOf(url: string, logger: Logger) {
     commands: commandClient(url, { logger }),
     control: writerClient(url, { logger, connectionName: 'sluice-control' }),
     bulk: writerClient(url, { logger }),
+    largeValues: largeValueClient(url, { logger }),
     subscriber: subscriberClient(url, { logger }),
   };
 }

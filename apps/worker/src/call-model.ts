@@ -117,6 +117,9 @@ async function readGeneration({ log }: CallModelDependencies, { record }: Attemp
   if (context.kind === 'broken') {
     throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
   }
+  if (context.kind === 'too_large') {
+    throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
+  }
   return { ...record.request, input: [...context.items, ...record.input] };
 }
 

@@ -365,6 +365,13 @@ describe('a failure before anything is visible', () => {
     expect(provider.calls).toEqual([]);
   });
 
+  it('to keep what it continues from within the limits ends it', async () => {
+    const { log, provider, execute } = setUp();
+    log.contextRead = { kind: 'too_large' };
+    expect(await execute()).toEqual({ kind: 'failed', code: 'context_length_exceeded' });
+    expect(provider.calls).toEqual([]);
+  });
+
   it('without any route to the model ends the response', async () => {
     const { log, execute, dependencies } = setUp();
     dependencies.routes = new Map();

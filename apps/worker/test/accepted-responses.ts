@@ -47,6 +47,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
   const store = new CallerStore({
     commands: redis.client,
     bulk: redis.client,
+    largeValues: redis.client,
     subscriber: redis.connect(),
     keyPrefix: `${redis.prefix}:`,
     retention: { responseSeconds: 600, eventLogSeconds: 600 },
@@ -108,9 +109,10 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
         },
         queueMs,
         graceMs: 0,
+        context: { bytes: 1_000_000_000, turns: 1_000 },
         idempotency: undefined,
         listMs: 600_000,
-        deadline: Date.now() + 3_600_000,
+        deadline: () => Date.now() + 3_600_000,
       });
       if (accepted.kind !== 'accepted') throw new Error(`not accepted: ${accepted.kind}`);
       if (isNoted) await store.noteJob(responseId);

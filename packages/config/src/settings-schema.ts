@@ -129,6 +129,14 @@ export const settingsSchema = z.strictObject({
       outputEvents: wholeNumber(1, 10_000_000)
         .default(250_000)
         .meta({ description: 'Most events that the pieces of one answer may lead to.' }),
+      contextBytes: wholeNumber(1024, longestString).default(67_108_864).meta({
+        description:
+          'Most bytes of earlier input and output that a response may continue from (`previous_response_id`).',
+        unit: 'bytes',
+      }),
+      contextTurns: wholeNumber(1, 10_000).default(1000).meta({
+        description: 'Most earlier responses that one may continue from, or refer to items of.',
+      }),
     })
     .prefault({})
     .meta({ description: 'Limits of the whole service.' }),

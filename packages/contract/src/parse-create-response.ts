@@ -119,9 +119,11 @@ export function openToolOutputs(
   return open;
 }
 
-export function toolCallNotFound(callId: string): ServiceError {
+/** `isForgotten`: what the request continues from holds more calls than are kept, and this may have been an older one. */
+export function toolCallNotFound(callId: string, { isForgotten }: { isForgotten: boolean }): ServiceError {
+  const forgotten = ' Only the latest calls of a long conversation are known; send the call with its output.';
   return new ServiceError(
     'tool_call_not_found',
-    `No tool call found for function call output with call_id ${callId}.`,
+    `No tool call found for function call output with call_id ${callId}.${isForgotten ? forgotten : ''}`,
   );
 }

@@ -12,6 +12,7 @@ import { lead } from './rescue/lead.ts';
 import { recount } from './rescue/recount.ts';
 import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
+import type { ContextLimits } from './transitions/accept.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
 import { type Claim, claim } from './transitions/claim.ts';
 import { type HeldAttempt, release, type ReleaseOptions } from './transitions/release.ts';
@@ -29,6 +30,8 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   totalMs: number;
   /** Most runs of a response. */
   maxAttempts: number;
+  /** Most that a response may continue from. */
+  context: ContextLimits;
   /** How long this process counts as alive after its last sign of life, in milliseconds. */
   leaseMs: number;
   onError: (error: unknown) => void;
@@ -102,8 +105,10 @@ export class AttemptStore extends ResponseStore {
   }
 
   /** Everything that a response continues from, oldest first. */
-  readContext({ request }: ClaimedRecord): Promise<ResponseContext> {
-    return readContext({ redis: this.#options.bulk, keys: this.keys }, request.previous_response_id);
+  readContext({ request, tenant }: ClaimedRecord): Promise<ResponseContext> {
+    const access = { ...this.access, redis: this.#options.bulk };
+    const previousId = request.previous_response_id;
+    return readContext(access, { previousId, tenant }, this.#options.context);
   }
 
   /** Every content event in the log so far. */
@@ -151,10 +156,10 @@ export class AttemptStore extends ResponseStore {
   }
 
   #claim(responseId: string, token: string, leaseHeldMs: number | undefined): Promise<Claim> {
-    const { control, bulk, totalMs, maxAttempts, leaseMs: leaseLapseMs } = this.#options;
+    const { control, totalMs, maxAttempts, leaseMs: leaseLapseMs } = this.#options;
     const worker = this.#leaseIn(cellOf(responseId));
-    const options = { token, worker, leaseHeldMs, leaseLapseMs, totalMs, maxAttempts, bulk };
-    return claim({ redis: control, keys: this.keys }, responseId, options);
+    const options = { token, worker, leaseHeldMs, leaseLapseMs, totalMs, maxAttempts };
+    return claim({ ...this.access, redis: control }, responseId, options);
   }
 
   #leaseIn(cell: Cell): string {

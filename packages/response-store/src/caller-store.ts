@@ -3,6 +3,7 @@ import { type Lease, ProcessLease } from './delivery/process-lease.ts';
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
+import { findItems, type FoundItems, type ItemLimits } from './reading/find-items.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
@@ -37,6 +38,12 @@ export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs'> & {
 /** The expiry of a tenant's list is renewed this often, and is that much longer than what it lists, in milliseconds. */
 const renewListEveryMs = 60_000;
 
+/**
+ * Most bytes of large values in an api that are under way or wait for their turn: four of the largest bodies. Beyond it
+ * requests are refused rather than kept in memory. A worker needs no bound, because it takes no more jobs than it runs.
+ */
+const mostInLine = 256 * 1024 * 1024;
+
 /** The store as an api process uses it: accepting, watching and delivering. Holds the lease of the process. */
 export class CallerStore extends ResponseStore {
   readonly #processId: string;
@@ -46,7 +53,7 @@ export class CallerStore extends ResponseStore {
   readonly #listRenewedAt = new Map<string, number>();
 
   constructor(options: CallerStoreOptions) {
-    super(options);
+    super(options, mostInLine);
     const { subscriber, commands, bulk, processId, leaseOver, onError } = options;
     this.#processId = processId;
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
@@ -85,6 +92,11 @@ export class CallerStore extends ResponseStore {
       this.#listRenewedAt.set(tenant, now);
     }
     return result;
+  }
+
+  /** Items of a tenant's stored responses, by their ids. */
+  findItems(tenant: string, itemIds: readonly string[], limits: ItemLimits): Promise<FoundItems> {
+    return findItems(this.access, { itemIds, tenant }, limits);
   }
 
   /** Notes that a response has its job, so that the rescue can tell a lost job from one that was never added. */

@@ -4,7 +4,7 @@ import { printEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import type { Retention } from './record/retention.ts';
 import { append } from './transitions/append.ts';
-import { finish, type FinishResult } from './transitions/finish.ts';
+import { finish, type FinishResult, toolCallsIn } from './transitions/finish.ts';
 import { numberedEvent } from './transitions/numbered-event.ts';
 
 /** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
@@ -108,7 +108,17 @@ export class EventWriter {
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const result = printEnd({ responseId, sequenceNumber, end });
-    const finishing = { token, sequenceNumber, streams, events, status: end.status, result, retention };
+    const toolCalls = toolCallsIn(end);
+    const finishing = {
+      token,
+      sequenceNumber,
+      streams,
+      events,
+      status: end.status,
+      result,
+      toolCalls,
+      retention,
+    };
     const redis = this.#connection([...events, result]);
     return this.#untilAnswered(() => finish({ redis, keys }, responseId, finishing));
   }

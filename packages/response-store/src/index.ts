@@ -12,11 +12,12 @@ export type { EventWriter } from './event-writer.ts';
 export { ProcessLease, type Lease, type ProcessLeaseOptions } from './delivery/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
-export { maxChain, type ResponseContext, type Turn } from './reading/read-context.ts';
+export type { ResponseContext } from './reading/read-context.ts';
+export type { FoundItem, FoundItems, ItemLimits } from './reading/find-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { defaultCell, type Cell } from './record/cells.ts';
-export type { RedisCommands, RedisSubscriber } from './record/connection.ts';
+export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { CellKeys, RedisKeys } from './record/keys.ts';
 export {
@@ -29,7 +30,7 @@ export {
 } from './record/record.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { Finding } from './rescue/survey.ts';
-export type { AcceptResult } from './transitions/accept.ts';
+export type { AcceptResult, ContextLimits, ReferenceProblem } from './transitions/accept.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
 export type { Claim, ClaimEnd } from './transitions/claim.ts';

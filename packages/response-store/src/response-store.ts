@@ -1,16 +1,17 @@
 import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
-import type { ResponseEnd } from '@sluice/contract';
-import { readTurn, type Turn } from './reading/read-context.ts';
+import type { InputItem, ResponseEnd } from '@sluice/contract';
+import { LargeValues } from './large-values.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
 import { readRecord } from './reading/read-record.ts';
-import type { RedisCommands } from './record/connection.ts';
+import type { LargeValueConnection, RedisCommands } from './record/connection.ts';
 import { redisKeys, type RedisKeys } from './record/keys.ts';
 import type { Cell } from './record/cells.ts';
 import type { ResponseRecord } from './record/record.ts';
 import type { RetentionSettings } from './record/retention.ts';
-import type { StoreAccess } from './record/store-access.ts';
+import { readInput } from './record/large-value.ts';
+import type { LargeAccess } from './record/store-access.ts';
 import { cancel, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { erase } from './transitions/erase.ts';
@@ -19,6 +20,8 @@ import { finishQueued } from './transitions/finish.ts';
 export interface ResponseStoreOptions {
   /** Short commands with somebody waiting. */
   commands: RedisCommands;
+  /** For values that may be large; nothing else goes over it. */
+  largeValues: LargeValueConnection;
   /** Starts every key. */
   keyPrefix: string;
   /** The only one by default. */
@@ -34,12 +37,16 @@ export interface ResponseStoreOptions {
  */
 export class ResponseStore {
   readonly keys: RedisKeys;
-  protected readonly access: StoreAccess;
+  protected readonly access: LargeAccess;
   protected readonly retention: RetentionSettings;
 
-  constructor({ commands, keyPrefix, cells, retention }: ResponseStoreOptions) {
+  /** `mostInLine`: most bytes of large values that are under way or wait for their turn; unbounded by default. */
+  constructor(
+    { commands, largeValues, keyPrefix, cells, retention }: ResponseStoreOptions,
+    mostInLine?: number,
+  ) {
     this.keys = redisKeys(keyPrefix, cells);
-    this.access = { redis: commands, keys: this.keys };
+    this.access = { redis: commands, large: new LargeValues(largeValues, mostInLine), keys: this.keys };
     this.retention = retention;
   }
 
@@ -58,9 +65,9 @@ export class ResponseStore {
     return hasLog(this.access, responseId);
   }
 
-  /** A response as a part of the context of a later one, with its own input; undefined when it is gone. */
-  readTurn(responseId: string): Promise<Turn | undefined> {
-    return readTurn(this.access, responseId);
+  /** The input of a response itself, without what it continues from; undefined when it is gone. */
+  readInput(responseId: string): Promise<InputItem[] | undefined> {
+    return readInput(this.access, responseId);
   }
 
   /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */

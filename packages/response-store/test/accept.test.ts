@@ -20,7 +20,7 @@ import {
   prepareRequest,
   responseOf,
 } from '../src/index.ts';
-import { oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+import { contextLimits, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 let redis: { client: Redis; connect: () => Redis };
@@ -62,6 +62,7 @@ function callerOver(commands: Redis): CallerStore {
   return new CallerStore({
     commands,
     bulk: commands,
+    largeValues: commands,
     subscriber: redis.client,
     keyPrefix: `${store.server.prefix}:`,
     retention,
@@ -91,9 +92,10 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     limits: { ...unlimited, ...limits },
     queueMs: 60_000,
     graceMs: 0,
+    context: contextLimits,
     idempotency: undefined,
     listMs: 600_000,
-    deadline: Date.now() + 3_600_000,
+    deadline: () => Date.now() + 3_600_000,
     ...rest,
   });
 }
@@ -166,7 +168,7 @@ describe('accept', () => {
       const responseId = newId();
       const input = [{ type: 'message', role: 'user', content: 'x'.repeat(size) } as const];
       await takeIn({ responseId, request: { input } });
-      expect(await redis.client.exists(keys.input(responseId))).toBe(size > 65_000 ? 1 : 0);
+      expect(await redis.client.exists(keys.large(responseId))).toBe(size > 65_000 ? 1 : 0);
       expect(await take(responseId, 'a')).toMatchObject({ kind: 'run', record: { input } });
       await store.write(responseId, 'a', 3, [], cancelled(nothingProduced));
       expect(await keysWithoutExpiry()).toEqual([]);
@@ -174,7 +176,8 @@ describe('accept', () => {
   });
 
   it('takes nothing in behind its deadline, and leaves nothing of a large input', async () => {
-    const late = { deadline: (await storeNow()) - 1 };
+    const past = (await storeNow()) - 1;
+    const late = { deadline: () => past };
     expect(await takeIn({ ...late, limits: { requestsPerMinute: 5 } })).toEqual({ kind: 'too_late' });
     const input = [{ type: 'message', role: 'user', content: 'x'.repeat(100_000) } as const];
     expect(await takeIn({ ...late, request: { input } })).toEqual({ kind: 'too_late' });

@@ -47,6 +47,7 @@ async function startedProcess() {
   const api = new CallerStore({
     commands: server.connect(),
     bulk: server.connect(),
+    largeValues: server.connect(),
     subscriber,
     keyPrefix: `${server.prefix}:`,
     retention,

@@ -184,12 +184,13 @@ describe.each(servers)('on %s', (_name, connect) => {
     it('reads an input that is too large for a script from its own key', async () => {
       const text = 'x'.repeat(70_000);
       const id = await accepted({ text });
-      expect(await exists(store.keys.input(id))).toBe(1);
-      // Claims of others wait on the control connection, so a large input comes over the other.
-      const get = vi.fn<(key: string) => Promise<string | null>>((key) => store.server.client.get(key));
-      const claimed = await store.take(id, 'a', { bulk: { get } });
+      expect(await exists(store.keys.large(id))).toBe(1);
+      // Claims of others wait on the control connection, so a large input comes over one of its own.
+      const largeValues = store.server.connect();
+      const read = vi.spyOn(largeValues, 'getrangeBuffer');
+      const claimed = await store.take(id, 'a', { largeValues });
       expect(claimed).toMatchObject({ record: { input: [{ type: 'message', content: text }] } });
-      expect(get.mock.calls).toEqual([[store.keys.input(id)]]);
+      expect(read.mock.calls.map(([key]) => key)).toEqual([store.keys.large(id)]);
     });
 
     it('finds nothing to run for a record that is gone or has ended', async () => {
@@ -353,7 +354,7 @@ describe.each(servers)('on %s', (_name, connect) => {
       const id = await running('a', { text: 'x'.repeat(70_000) });
       const left = () =>
         Promise.all(
-          [keys.record(id), keys.log(id), keys.input(id)].map((key) => store.server.client.pttl(key)),
+          [keys.record(id), keys.log(id), keys.large(id)].map((key) => store.server.client.pttl(key)),
         );
       expect(await left()).toEqual([-1, -1, -1]);
       await write(id, 'a', 3, [], whole);
@@ -547,7 +548,7 @@ describe.each(servers)('on %s', (_name, connect) => {
       await store.caller.erase(id, 'team-a');
       await store.caller.erase(queued, 'team-a');
       await store.caller.erase(queued, 'team-a');
-      const left = [keys.record(id), keys.log(id), keys.input(id), keys.record(queued), keys.open];
+      const left = [keys.record(id), keys.log(id), keys.large(id), keys.record(queued), keys.open];
       expect(await exists(...left)).toBe(0);
       expect(await waiting()).toBe(0);
       expect(await write(id, 'a', 3, [delta(3)])).toEqual({ kind: 'missing' });
@@ -583,9 +584,9 @@ describe.each(servers)('on %s', (_name, connect) => {
     });
 
     it('takes an input away whose accept never came', async () => {
-      await store.server.client.set(store.keys.input(gone), 'a prompt');
+      await store.server.client.set(store.keys.large(gone), 'a prompt');
       expect(await store.caller.abandon(gone)).toEqual({ kind: 'missing' });
-      expect(await exists(store.keys.input(gone))).toBe(0);
+      expect(await exists(store.keys.large(gone))).toBe(0);
     });
   });
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { completed, nothingProduced } from '@sluice/contract';
 import { defaultCell } from '../src/index.ts';
 import { type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
@@ -45,20 +46,23 @@ describe.each(servers)('keys that somebody deleted, on %s', (_name, serve: () =>
     const found = await store.attempts.survey(defaultCell, { offset: 0, count: 10 });
     expect(found).toMatchObject([{ responseId: id, kind: 'vanished' }]);
     expect(await client.exists(store.keys.log(id))).toBe(0);
-    expect(await client.exists(store.keys.input(id))).toBe(0);
+    expect(await client.exists(store.keys.large(id))).toBe(0);
   });
 
   it('an input: the response ends instead of running on nothing', async () => {
     const id = await store.accepted({ text: large });
-    await store.server.client.del(store.keys.input(id));
+    await store.server.client.del(store.keys.large(id));
     expect(await store.take(id, 'a')).toMatchObject({ kind: 'end', because: 'input_lost' });
   });
 
   it('an input: nothing continues from its response', async () => {
-    const id = await store.accepted({ text: large });
-    expect(await store.caller.readTurn(id)).toBeDefined();
-    await store.server.client.del(store.keys.input(id));
-    expect(await store.caller.readTurn(id)).toBeUndefined();
+    const id = await store.running('a', { text: large });
+    await store.write(id, 'a', 3, [], completed(nothingProduced, 1));
+    const later = await store.continued(id, 'b');
+    expect(await store.attempts.readContext(later)).toMatchObject({ kind: 'whole' });
+    await store.server.client.del(store.keys.large(id));
+    expect(await store.caller.readInput(id)).toBeUndefined();
+    expect(await store.attempts.readContext(later)).toEqual({ kind: 'broken', missingId: id });
   });
 
   it('a list loses its last response, but not its expiry', async () => {

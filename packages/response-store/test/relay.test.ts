@@ -29,6 +29,7 @@ async function startedProcess() {
   const relay = new CallerStore({
     commands,
     bulk: commands,
+    largeValues: commands,
     subscriber,
     keyPrefix: `${server.prefix}:`,
     retention,

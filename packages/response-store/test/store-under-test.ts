@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { CreateResponse, ResponseEnd } from '@sluice/contract';
+import { completed, type CreateResponse, type OutputItem, type ResponseEnd } from '@sluice/contract';
 import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import {
@@ -7,14 +7,19 @@ import {
   type AttemptStoreOptions,
   CallerStore,
   type CellKeys,
+  type AcceptResult,
   type Claim,
+  type ClaimedRecord,
+  type ContextLimits,
+  type LargeValueConnection,
   defaultCell,
   prepareRequest,
 } from '../src/index.ts';
+import { LargeValues } from '../src/large-values.ts';
 import { printEnd } from '../src/record/end-json.ts';
 import { append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
-import { finish, type FinishResult } from '../src/transitions/finish.ts';
+import { finish, type FinishResult, toolCallsIn } from '../src/transitions/finish.ts';
 
 /** A server, or a cluster, and connections to it that `close` ends. */
 export interface Server {
@@ -74,6 +79,13 @@ export const servers: [string, () => Promise<Server>][] = [
 ];
 
 export const retention = { responseSeconds: 600, eventLogSeconds: 300 };
+/** Most that a response may continue from, where a test says nothing else. */
+export const contextLimits = { bytes: 1_000_000_000, turns: 1_000 };
+
+interface LargeConnection {
+  largeValues: LargeValueConnection;
+}
+
 const retentionMs = { recordMs: 600_000, logMs: 300_000 };
 
 export interface AcceptedOptions {
@@ -86,6 +98,15 @@ export interface AcceptedOptions {
   fields?: Record<string, string | number>;
   /** The text of the user. */
   text?: string;
+  /** What it continues from. */
+  previousId?: string;
+  tenant?: string;
+  /** Members of the request beside those above. */
+  request?: Partial<CreateResponse>;
+  context?: ContextLimits;
+  /** The process that accepts; by default the one of the first watcher. */
+  by?: CallerStore;
+  deadline?: () => number;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -106,13 +127,14 @@ export class StoreUnderTest {
   }
 
   /** The store of an api process. It holds no lease until it is started. */
-  process(processId: string): CallerStore {
+  process(processId: string, largeValues: Redis = this.server.client): CallerStore {
     const known = this.#callers.get(processId);
     if (known) return known;
     const { client, prefix } = this.server;
     const made = new CallerStore({
       commands: client,
       bulk: client,
+      largeValues,
       subscriber: this.server.subscriber(),
       keyPrefix: `${prefix}:`,
       retention,
@@ -130,12 +152,14 @@ export class StoreUnderTest {
       commands: client,
       control: client,
       bulk: client,
+      largeValues: client,
       subscriber: this.server.subscriber(),
       keyPrefix: `${prefix}:`,
       retention,
       processId: 'w',
       totalMs: 60_000,
       maxAttempts: 2,
+      context: contextLimits,
       leaseMs: 5_000,
       onError: () => undefined,
       onEndAskedFor: (responseId) => this.rung.push(responseId),
@@ -145,28 +169,43 @@ export class StoreUnderTest {
     return made;
   }
 
-  async accepted({
+  async accepted(options: AcceptedOptions = {}): Promise<string> {
+    const { responseId, result } = await this.accepting(options);
+    if (result.kind !== 'accepted') throw new Error(`not accepted: ${JSON.stringify(result)}`);
+    return responseId;
+  }
+
+  /** Accepts a response, or is refused. */
+  async accepting({
     streams = true,
     background = true,
     store = true,
     watchers = [],
     fields = {},
     text = 'hi',
-  }: AcceptedOptions = {}): Promise<string> {
+    previousId,
+    tenant = 'team-a',
+    request: more,
+    context = contextLimits,
+    by,
+    deadline = () => Date.now() + 3_600_000,
+  }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
-    const accepting = first === undefined ? this.caller : this.process(first);
+    const accepting = by ?? (first === undefined ? this.caller : this.process(first));
     const request: CreateResponse = {
       model: 'simulator',
       input: [{ type: 'message', role: 'user', content: text }],
       stream: streams,
       background,
       store,
+      ...(previousId !== undefined && { previous_response_id: previousId }),
+      ...more,
     };
-    const responseId = accepting.newId('team-a', randomBytes);
+    const responseId = accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
       responseId,
       requestId: 'req_1',
-      tenant: 'team-a',
+      tenant,
       prepared: prepareRequest(request, { withDigest: false }),
       serviceTier: 'default',
       queue: 'simulator',
@@ -179,24 +218,42 @@ export class StoreUnderTest {
       },
       queueMs: 600_000,
       graceMs: 0,
+      context,
       idempotency: undefined,
       listMs: 600_000,
-      deadline: Date.now() + 3_600_000,
+      deadline,
     });
-    if (result.kind !== 'accepted') throw new Error(`not accepted: ${result.kind}`);
+    if (result.kind !== 'accepted') return { responseId, result };
     for (const other of others) await this.process(other).attach(responseId);
     if (Object.keys(fields).length > 0) await this.change(responseId, fields);
+    return { responseId, result };
+  }
+
+  /** A response that continues from another one, as the attempt with this token has claimed it. */
+  async continued(previousId: string, token: string, options: AcceptedOptions = {}): Promise<ClaimedRecord> {
+    const claimed = await this.take(await this.accepted({ previousId, ...options }), token);
+    if (claimed.kind !== 'run') throw new Error(`not running: ${claimed.kind}`);
+    return claimed.record;
+  }
+
+  /** A response that is completed, with this output. */
+  async ended(options: AcceptedOptions = {}, output: OutputItem[] = []): Promise<string> {
+    const responseId = await this.running('a', { ...options, streams: false });
+    await this.write(responseId, 'a', 3, [], completed({ output, usage: null }, 1));
     return responseId;
   }
 
-  take(responseId: string, token: string, options: Partial<ClaimOptions> = {}): Promise<Claim> {
+  take(
+    responseId: string,
+    token: string,
+    { largeValues = this.server.client, ...options }: Partial<ClaimOptions> & Partial<LargeConnection> = {},
+  ): Promise<Claim> {
     const worker = this.keys.workerProcess('w');
     const lease = { worker, leaseHeldMs: 60_000, leaseLapseMs: 5_000 };
-    const usual = { token, ...lease, totalMs: 60_000, maxAttempts: 2, bulk: this.server.client };
-    return claim({ redis: this.server.client, keys: this.caller.keys }, responseId, {
-      ...usual,
-      ...options,
-    });
+    const usual = { token, ...lease, totalMs: 60_000, maxAttempts: 2 };
+    const { client } = this.server;
+    const access = { redis: client, keys: this.caller.keys, large: new LargeValues(largeValues) };
+    return claim(access, responseId, { ...usual, ...options });
   }
 
   /** Appends events or, with an end, ends the response behind them. */
@@ -213,7 +270,17 @@ export class StoreUnderTest {
     const streams = (await this.caller.read(responseId))?.streams ?? true;
     const result = printEnd({ responseId, sequenceNumber, end });
     const { status } = end;
-    const finishing = { token, sequenceNumber, streams, events, status, result, retention: retentionMs };
+    const toolCalls = toolCallsIn(end);
+    const finishing = {
+      token,
+      sequenceNumber,
+      streams,
+      events,
+      status,
+      result,
+      toolCalls,
+      retention: retentionMs,
+    };
     return { kind: await finish(access, responseId, finishing) };
   }
 

@@ -13,6 +13,7 @@ export {
   bulkReadClient,
   closeRedis,
   commandClient,
+  largeValueClient,
   maskRedisUrl,
   queueClient,
   retryDelayMs,

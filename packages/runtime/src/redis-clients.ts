@@ -51,6 +51,15 @@ export function bulkReadClient(url: string, options: RedisClientOptions): Redis 
 }
 
 /**
+ * For values that may be large, in an api and in a worker. Nothing else goes over it, so no short command waits behind one.
+ * There is no command time-out: how long a value may take depends on its size, and who sends it cuts the connection when
+ * that is over.
+ */
+export function largeValueClient(url: string, options: RedisClientOptions): Redis {
+  return connect(url, 'sluice-large-values', options, { ...FAILING_FAST, reconnectOnError: isReadOnlyError });
+}
+
+/**
  * For BullMQ's `Worker`, which duplicates it for its blocking reads. Commands wait until Redis is back and are sent
  * again after a lost connection. There is no command time-out, because blocking reads would inherit it.
  *

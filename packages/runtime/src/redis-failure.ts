@@ -1,9 +1,10 @@
 /**
  * Replies of a Redis that cannot take commands now, by their first word. Some of them last until an operator acts, as a
- * missing permission does. The caller of a request is told the same: nothing of it can be mended there.
+ * missing permission does. The caller of a request is told the same: nothing of it can be mended there. A transaction is
+ * aborted for one of the others.
  */
 const refusals =
-  /^(OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|NOPERM|WRONGPASS)\b/;
+  /^(EXECABORT|OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|NOPERM|WRONGPASS)\b/;
 
 /**
  * What Redis before 7 puts in front of a reply that a command in a script was given, such as

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 import {
   closeRedis,
   commandClient,
+  largeValueClient,
   createLogger,
   inspectRedis,
   queueClient,
@@ -125,6 +126,23 @@ describe('writer client', () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     process.kill(redis.pid, 'SIGCONT');
     expect(await write).toBe('OK');
+  });
+});
+
+describe('large value client', () => {
+  it('can be cut by whoever waits too long, and is back when Redis is', async () => {
+    const redis = await ownRedis();
+    const { client } = await ready(largeValueClient, redis.url);
+    process.kill(redis.pid, 'SIGSTOP');
+    try {
+      const write = client.set('large', Buffer.alloc(20_000_000));
+      client.disconnect(true);
+      await expect(write).rejects.toThrow();
+    } finally {
+      process.kill(redis.pid, 'SIGCONT');
+    }
+    await waitForRedis(client, AbortSignal.timeout(5000));
+    expect(await client.ping()).toBe('PONG');
   });
 });
 

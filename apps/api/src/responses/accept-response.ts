@@ -9,13 +9,13 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { refusal } from './refusals.ts';
-import type { ReferenceResolver } from './resolve-references.ts';
+import { type ReferenceResolver, unresolved } from './resolve-references.ts';
 
-/** How long an accept may be under way: past it the store does nothing, so a refused request stays refused. */
+/**
+ * How long an accept may be under way: past it the store does nothing, so a refused request stays refused. It begins when
+ * what is large has arrived; the store gives that a time by its size.
+ */
 const acceptWithinMs = 1_000;
-
-/** A large input goes ahead of its accept, and has a millisecond for this many bytes: a slow network takes so many. */
-const inputBytesPerMs = 16 * 1024;
 
 /** A tenant's list outlives every response in it by this much, in milliseconds. */
 const listSlackMs = 3_600_000;
@@ -68,6 +68,10 @@ export class ResponseAcceptor {
     const queue = queueName(model.queue);
     const result = await this.#admit({ ...accepting, prepared }, serviceTier, queue);
     if (result.kind === 'duplicate') return result;
+    if (result.kind === 'unresolved') {
+      const { limits } = this.#dependencies.settings;
+      throw unresolved(result.problem, request.previous_response_id ?? '', limits);
+    }
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
     try {
@@ -124,7 +128,8 @@ export class ResponseAcceptor {
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
-    const deadline = now() + acceptWithinMs + Math.ceil(prepared.input.length / inputBytesPerMs);
+    // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
+    now();
     try {
       return await store.accept({
         responseId,
@@ -143,9 +148,10 @@ export class ResponseAcceptor {
         },
         queueMs: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
         graceMs: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
+        context: { bytes: settings.limits.contextBytes, turns: settings.limits.contextTurns },
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
         listMs: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
-        deadline,
+        deadline: () => now() + acceptWithinMs,
       });
     } catch (error) {
       this.#ends.abandon(responseId);

@@ -13,7 +13,9 @@ export class RateLimited extends ServiceError {
 }
 
 /** What a client is told when it is not let in. */
-export function refusal(result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' }>): ServiceError {
+export function refusal(
+  result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>,
+): ServiceError {
   switch (result.kind) {
     case 'rate_limited':
       return rateLimited(`Rate limit reached: ${result.rate?.limit ?? 0} requests per minute.`, result);

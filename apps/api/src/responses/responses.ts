@@ -89,8 +89,8 @@ export class Responses {
   /** The input of a response itself, without what it continued from. */
   async inputItems(tenant: string, responseId: string): Promise<ListedItem[]> {
     await this.#find(tenant, responseId);
-    const turn = await this.#dependencies.store.readTurn(responseId);
-    return (turn?.input ?? []).map((item, index) => listedItem(item, responseId, index));
+    const input = await this.#dependencies.store.readInput(responseId);
+    return (input ?? []).map((item, index) => listedItem(item, responseId, index));
   }
 
   /** Stored responses of a tenant, newest first, from the one behind `after` on. */

@@ -2,7 +2,7 @@ import { deriveEvents, eventTypeOf, type ResponseEnd } from '@sluice/contract';
 import { parseEnd } from '../record/end-json.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
-import { readEnd, readRecord } from '../reading/read-record.ts';
+import { readEnd, readProgress } from '../reading/read-record.ts';
 import type { Listener } from './listeners.ts';
 import { hadStarted } from './message.ts';
 import type { LogReader } from './subscription.ts';
@@ -60,10 +60,8 @@ export class DerivedEvents implements LogReader {
       const known = { hasStarted: hadStarted(this.#last), end: parseEnd(this.#last).end };
       return derivedEvents(known).slice(cursor + 1);
     }
-    const record = await readRecord(this.#access, this.#responseId);
-    if (!record) return [];
-    const known = { hasStarted: record.startedAt !== undefined, end: record.end };
-    return derivedEvents(known).slice(cursor + 1);
+    const known = await readProgress(this.#access, this.#responseId);
+    return known ? derivedEvents(known).slice(cursor + 1) : [];
   }
 
   async end(): Promise<string | undefined | null> {

@@ -1,5 +1,5 @@
 import { type ResponseRecord, UnknownVersion } from '../record/record.ts';
-import type { StoreAccess } from '../record/store-access.ts';
+import type { LargeAccess } from '../record/store-access.ts';
 import { readRecord } from './read-record.ts';
 
 /** What accept.lua puts at the far end of a list to keep it. */
@@ -18,7 +18,7 @@ export interface StoredPage {
  * long as there is anything to fill it with. Those of another release are passed over and stay.
  */
 export async function listStored(
-  access: StoreAccess,
+  access: LargeAccess,
   tenant: string,
   { after, limit }: { after: string | undefined; limit: number },
 ): Promise<StoredPage | undefined> {
@@ -45,7 +45,7 @@ export async function listStored(
 }
 
 async function readIfKnown(
-  access: StoreAccess,
+  access: LargeAccess,
   responseId: string,
 ): Promise<ResponseRecord | undefined | 'unknown_version'> {
   try {

@@ -1,65 +1,74 @@
-import { type InputItem, outputAsInput, type Status } from '@sluice/contract';
-import { parseEnd } from '../record/end-json.ts';
-import { parseFields } from '../record/fields.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import type { InputItem } from '@sluice/contract';
+import type { LargeAccess } from '../record/store-access.ts';
+import type { ContextLimits } from '../transitions/accept.ts';
+import { readTurnInput, readTurnOutput } from './read-turn.ts';
+import { type Turn, walk } from './walk.ts';
 
-/** Most responses that one may continue from, all the way back. */
-export const maxChain = 1_000;
+/** Responses looked at by one script. */
+const turnsPerWalk = 100;
 
-/** A finished response as a part of the context of a later one. */
-export interface Turn {
-  tenant: string;
-  status: Status;
-  isStored: boolean;
-  previousId: string | undefined;
-  /** Its own input, without what it continued from. */
-  input: InputItem[];
-  output: InputItem[];
-}
-
-const turnFields = ['tenant', 'status', 'stored', 'request', 'input', 'result'] as const;
-
-/** One response of a chain; undefined when it is gone. */
-export async function readTurn(access: StoreAccess, responseId: string): Promise<Turn | undefined> {
-  const { record, input: inputKey } = keysOf(access, responseId);
-  const fields = parseFields(turnFields, await access.redis.hmget(record, ...turnFields));
-  const { tenant, status, stored, request, result } = fields;
-  if (tenant === undefined || status === undefined || request === undefined) return undefined;
-  const input = fields.input || (await access.redis.get(inputKey));
-  if (!input) return undefined;
-  return {
-    tenant,
-    status,
-    isStored: stored === true,
-    // The accept wrote request and input from a validated request.
-    previousId: (JSON.parse(request) as { previous_response_id?: string }).previous_response_id,
-    input: JSON.parse(input) as InputItem[],
-    output: result ? parseEnd(result).end.output.map(outputAsInput) : [],
-  };
-}
+/** Read at once: so many bytes of short turns, or one longer turn. */
+const pageBytes = 1024 * 1024;
 
 export type ResponseContext =
   | { kind: 'whole'; items: InputItem[] }
   /** A response on the way back is gone. */
-  | { kind: 'broken'; missingId: string };
+  | { kind: 'broken'; missingId: string }
+  /** More than may be read. The accept refuses that; the limits were lowered since. */
+  | { kind: 'too_large' };
 
 /**
  * Everything a response continues from: the input and output of each one before it, oldest first.
  *
- * Read when an attempt begins: what was deleted by then is missing, and the response fails rather than run on half of
- * its context.
+ * Read when an attempt begins: what was deleted by then is missing, and the response fails rather than run on half of its
+ * context. How long everything is, is known before any of it is read, and it is read page by page.
  */
 export async function readContext(
-  access: StoreAccess,
-  previousId: string | undefined,
+  access: LargeAccess,
+  { previousId, tenant }: { previousId: string | undefined; tenant: string },
+  limits: ContextLimits,
 ): Promise<ResponseContext> {
   const turns: Turn[] = [];
-  let next = previousId;
-  while (next !== undefined) {
-    const turn = turns.length < maxChain ? await readTurn(access, next) : undefined;
-    if (!turn) return { kind: 'broken', missingId: next };
-    turns.push(turn);
-    next = turn.previousId;
+  let bytes = 0;
+  for (let next = previousId; next !== undefined; ) {
+    const walked = await walk(access, { responseId: next, tenant, count: turnsPerWalk });
+    turns.push(...walked.turns);
+    bytes += walked.turns.reduce((sum, { inputBytes, endBytes }) => sum + inputBytes + endBytes, 0);
+    if (turns.length > limits.turns || bytes > limits.bytes) return { kind: 'too_large' };
+    next = walked.next;
+    if (next !== undefined && walked.turns.length < turnsPerWalk) return { kind: 'broken', missingId: next };
   }
-  return { kind: 'whole', items: turns.toReversed().flatMap(({ input, output }) => [...input, ...output]) };
+  const items: InputItem[] = [];
+  for (const page of pagesOf(turns.toReversed())) {
+    const read = await Promise.all(
+      page.map(async (turn) => {
+        const [input, output] = await Promise.all([
+          readTurnInput(access, turn),
+          readTurnOutput(access, turn),
+        ]);
+        return input && output && [...input, ...output];
+      }),
+    );
+    for (const [at, ofTurn] of read.entries()) {
+      if (!ofTurn) return { kind: 'broken', missingId: page[at]?.responseId ?? '' };
+      for (const item of ofTurn) items.push(item);
+    }
+  }
+  return { kind: 'whole', items };
+}
+
+function* pagesOf(turns: readonly Turn[]): Generator<Turn[]> {
+  let page: Turn[] = [];
+  let bytes = 0;
+  for (const turn of turns) {
+    const more = turn.inputBytes + turn.endBytes;
+    if (page.length > 0 && (bytes + more > pageBytes || page.length === turnsPerWalk)) {
+      yield page;
+      page = [];
+      bytes = 0;
+    }
+    page.push(turn);
+    bytes += more;
+  }
+  if (page.length > 0) yield page;
 }

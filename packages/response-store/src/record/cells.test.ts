@@ -29,7 +29,7 @@ describe('cells', () => {
   it('are the hash tag of every key that a script may touch', () => {
     const keys = redisKeys('sluice:').inCell('7');
     const all = [
-      ...[keys.record('r'), keys.log('r'), keys.input('r'), keys.open, keys.stored('t'), keys.rescuer],
+      ...[keys.record('r'), keys.log('r'), keys.large('r'), keys.open, keys.stored('t'), keys.rescuer],
       ...[keys.idempotency('t', 'k'), keys.apiProcess('p'), keys.workerProcess('p')],
       ...[keys.load, keys.requestRate('t')],
     ];

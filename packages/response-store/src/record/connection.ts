@@ -9,7 +9,6 @@ export type RedisCommands = Pick<
   | 'hgetall'
   | 'get'
   | 'set'
-  | 'append'
   | 'del'
   | 'unlink'
   | 'exists'
@@ -22,6 +21,9 @@ export type RedisCommands = Pick<
   | 'on'
   | 'off'
 >;
+
+/** A connection for values that may be large, which no other command waits behind. */
+export type LargeValueConnection = Pick<Redis, 'set' | 'multi' | 'hmget' | 'getrangeBuffer' | 'disconnect'>;
 
 /** A connection of its own for messages. */
 export type RedisSubscriber = Pick<Redis, 'subscribe' | 'on' | 'off'>;

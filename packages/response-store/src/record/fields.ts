@@ -4,7 +4,8 @@ import { type Status } from '@sluice/contract';
 type FieldType = 'text' | 'number' | 'flag' | 'status';
 
 /**
- * The scripts of the store. Each is a pair of files: in `rescue/` those of the rescue, in `transitions/` all others.
+ * The scripts of the store. Each is a pair of files: in `rescue/` those of the rescue, in `reading/` those that only
+ * read, in `transitions/` all others.
  */
 export type TransitionName =
   | 'lead'
@@ -21,6 +22,7 @@ export type TransitionName =
   | 'abandon'
   | 'check-leases'
   | 'survey'
+  | 'walk'
   | 'erase';
 
 /** `writers` are the transitions that may write, change or clear the field. Loading a script that writes another one fails. */
@@ -44,12 +46,22 @@ export const recordFields = {
   tier: field('text', 'accept'),
   /** The BullMQ queue of the response. */
   queue: field('text', 'accept'),
-  /** The request without its input, as JSON. */
+  /** The request without its input, as JSON; its short members alone when the whole of it is in the large value. */
   request: field('text', 'accept'),
-  /** The input as JSON; empty when it is too large for a script and has a key of its own. */
+  /** The input as JSON; empty when it is in the large value. */
   input: field('text', 'accept'),
-  /** Set when the input has a key of its own. */
-  has_large_input: field('flag', 'accept'),
+  /** How long the large value is, in bytes: a key of its own for what is too large for a script. Absent without one. */
+  large_bytes: field('number', 'accept'),
+  /** How many bytes of the request's JSON begin the large value. The rest of it is the input. */
+  request_ahead: field('number', 'accept'),
+  /** Id of the response that this one continues from; empty for none. */
+  previous: field('text', 'accept'),
+  /** Bytes of input and end of this response and of all that it continues from. */
+  context_bytes: field('number', 'accept', 'finish'),
+  /** How many responses that is. */
+  context_turns: field('number', 'accept'),
+  /** Tool calls in all of it, as `printCalls` made them; the latest `mostCalls`. */
+  context_calls: field('text', 'accept', 'finish'),
   /** Id of the create call, for messages and the log. */
   request_id: field('text', 'accept'),
   /** The place it takes in the counts of waiting responses; see `weightOf` in admission. */

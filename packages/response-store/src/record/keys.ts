@@ -14,8 +14,8 @@ export interface CellKeys extends AdmissionKeys {
   record(responseId: string): string;
   /** Stream: the events of a streamed response; entry `1-<sequence number>`, field `e` the event's JSON. */
   log(responseId: string): string;
-  /** String: an input too large to travel inside the accept script. */
-  input(responseId: string): string;
+  /** String: what of a request is too large to travel inside the accept script; see the field `request_ahead`. */
+  large(responseId: string): string;
   /** Sorted set: responses without an end, scored by when somebody must look at them, in milliseconds. */
   readonly open: string;
   /** Sorted set: stored responses of a tenant, scored by the time of acceptance in milliseconds. */
@@ -66,7 +66,7 @@ function cellKeys(prefix: string): CellKeys {
     prefix,
     record: (responseId) => `${prefix}response:${responseId}`,
     log: (responseId) => `${prefix}log:${responseId}`,
-    input: (responseId) => `${prefix}input:${responseId}`,
+    large: (responseId) => `${prefix}large:${responseId}`,
     open: `${prefix}open`,
     stored: (tenant) => `${prefix}stored:${tenant}`,
     idempotency: (tenant, keyHash) => `${prefix}idempotency:${tenant}:${keyHash}`,

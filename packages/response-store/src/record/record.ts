@@ -60,6 +60,7 @@ export const readerFields = [
   'status',
   'tier',
   'request',
+  'request_ahead',
   'queue',
   'accepted_at',
   'started_at',

@@ -1,3 +1,4 @@
+import type { LargeValues } from '../large-values.ts';
 import type { CellKeys, RedisKeys } from './keys.ts';
 import type { RedisCommands } from './connection.ts';
 
@@ -5,6 +6,11 @@ import type { RedisCommands } from './connection.ts';
 export interface StoreAccess {
   redis: RedisCommands;
   keys: RedisKeys;
+}
+
+/** What a step works with that reads or writes what may be large. */
+export interface LargeAccess extends StoreAccess {
+  large: LargeValues;
 }
 
 /** The keys of a response in its cell. */
@@ -15,13 +21,13 @@ export function keysOf(
   cell: CellKeys;
   record: string;
   log: string;
-  input: string;
+  large: string;
 } {
   const cell = keys.of(responseId);
   return {
     cell,
     record: cell.record(responseId),
     log: cell.log(responseId),
-    input: cell.input(responseId),
+    large: cell.large(responseId),
   };
 }

@@ -3,7 +3,7 @@
 -- KEYS  open, then the records
 -- ARGV  again_ms   empty, or: those that are still open are looked at again when their time runs out, and this much
 --                  later at the earliest
---       log_prefix, input_prefix   what stands before an id in the keys of its log and its input
+--       log_prefix, large_prefix   what stands before an id in the keys of its log and its large value
 --       then the id of each record
 --
 -- Returns { now, then for each: kind, queue, accepted at }:
@@ -31,7 +31,7 @@ for at = more_args, #ARGV do
   if not f.status or not is_open(f.status) then
     kind = f.status and 'gone' or 'vanished'
     redis.call('ZREM', open, id)
-    if not f.status then redis.call('UNLINK', log_prefix .. id, input_prefix .. id) end
+    if not f.status then redis.call('UNLINK', log_prefix .. id, large_prefix .. id) end
   elseif f.version ~= VERSION then
     kind = 'unknown_version'
   elseif f.status == QUEUED then

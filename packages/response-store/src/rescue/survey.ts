@@ -8,7 +8,7 @@ const surveyScript = defineScript({
   file: new URL('../../src/rescue/survey.lua', import.meta.url),
   fragments: fragments('clock', 'absence'),
   keys: ['open'],
-  args: ['again_ms', 'log_prefix', 'input_prefix'],
+  args: ['again_ms', 'log_prefix', 'large_prefix'],
   numbers: ['again_ms'],
 });
 
@@ -84,7 +84,7 @@ async function look(
   const ofCell = keys.inCell(cell);
   const reply = await surveyScript(redis, {
     keys: { open: ofCell.open },
-    args: { again_ms: againMs, log_prefix: ofCell.log(''), input_prefix: ofCell.input('') },
+    args: { again_ms: againMs, log_prefix: ofCell.log(''), large_prefix: ofCell.large('') },
     moreKeys: ids.map((id) => ofCell.record(id)),
     moreArgs: ids,
   });

@@ -10,6 +10,7 @@ export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
  *   behind it the values as the store gave them; the second argument may be the name of a list instead
  * - `write(record, { status = word, seq = 2 })`, `write_once(record, 'cancel', reason)`
  * - `add(record, 'attempt', -1)`, `clear(record, 'left_at')`
+ * - `size(record, 'input')` is the length of a field in bytes, 0 for one that is absent
  *
  * The text is replaced once, when a script is loaded, so a name costs nothing when it runs.
  *
@@ -30,6 +31,8 @@ export function expandFields(lua: string, transition: TransitionName, lists: Fie
         return `redis.call('HSETNX', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
       case 'add':
         return `redis.call('HINCRBY', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
+      case 'size':
+        return `redis.call('HSTRLEN', ${record}, '${known(unquoted(rest[0] ?? ''))}')`;
       case 'clear': {
         const names = unquoted(rest[0] ?? '').split(' ');
         return `redis.call('HDEL', ${record}, ${names.map((each) => `'${writable(each, transition)}'`).join(', ')})`;
@@ -41,7 +44,7 @@ export function expandFields(lua: string, transition: TransitionName, lists: Fie
   let expanded = '';
   let rest = withoutComments(lua);
   for (;;) {
-    const found = /(?<![\w.:])(read|write|write_once|add|clear)\(/.exec(rest);
+    const found = /(?<![\w.:])(read|write|write_once|add|clear|size)\(/.exec(rest);
     if (!found) return expanded + rest;
     const open = found.index + found[0].length;
     const { parts, end } = split(rest, open, ')');

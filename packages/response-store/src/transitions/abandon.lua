@@ -1,17 +1,17 @@
 -- Takes back a response whose caller was refused because the accept, or the adding of the job, got no answer.
 --
--- KEYS  record, input
+-- KEYS  record, large
 --
 -- Returns { kind, status }:
 --   unknown_version   written by another release; nothing was changed
---   missing    it was never accepted; an input that went ahead of the accept is gone now
+--   missing    it was never accepted; a large value that went ahead of the accept is gone now
 --   terminal   already ended
 --   detached   somebody else was told that it is accepted, under the same idempotency key: it goes on
 --   asked      the end was asked for; if the status is queued, nobody runs it and the caller writes the end
 
 local f = read(record, 'version id status worker postponed_by followed enqueued')
 if not f.status then
-  redis.call('UNLINK', input)
+  redis.call('UNLINK', large)
   return { 'missing', '' }
 end
 if f.version ~= VERSION then return { 'unknown_version', '' } end

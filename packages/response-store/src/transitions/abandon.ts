@@ -7,7 +7,7 @@ const abandonScript = defineScript({
   transition: 'abandon',
   file: new URL('../../src/transitions/abandon.lua', import.meta.url),
   fragments: fragments('ask-for-end'),
-  keys: ['record', 'input'],
+  keys: ['record', 'large'],
   args: [],
 });
 

@@ -2,7 +2,8 @@
 -- every number as it was and consumes nothing.
 --
 -- KEYS  record, log, open, load, rate (requests of the tenant), stored (its list), idempotency (of its key, or the
---       record again), input (where it went ahead, or the record again)
+--       record again), large (what went ahead, or the record again), previous (the record that it continues from, or
+--       its own, which there is none of yet)
 -- ARGV  deadline       latest time this may run, ms: a call that was held up by an outage, and whose caller has been
 --                      answered already, does nothing
 --       requests_per_minute, tenant_queued   numbers, or empty for no limit
@@ -12,9 +13,19 @@
 --       list_ms        renews the expiry of the tenant's list; empty to leave it
 --       id, tenant, tier, queue, request, request_id, weight, stream, stored_flag, background, grace_ms, watchers,
 --       input_json     the fields of the record; input_json is empty when the input went ahead
+--       has_large, request_ahead   whether anything went ahead, and how many bytes of it are the request
+--       previous_id    what it continues from; empty for nothing
+--       context_bytes, context_turns   most that it may continue from, in bytes and in responses
+--       calls, calls_length   tool calls in the input, and the most of a list that is kept; see tool-calls.ts
+--       then the digests of the calls that must stand in what it continues from
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try }:
 --   accepted | too_late | rate_limited | tenant_queue_full | queue_full
+-- or, for a request that refers to what it may not, and consuming nothing:
+--   { previous_not_found }            unknown, foreign, deleted or not stored: nobody can tell which
+--   { previous_not_finished, status }
+--   { context_too_large } | { context_too_long }
+--   { call_not_found, which, whether older calls were forgotten }   `which` counts the digests from one
 -- or, for an idempotency key that stands for a response already, and consuming nothing:
 --   { duplicate, response id }   the same body: that response is the answer
 --   { mismatch }                 another body
@@ -45,8 +56,33 @@ if digest ~= '' then
   end
 end
 
--- An input that went ahead may have been taken away by an api that gave up on this accept.
-if input_json == '' and redis.call('EXISTS', input) == 0 then return { 'too_late' } end
+-- What went ahead may have been taken away by an api that gave up on this accept.
+local large_bytes = has_large == '1' and redis.call('STRLEN', large) or 0
+if has_large == '1' and large_bytes == 0 then return { 'too_late' } end
+
+-- What is before it is known from the facts that each record keeps of all before it: however long a chain is, one record
+-- is looked at. A foreign record costs as much as none.
+local bytes_before, turns_before, calls_before = 0, 0, ''
+if previous_id ~= '' then
+  local before = read(previous, 'tenant stored status context_bytes context_turns')
+  if before.tenant ~= tenant or not before.stored or not before.context_turns then return { 'previous_not_found' } end
+  if before.status ~= COMPLETED and before.status ~= INCOMPLETE then
+    return { 'previous_not_finished', before.status }
+  end
+  bytes_before, turns_before = before.context_bytes, before.context_turns
+  if bytes_before > context_bytes then return { 'context_too_large' } end
+  if turns_before > context_turns then return { 'context_too_long' } end
+  calls_before = read(previous, 'context_calls').context_calls
+end
+if #ARGV >= more_args then
+  local made = {}
+  for call in string.gmatch(calls_before, '%S+') do made[call] = true end
+  for at = more_args, #ARGV do
+    if not made[ARGV[at]] then
+      return { 'call_not_found', at - more_args + 1, #calls_before >= calls_length and 1 or 0 }
+    end
+  end
+end
 
 local limits = {
   requests_per_minute = requests_per_minute, tenant_queued = tenant_queued,
@@ -62,13 +98,15 @@ write(record, {
   version = VERSION, id = id, tenant = tenant, status = QUEUED, tier = tier, queue = queue, request = request,
   input = input_json, request_id = request_id, weight = weight, stream = stream, stored = stored_flag,
   background = background, grace_ms = grace_ms, watchers = watchers, accepted_at = accepted_at, queue_by = queue_by,
-  seq = '1'
+  seq = '1', previous = previous_id, context_turns = turns_before + 1,
+  context_bytes = string.format('%.0f', bytes_before + #input_json + large_bytes - request_ahead),
+  context_calls = string.sub(calls_before .. calls, -calls_length)
 })
 redis.call('ZADD', open, queue_by, id)
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.
-if input_json == '' then
-  redis.call('PERSIST', input)
-  write(record, { has_large_input = '1' })
+if has_large == '1' then
+  redis.call('PERSIST', large)
+  write(record, { large_bytes = large_bytes, request_ahead = request_ahead })
 end
 if digest ~= '' then
   redis.call('DEL', idempotency)

@@ -9,38 +9,51 @@ import {
   type RequestRate,
   weightOf,
 } from '@sluice/admission';
-import type { ServiceTier } from '@sluice/contract';
+import { openToolOutputs, responseIdSchema, type ServiceTier, type Status } from '@sluice/contract';
+import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { cellOf } from '../record/cells.ts';
+import { shortMembers } from '../record/large-value.ts';
+import { keysOf, type LargeAccess } from '../record/store-access.ts';
+import { callDigests, mostCalls, mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
-import { sendAhead } from './send-ahead.ts';
 
 const acceptScript = defineScript({
   transition: 'accept',
   file: new URL('../../src/transitions/accept.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock')],
-  keys: ['record', 'log', 'open', 'load', 'rate', 'stored', 'idempotency', 'input'],
+  keys: ['record', 'log', 'open', 'load', 'rate', 'stored', 'idempotency', 'large', 'previous'],
   args: [
     ...(['deadline', 'requests_per_minute', 'tenant_queued', 'queued', 'queued_units', 'queue_ms'] as const),
     ...(['digest', 'key_ms', 'list_ms', 'id', 'tenant', 'tier', 'queue', 'request', 'request_id'] as const),
     ...(['weight', 'stream', 'stored_flag', 'background', 'grace_ms', 'watchers', 'input_json'] as const),
+    ...(['has_large', 'request_ahead', 'previous_id', 'context_bytes', 'context_turns'] as const),
+    ...(['calls', 'calls_length'] as const),
   ],
   numbers: [
     ...(['deadline', 'requests_per_minute', 'tenant_queued', 'queued', 'queued_units', 'queue_ms'] as const),
-    'list_ms',
+    ...(['list_ms', 'request_ahead', 'context_bytes', 'context_turns', 'calls_length'] as const),
   ],
 });
 
-/** Inputs longer than this, in characters or bytes of JSON, go ahead of the script under a key of their own. */
-const largeInput = 64 * 1024;
+/** How long what went ahead of an accept stays without it, in milliseconds. */
+const aheadMs = 60_000;
+
+/** Most that one response may continue from. */
+export interface ContextLimits {
+  /** In bytes of input and output, as JSON. */
+  bytes: number;
+  /** In responses. */
+  turns: number;
+}
 
 export interface AcceptRequest {
   responseId: string;
   /** Id of the create call, kept for messages and the log. */
   requestId: string;
   tenant: string;
-  /** With its digest where there is an Idempotency-Key. */
+  /** With its digest where there is an Idempotency-Key, and with no reference left in its input. */
   prepared: PreparedRequest;
   serviceTier: ServiceTier;
   queue: string;
@@ -51,12 +64,16 @@ export interface AcceptRequest {
   queueMs: number;
   /** How long a caller may be away before the response is given up, in milliseconds. */
   graceMs: number;
+  context: ContextLimits;
   /** The Idempotency-Key and how long it stands for this response; undefined without one. */
   idempotency: { key: string; keepMs: number } | undefined;
   /** Gives the list of the tenant this long again, in milliseconds; undefined to leave its expiry as it is. */
   renewListMs: number | undefined;
-  /** Latest time, by the store's clock in milliseconds, at which the accept may still happen. */
-  deadline: number;
+  /**
+   * Latest time, by the store's clock in milliseconds, at which the accept may still happen. Asked for when what is large
+   * has arrived, which has a time of its own.
+   */
+  deadline: () => number;
 }
 
 export type AcceptResult =
@@ -66,8 +83,18 @@ export type AcceptResult =
   | { kind: 'duplicate'; responseId: string }
   /** The Idempotency-Key came with another body before, or its answer was not kept. */
   | { kind: 'mismatch' | 'gone' }
+  | { kind: 'unresolved'; problem: ReferenceProblem }
   /** The deadline had passed when the store got to it. */
   | { kind: 'too_late' };
+
+/** Why what a request continues from does not let it. */
+export type ReferenceProblem =
+  /** Unknown, foreign, deleted or not stored. */
+  | { kind: 'previous_not_found' }
+  | { kind: 'previous_not_finished'; status: Status }
+  | { kind: 'context_too_large' | 'context_too_long' }
+  /** `isForgotten`: the context holds more calls than are kept, so it may have been an older one. */
+  | { kind: 'call_not_found'; callId: string; isForgotten: boolean };
 
 /**
  * Admits a response and writes its record and first events, in one atomic step, or refuses it and leaves everything as it
@@ -76,15 +103,22 @@ export type AcceptResult =
  * Nothing waits in the queue yet: the caller adds the job next and answers its client after that. A process that dies in
  * between leaves a record without a job, which was never acknowledged; the rescue abandons it. A call that got no
  * answer may still take effect until its deadline, so its caller must `abandon` it.
+ *
+ * What is too large for a script goes ahead of it, over a connection where nobody else waits behind it.
  */
-export async function accept(access: StoreAccess, accepting: AcceptRequest): Promise<AcceptResult> {
-  const { responseId, tenant, limits, idempotency } = accepting;
-  const { request, requestJson, input, digest: bodyDigest } = accepting.prepared;
+export async function accept(access: LargeAccess, accepting: AcceptRequest): Promise<AcceptResult> {
+  const { responseId, tenant, limits, idempotency, context } = accepting;
+  const { request, links, digest: bodyDigest } = accepting.prepared;
   if (idempotency && bodyDigest === undefined) throw new TypeError('A request with a key has no digest');
   const { redis } = access;
-  const { cell, record, log, input: inputKey } = keysOf(access, responseId);
-  const inline = typeof input === 'string' && input.length <= largeInput ? input : undefined;
-  if (inline === undefined) await sendAhead(redis, inputKey, input);
+  const { cell, record, log, large } = keysOf(access, responseId);
+  const made = links.flatMap((link) =>
+    link.type === 'function_call' || link.type === 'custom_tool_call' ? [link.call_id] : [],
+  );
+  // No context keeps more calls than that, so one of these is missing if there are more.
+  const awaited = [...openToolOutputs(links)].slice(0, mostCalls + 1);
+  const { requestJson, inputJson, ahead, weight } = split(accepting.prepared);
+  if (ahead) await access.large.write(large, ahead.parts, aheadMs);
   const reply = await acceptScript(redis, {
     keys: {
       record,
@@ -94,10 +128,11 @@ export async function accept(access: StoreAccess, accepting: AcceptRequest): Pro
       rate: cell.requestRate(tenant),
       stored: cell.stored(tenant),
       idempotency: idempotency ? cell.idempotency(tenant, digest(idempotency.key)) : record,
-      input: inline === undefined ? inputKey : record,
+      large: ahead ? large : record,
+      previous: previousKey(access, responseId, request.previous_response_id),
     },
     args: {
-      deadline: accepting.deadline,
+      deadline: accepting.deadline(),
       requests_per_minute: limits.requestsPerMinute ?? '',
       tenant_queued: limits.tenantQueued ?? '',
       queued: limits.queued,
@@ -112,23 +147,76 @@ export async function accept(access: StoreAccess, accepting: AcceptRequest): Pro
       queue: accepting.queue,
       request: requestJson,
       request_id: accepting.requestId,
-      weight: weightOf(input.length + requestJson.length),
+      weight,
       stream: request.stream === true ? 1 : 0,
       stored_flag: request.store === false ? 0 : 1,
       background: request.background === true ? 1 : 0,
       grace_ms: accepting.graceMs,
       watchers: accepting.watcher ?? '',
-      input_json: inline ?? '',
+      input_json: inputJson,
+      has_large: ahead ? 1 : 0,
+      request_ahead: ahead?.requestBytes ?? 0,
+      previous_id: request.previous_response_id ?? '',
+      context_bytes: context.bytes,
+      context_turns: context.turns,
+      calls: printCalls(made),
+      calls_length: mostCallsLength,
     },
+    moreArgs: callDigests(awaited),
   });
-  const result = parseReply(textReply(reply), limits.requestsPerMinute);
-  if (inline === undefined && result.kind !== 'accepted') await redis.unlink(inputKey);
+  const result = parseReply(textReply(reply), limits.requestsPerMinute, awaited);
+  if (ahead && result.kind !== 'accepted') await redis.unlink(large);
   return result;
+}
+
+/** What stays in the record, and what goes ahead of the script because it is too large for one. */
+function split({ request, requestJson, input }: PreparedRequest) {
+  const requestBytes = Buffer.byteLength(requestJson);
+  const inputBytes = Buffer.byteLength(input);
+  const isRequestLarge = requestBytes > largeFrom;
+  const isInputLarge = inputBytes > largeFrom;
+  return {
+    requestJson: isRequestLarge ? JSON.stringify(shortMembers(request)) : requestJson,
+    inputJson: isInputLarge ? '' : textOf(input),
+    ahead:
+      isRequestLarge || isInputLarge
+        ? {
+            parts: [
+              ...(isRequestLarge ? [bytesOf(requestJson)] : []),
+              ...(isInputLarge ? [bytesOf(input)] : []),
+            ],
+            requestBytes: isRequestLarge ? requestBytes : 0,
+          }
+        : undefined,
+    weight: weightOf(requestBytes + inputBytes),
+  };
+}
+
+function textOf(json: string | Uint8Array): string {
+  return typeof json === 'string' ? json : bytesOf(json).toString();
+}
+
+function bytesOf(json: string | Uint8Array): Buffer {
+  if (typeof json === 'string') return Buffer.from(json);
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+}
+
+/**
+ * The record that a request continues from; its own, which there is none of yet, when that cannot be one of this cell. A
+ * chain stays in its cell.
+ */
+function previousKey(access: LargeAccess, responseId: string, previousId: string | undefined): string {
+  const isHere =
+    previousId !== undefined &&
+    responseIdSchema.safeParse(previousId).success &&
+    cellOf(previousId) === cellOf(responseId);
+  return keysOf(access, isHere ? previousId : responseId).record;
 }
 
 function parseReply(
   [kind, left, reset, last]: (string | undefined)[],
   limit: number | undefined,
+  awaited: readonly string[],
 ): AcceptResult {
   if (isRefusal(kind)) return { kind, retryAfterMs: Number(last), rate: parseRate(limit, left, reset) };
   switch (kind) {
@@ -140,6 +228,17 @@ function parseReply(
     case 'gone':
     case 'too_late':
       return { kind };
+    case 'previous_not_found':
+    case 'context_too_large':
+    case 'context_too_long':
+      return { kind: 'unresolved', problem: { kind } };
+    case 'previous_not_finished':
+      // The script passes the status of a record on.
+      return { kind: 'unresolved', problem: { kind, status: left as Status } };
+    case 'call_not_found': {
+      const callId = awaited[Number(left) - 1] ?? '';
+      return { kind: 'unresolved', problem: { kind, callId, isForgotten: reset === '1' } };
+    }
     default:
       throw new TypeError(`The accept script answered '${String(kind)}'`);
   }

@@ -1,8 +1,8 @@
 import { admissionFragments } from '@sluice/admission';
-import type { InputItem } from '@sluice/contract';
 import { type FieldName, parseFields } from '../record/fields.ts';
+import { inputAt, readRequestAhead } from '../record/large-value.ts';
 import { type ClaimedRecord, parseRecord, readerFields } from '../record/record.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
@@ -19,6 +19,7 @@ const claimedFields = [
     'weight',
     'followed',
     'input',
+    'large_bytes',
     'request_id',
   ] as const),
 ] satisfies FieldName[];
@@ -38,7 +39,7 @@ const mostLosses = 2;
 
 const endKinds = ['cancelled', 'expired', 'broken_off', 'lost', 'exhausted'] as const;
 
-/** Why a claimed response is ended instead of run. `input_lost`: somebody deleted it behind our back. */
+/** Why a claimed response is ended instead of run. `input_lost`: somebody deleted it, or its large request, behind our back. */
 export type ClaimEnd = (typeof endKinds)[number] | 'input_lost';
 
 export type Claim =
@@ -63,8 +64,6 @@ export interface ClaimOptions {
   leaseLapseMs: number;
   totalMs: number;
   maxAttempts: number;
-  /** For an input that is too large for the record. */
-  bulk: { get(key: string): Promise<string | null> };
 }
 
 /**
@@ -73,8 +72,8 @@ export interface ClaimOptions {
  * Every older token is superseded from this moment on, so one that was taken for dead and wakes up late writes nothing.
  * Safe to run for a job delivered twice, late, or by hand from a dashboard.
  */
-export async function claim(access: StoreAccess, responseId: string, options: ClaimOptions): Promise<Claim> {
-  const { cell, record, log, input: inputKey } = keysOf(access, responseId);
+export async function claim(access: LargeAccess, responseId: string, options: ClaimOptions): Promise<Claim> {
+  const { cell, record, log } = keysOf(access, responseId);
   const reply = await claimScript(access.redis, {
     keys: { record, log, load: cell.load },
     args: {
@@ -98,15 +97,16 @@ export async function claim(access: StoreAccess, responseId: string, options: Cl
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   const fields = parseFields(claimedFields, values);
-  const found = parseRecord(fields);
+  const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
+  const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
-  const input = fields.input || (await options.bulk.get(inputKey));
-  const because = ended ?? (input ? undefined : 'input_lost');
+  const input = await inputAt(access, responseId, fields);
+  const isLost = !input || (fields.request_ahead && ahead === undefined);
+  const because = ended ?? (isLost ? 'input_lost' : undefined);
   const claimed: ClaimedRecord = {
     ...found,
     ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
-    // Written by the accept from a validated request.
-    input: input ? (JSON.parse(input) as InputItem[]) : [],
+    input: input ?? [],
     token: options.token,
     sequenceNumber,
     attempt,

@@ -1,6 +1,6 @@
 -- Takes away everything of a response. Whoever still runs it finds no record and writes nothing more.
 --
--- KEYS  record, log, input, open, load, stored (the list of its tenant)
+-- KEYS  record, log, large, open, load, stored (the list of its tenant)
 -- ARGV  id
 --       reader   empty, or the lease of an api process: then only that process is taken off while others are attached
 --
@@ -17,5 +17,5 @@ end
 if f.status and is_open(f.status) then finish(load, f.tenant, f.weight, f.status ~= QUEUED) end
 redis.call('ZREM', open, id)
 redis.call('ZREM', stored, id)
-redis.call('UNLINK', record, log, input)
+redis.call('UNLINK', record, log, large)
 return 1

@@ -7,7 +7,7 @@ const eraseScript = defineScript({
   transition: 'erase',
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('watchers')],
-  keys: ['record', 'log', 'input', 'open', 'load', 'stored'],
+  keys: ['record', 'log', 'large', 'open', 'load', 'stored'],
   args: ['id', 'reader'],
 });
 
@@ -30,9 +30,9 @@ export async function eraseAfterReader(
 }
 
 async function run(access: StoreAccess, id: string, tenant: string, reader: string): Promise<boolean> {
-  const { cell, record, log, input } = keysOf(access, id);
+  const { cell, record, log, large } = keysOf(access, id);
   const taken = await eraseScript(access.redis, {
-    keys: { record, log, input, open: cell.open, load: cell.load, stored: cell.stored(tenant) },
+    keys: { record, log, large, open: cell.open, load: cell.load, stored: cell.stored(tenant) },
     args: { id, reader },
   });
   return taken === 1;

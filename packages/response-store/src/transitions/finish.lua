@@ -1,12 +1,13 @@
 -- Ends a response: status, result, log, counts and everybody who listens, in one step.
 --
--- KEYS  record, log, open, load, input
+-- KEYS  record, log, open, load, large
 -- ARGV  id
 --       token              of the ending attempt; empty for an end written while nobody runs the response
 --       first              sequence number of the first event
 --       status, before     the status it ends in, and those that may precede it, joined by spaces
 --       result             what the end adds to the response, as JSON that begins with the response's id
 --       record_ms, log_ms  how long record and log stay after the end
+--       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
 --
 -- Returns one word:
@@ -16,7 +17,7 @@
 --   missing     no such record; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant weight started_at has_large_input idempotency')
+local f = read(record, 'status token seq watchers stream tenant weight started_at large_bytes idempotency context_bytes')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -31,11 +32,18 @@ if not is_mine then return 'superseded' end
 if first ~= f.seq + 1 then return 'gap' end
 if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then return 'superseded' end
 
-write(record, { status = status, seq = last, result = result })
+-- A later response that continues from this one has all of it before it.
+write(record, {
+  status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.context_bytes or 0) + #result)
+})
+if calls ~= '' then
+  local before = read(record, 'context_calls').context_calls or ''
+  write(record, { context_calls = string.sub(before .. calls, -calls_length) })
+end
 redis.call('PEXPIRE', record, record_ms)
 redis.call('ZREM', open, id)
 finish(load, f.tenant, f.weight, f.started_at ~= nil)
-if f.has_large_input then redis.call('PEXPIRE', input, record_ms) end
+if f.large_bytes then redis.call('PEXPIRE', large, record_ms) end
 if is_repeatable(status) and f.idempotency and redis.call('HGET', f.idempotency, 'id') == id then
   redis.call('DEL', f.idempotency)
 end

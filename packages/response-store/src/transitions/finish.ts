@@ -1,10 +1,11 @@
 import { admissionFragments } from '@sluice/admission';
 import { errorEvent, eventTypeOf, type ResponseEnd, type Status, statusesBefore } from '@sluice/contract';
-import { readRecord } from '../reading/read-record.ts';
+import { readShortRecord } from '../reading/read-record.ts';
 import { printEnd } from '../record/end-json.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 import { numberedEvent } from './numbered-event.ts';
@@ -13,9 +14,20 @@ const finishScript = defineScript({
   transition: 'finish',
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('watchers')],
-  keys: ['record', 'log', 'open', 'load', 'input'],
-  args: ['id', 'token', 'first', 'status', 'before', 'result', 'record_ms', 'log_ms'],
-  numbers: ['first'],
+  keys: ['record', 'log', 'open', 'load', 'large'],
+  args: [
+    'id',
+    'token',
+    'first',
+    'status',
+    'before',
+    'result',
+    'record_ms',
+    'log_ms',
+    'calls',
+    'calls_length',
+  ],
+  numbers: ['first', 'calls_length'],
 });
 
 export interface Finish {
@@ -29,7 +41,14 @@ export interface Finish {
   status: Status;
   /** The end as `printEnd` made it. */
   result: string;
+  /** Ids of the tool calls in the output. */
+  toolCalls: readonly string[];
   retention: Retention;
+}
+
+/** The ids of the tool calls that an end brings. */
+export function toolCallsIn({ output }: ResponseEnd): string[] {
+  return output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
 }
 
 const words = ['ok', 'superseded', 'terminal', 'missing', 'gap'] as const;
@@ -46,11 +65,11 @@ export type FinishResult = (typeof words)[number];
 export async function finish(
   access: StoreAccess,
   responseId: string,
-  { token, sequenceNumber, streams, events, status, result, retention }: Finish,
+  { token, sequenceNumber, streams, events, status, result, toolCalls, retention }: Finish,
 ): Promise<FinishResult> {
-  const { cell, record, log, input } = keysOf(access, responseId);
+  const { cell, record, log, large } = keysOf(access, responseId);
   const reply = await finishScript(access.redis, {
-    keys: { record, log, open: cell.open, load: cell.load, input },
+    keys: { record, log, open: cell.open, load: cell.load, large },
     args: {
       id: responseId,
       token,
@@ -60,6 +79,8 @@ export async function finish(
       result,
       record_ms: retention.recordMs,
       log_ms: retention.logMs,
+      calls: printCalls(toolCalls),
+      calls_length: mostCallsLength,
     },
     ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
   });
@@ -72,7 +93,8 @@ export async function finish(
  * Ends a response that no worker has taken. Nothing happens when one has by now, or when it has ended or is gone. A
  * stream that fails gets its `error` event in the same step, because clients miss a failure without it.
  *
- * @returns the record as it was found, for the queue it names; undefined when there is none.
+ * @returns the record as it was found, for the queue it names; undefined when there is none. Of a large request it has the
+ *   short members alone.
  */
 export async function finishQueued(
   access: StoreAccess,
@@ -80,7 +102,7 @@ export async function finishQueued(
   end: ResponseEnd,
   settings: RetentionSettings,
 ): Promise<ResponseRecord | undefined> {
-  const record = await readRecord(access, responseId);
+  const record = await readShortRecord(access, responseId);
   if (record?.status !== 'queued') return record;
   const sequenceNumber = record.sequenceNumber + 1;
   await finish(access, responseId, {
@@ -90,6 +112,7 @@ export async function finishQueued(
     events: end.error && record.streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
     status: end.status,
     result: printEnd({ responseId, sequenceNumber, end }),
+    toolCalls: toolCallsIn(end),
     retention: retentionOf(record.request, settings),
   });
   return record;
