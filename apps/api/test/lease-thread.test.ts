@@ -19,6 +19,7 @@ async function start(options: Partial<LeaseThreadOptions> = {}): Promise<void> {
   lease = new LeaseThread({
     redisUrl: redis.url,
     keys: [key],
+    ttlMs: 1_000,
     onError: () => undefined,
     ...options,
   });
