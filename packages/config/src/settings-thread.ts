@@ -5,7 +5,6 @@ import { loadSettings } from './load-settings.ts';
 
 // The thread of `loadSettingsInThread`: loads once and answers.
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not of a window
 parentPort?.postMessage(load(workerData as FileSources)); // what `loadSettingsInThread` passes
 
 function load(sources: FileSources): ThreadAnswer {
