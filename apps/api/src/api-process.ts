@@ -11,12 +11,9 @@ import { ServiceError } from '@sluice/contract';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
-  bulkReadClient,
   closeRedis,
-  commandClient,
   createMetrics,
   FailedLogins,
-  largeValueClient,
   listenFailure,
   loggedError,
   type Logger,
@@ -24,12 +21,10 @@ import {
   RedisClock,
   RedisWatch,
   type StopReason,
-  subscriberClient,
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
-import type { Redis } from 'ioredis';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
@@ -39,6 +34,7 @@ import { BodyReader } from './bodies/body-reader.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
+import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { Responses } from './responses/responses.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
@@ -79,10 +75,7 @@ export class ApiProcess {
   readonly #logger: Logger;
   readonly #onListening: ApiProcessOptions['onListening'];
   readonly #onReady: ApiProcessOptions['onReady'];
-  readonly #commands: Redis;
-  readonly #bulk: Redis;
-  readonly #largeValues: Redis;
-  readonly #subscriber: Redis;
+  readonly #connections: RedisConnections;
   readonly #clock: RedisClock;
   readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
@@ -105,11 +98,9 @@ export class ApiProcess {
     this.#logger = logger;
     this.#onListening = onListening;
     this.#onReady = onReady;
-    this.#commands = commandClient(settings.redisUrl, { logger });
-    this.#bulk = bulkReadClient(settings.redisUrl, { logger });
-    this.#largeValues = largeValueClient(settings.redisUrl, { logger });
-    this.#subscriber = subscriberClient(settings.redisUrl, { logger });
-    this.#clock = new RedisClock({ client: this.#commands, logger });
+    this.#connections = redisConnections(settings.redisUrl, { logger });
+    const { commands, subscriber } = this.#connections;
+    this.#clock = new RedisClock({ client: commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
     const { warn } = throttledWarning(logger, 'store error');
     // Until it has started, the start itself says what is wrong, once.
@@ -119,10 +110,7 @@ export class ApiProcess {
     this.#telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
     logApi(this.#telemetry, logger);
     this.#store = new CallerStore({
-      commands: this.#commands,
-      bulk: this.#bulk,
-      largeValues: this.#largeValues,
-      subscriber: this.#subscriber,
+      ...this.#connections,
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
       processId: randomUUID(),
@@ -131,13 +119,13 @@ export class ApiProcess {
     });
     this.#redis = new RedisWatch({
       url: settings.redisUrl,
-      commands: this.#commands,
-      others: [this.#subscriber],
+      commands,
+      others: [subscriber],
       probeKey: this.#store.keys.inCell(defaultCell).probe,
       logger,
     });
     this.#queue = new ResponseQueue({
-      connection: this.#commands,
+      connection: commands,
       keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
       names: [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
       onError,
@@ -240,8 +228,7 @@ export class ApiProcess {
     await this.#queue.close();
     this.#clock.stop();
     this.#metrics.stop();
-    const clients = [this.#subscriber, this.#bulk, this.#largeValues, this.#commands];
-    await Promise.all(clients.map((client) => closeRedis(client)));
+    await Promise.all(Object.values(this.#connections).map((client) => closeRedis(client)));
   }
 
   /**
