@@ -38,7 +38,7 @@ export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
 export { startThread } from './start-thread.ts';
-export { isRedisUnavailable } from './redis-failure.ts';
+export { isNeverSent, isRedisUnavailable, isReplyMissing } from './redis-failure.ts';
 export { RedisWatch } from './redis-watch.ts';
 export type { RedisWatchOptions } from './redis-watch.ts';
 export { awaitRedis, requireRedis, untilRedisTakes } from './require-redis.ts';

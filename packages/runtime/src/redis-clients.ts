@@ -3,6 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
 import { watchHeartbeat } from './redis-heartbeat.ts';
 import { primaryConnector } from './redis-primary.ts';
+import { failFastWhileSilent } from './redis-silence.ts';
 import { throttledWarning } from './throttled-warning.ts';
 
 export interface RedisClientOptions {
@@ -14,16 +15,18 @@ export interface RedisClientOptions {
 /**
  * For short commands of a request in progress: accept, get, cancel, limits, and adding to a queue.
  *
- * Commands fail instead of waiting: within a second when Redis hangs, at once when it is not connected (also before the
- * first connection, see `waitForRedis`). A command that timed out may still run later, so every write sent here is
+ * Commands fail instead of waiting: within a second when Redis hangs, at once when it is known to hang
+ * (`failFastWhileSilent`) or is not connected (also before the first connection, see `waitForRedis`). A command that timed out may still run later, so every write sent here is
  * idempotent or guarded by a deadline. A command whose connection is lost is rejected and never sent again.
  */
 export function commandClient(url: string, options: RedisClientOptions): Redis {
-  return connect(url, 'sluice-commands', options, {
+  const redis = connect(url, 'sluice-commands', options, {
     ...FAILING_FAST,
     commandTimeout: 1000,
     reconnectOnError: isReadOnlyError,
   });
+  failFastWhileSilent(redis);
+  return redis;
 }
 
 /**
@@ -79,7 +82,21 @@ export function queueClient(url: string, options: RedisClientOptions): Redis {
  * and `ready` fires before the new subscription is active, so subscribers catch up from the log by their cursor.
  */
 export function subscriberClient(url: string, options: RedisClientOptions): Redis {
-  return connect(url, 'sluice-subscriber', options, { maxRetriesPerRequest: null, autoResubscribe: true });
+  const redis = connect(url, 'sluice-subscriber', options, {
+    maxRetriesPerRequest: null,
+    autoResubscribe: true,
+  });
+  // Nobody hears of a resubscription of the client's own that fails because the client is closed, and a rejection that
+  // nobody handles ends the process.
+  const subscribe: (...channels: string[]) => Promise<unknown> = redis.subscribe.bind(redis);
+  const heard = (...channels: string[]) => {
+    const subscribed = subscribe(...channels);
+    subscribed.catch(() => undefined);
+    return subscribed;
+  };
+  // `subscribe` has several overloads. The arguments are passed on unchanged, so the cast holds.
+  redis.subscribe = heard as typeof redis.subscribe;
+  return redis;
 }
 
 /** Exponential backoff, capped at a second, with jitter: a service recovers within three seconds of Redis. */

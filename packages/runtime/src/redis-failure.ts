@@ -15,6 +15,9 @@ const raisedByScript = /^ERR Error running script \(call to \w+\): (?:@\S+: ?(?:
 /** A script that its user may not run whole: Redis gives that no word of its own. */
 const forbiddenInScript = /The user executing the script can't (run|access)|ACL failure in script/;
 
+/** What ioredis says of a command that it has not sent, because the connection is not ready and nothing may wait for it. */
+const notReady = "Stream isn't writeable and enableOfflineQueue options is false";
+
 /** Errors of ioredis for a command that could not be sent or got no reply. */
 const transport =
   /^(Command timed out|Connection is closed|Stream isn't writeable|Reached the max retries per request limit|Socket timeout)/;
@@ -26,7 +29,33 @@ const transport =
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const reply = error.message.replace(raisedByScript, '');
-  if (refusals.test(reply) || forbiddenInScript.test(reply) || transport.test(reply)) return true;
+  return refusals.test(reply) || forbiddenInScript.test(reply) || isReplyMissing(error);
+}
+
+/**
+ * Whether a command has no reply: it was not sent, or nobody knows whether Redis has run it, or will. The same command
+ * may be sent again if it is harmless twice.
+ */
+export function isReplyMissing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof RedisSilentError || transport.test(error.message)) return true;
   const code = 'code' in error ? error.code : undefined;
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ETIMEDOUT' || code === 'EPIPE';
+}
+
+/**
+ * Whether a command certainly never left this process, so that Redis cannot run it. ioredis gives the one message to
+ * commands that it does not write, and to no others; every other failure may belong to one that was sent.
+ */
+export function isNeverSent(error: unknown): boolean {
+  return error instanceof RedisSilentError || (error instanceof Error && error.message === notReady);
+}
+
+/** Why a command was not sent: Redis has owed answers on its connection for too long. */
+export class RedisSilentError extends Error {
+  override readonly name = 'RedisSilentError';
+
+  constructor() {
+    super('Redis does not answer');
+  }
 }

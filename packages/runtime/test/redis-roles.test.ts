@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { eventually, startLocalRedis, testRedis, within } from '@sluice/testing';
+import { eventually, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
@@ -9,6 +9,8 @@ import {
   largeValueClient,
   createLogger,
   inspectRedis,
+  isNeverSent,
+  isRedisUnavailable,
   queueClient,
   RedisClock,
   subscriberClient,
@@ -197,6 +199,85 @@ describe('subscriber client', () => {
     cleanups.push(() => publisher.close());
     await eventually(async () => (await publisher.client.publish('news', 'back')) > 0);
     await eventually(() => messages.includes('back'));
+  });
+});
+
+describe('a command client of a Redis that does not answer', () => {
+  it('sends nothing more until the first byte, and says so', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const { client } = await ready(commandClient, proxy.url);
+    const key = `${redis.prefix}:count`;
+    const owed = () => client.incr(key).catch((error: unknown) => error);
+    proxy.silence();
+    expect(isNeverSent(await owed())).toBe(false);
+    const refused = await eventually(async () => {
+      const error = await owed();
+      return isNeverSent(error) && error;
+    });
+    expect(isRedisUnavailable(refused)).toBe(true);
+    const sent = await redis.client.get(key);
+    expect(await elapsedMs(Promise.all(Array.from({ length: 1_000 }, owed)))).toBeLessThan(500);
+    expect(await redis.client.get(key)).toBe(sent);
+    proxy.speak();
+    const spokeAt = performance.now();
+    await eventually(async () => (await client.ping()) === 'PONG');
+    expect(performance.now() - spokeAt).toBeLessThan(500);
+  });
+
+  it('trusts a new connection', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const { client } = await ready(commandClient, proxy.url);
+    proxy.silence();
+    await eventually(async () => isNeverSent(await client.ping().catch((error: unknown) => error)));
+    proxy.cut();
+    proxy.speak();
+    await eventually(async () => (await client.ping()) === 'PONG');
+  });
+});
+
+describe('a failure that says that a command was never sent', () => {
+  it('is that of a connection which is not there, and not that of one which was lost', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const { client } = await ready(commandClient, proxy.url);
+    proxy.loseReplyTo('ping');
+    expect(isNeverSent(await client.ping().catch((error: unknown) => error))).toBe(false);
+    expect(isNeverSent(await client.ping().catch((error: unknown) => error))).toBe(true);
+  });
+});
+
+describe('a subscriber that is closed while it subscribes again', () => {
+  it('leaves no rejection that nobody handles', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const { client } = await ready(subscriberClient, proxy.url);
+    await client.subscribe(`${redis.prefix}:news`);
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', onUnhandled);
+    try {
+      const again = new Promise<void>((resolve) => client.once('ready', () => setImmediate(resolve)));
+      proxy.cut();
+      await within(again);
+      const ended = new Promise((resolve) => client.once('end', resolve));
+      client.disconnect();
+      await within(ended);
+      // A rejection is reported once the tasks of its turn are done.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', onUnhandled);
+    }
   });
 });
 

@@ -5,6 +5,10 @@ export interface RedisProxy {
   url: string;
   /** From now on, cuts the connection instead of every n-th reply: the command ran, its reply is lost. 0 stops it. */
   loseEvery(replies: number): void;
+  /** Cuts the connection instead of the reply to the next command that contains the text: it ran, its reply is lost. */
+  loseReplyTo(text: string): void;
+  /** Cuts every connection. New ones are accepted. */
+  cut(): void;
   /** From now on, holds back every reply, as a store that stalls does. Commands still run. */
   silence(): void;
   /** Sends the replies that were held back, in order. */
@@ -25,17 +29,26 @@ export interface RedisProxy {
 }
 
 /**
- * Starts a proxy in front of the Redis at `url`.
+ * Starts a proxy in front of the Redis at `url`. With `delayMs`, each piece of data takes that much longer in each
+ * direction.
  *
  * It counts chunks of bytes from the server as replies. That is correct for a client that waits for each reply before
  * it sends the next command.
  */
-export async function startRedisProxy(url: string): Promise<RedisProxy> {
+export async function startRedisProxy(
+  url: string,
+  { delayMs = 0 }: { delayMs?: number } = {},
+): Promise<RedisProxy> {
   let target = new URL(url);
   const sockets = new Set<Socket>();
   let every = 0;
   let seen = 0;
   let heldBack: (() => void)[] | undefined;
+  let textToLose: string | undefined;
+  const later = (send: () => void) => {
+    if (delayMs === 0) send();
+    else setTimeout(send, delayMs);
+  };
   let path = { isLost: false };
   // A half-closed connection is closed by hand, so that nobody is told of it on a lost path.
   const allowHalfOpen = true;
@@ -58,19 +71,25 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
         for (const end of ends) end.destroy();
       });
     }
+    let mustLose = false;
     downstream.on('data', (data) => {
-      if (!pathOfThis.isLost) upstream.write(data);
+      if (pathOfThis.isLost) return;
+      if (textToLose !== undefined && data.includes(textToLose)) {
+        textToLose = undefined;
+        mustLose = true;
+      }
+      later(() => upstream.write(data));
     });
     upstream.on('data', (data) => {
       if (pathOfThis.isLost) return;
       seen += 1;
-      if (every > 0 && seen % every === 0) {
+      if (mustLose || (every > 0 && seen % every === 0)) {
         proxy.lost += 1;
         downstream.destroy();
       } else if (heldBack) {
         heldBack.push(() => downstream.write(data));
       } else {
-        downstream.write(data);
+        later(() => downstream.write(data));
       }
     });
   });
@@ -79,8 +98,11 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
   // The address of a TCP server that listens is of this type.
   proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   let stopping: Promise<void> | undefined;
-  const stop = () => {
+  const cut = () => {
     for (const socket of sockets) socket.destroy();
+  };
+  const stop = () => {
+    cut();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
   const proxy: RedisProxy = {
@@ -90,6 +112,10 @@ export async function startRedisProxy(url: string): Promise<RedisProxy> {
       every = replies;
       seen = 0;
     },
+    loseReplyTo(text) {
+      textToLose = text;
+    },
+    cut,
     silence() {
       heldBack ??= [];
     },
