@@ -42,7 +42,9 @@ export class Relay {
   readonly #reads = new BoundedReads();
   #timer: NodeJS.Timeout | undefined;
   readonly #onMessage = (_channel: string, message: string) => this.#dispatch(message);
-  readonly #onReady = () => this.#resyncAll();
+  readonly #onReady = () => void this.#subscribe().then(() => this.#resyncAll(), this.#options.onError);
+
+  readonly #onReadable = () => this.#resyncAll();
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -50,19 +52,22 @@ export class Relay {
 
   /** Resolves when the subscription stands; a lost connection is restored by itself. */
   async start(): Promise<void> {
-    const { subscriber, channels } = this.#options;
+    const { subscriber, redis } = this.#options;
     subscriber.on('message', this.#onMessage);
-    // After a reconnect messages are missing: every listener looks into the store once.
+    // After a reconnect messages are missing: every listener looks into the store once, when messages arrive again.
     subscriber.on('ready', this.#onReady);
+    // That look fails when the connection for reads comes back later than the other one.
+    redis.on('ready', this.#onReadable);
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    await subscriber.subscribe(...channels);
+    await this.#subscribe();
   }
 
   stop(): void {
-    const { subscriber } = this.#options;
+    const { subscriber, redis } = this.#options;
     clearInterval(this.#timer);
     subscriber.off('message', this.#onMessage);
     subscriber.off('ready', this.#onReady);
+    redis.off('ready', this.#onReadable);
   }
 
   /**
@@ -106,6 +111,12 @@ export class Relay {
     this.#listeners.add(responseId, wait);
     this.#waits.add(wait);
     return wait;
+  }
+
+  /** Resolves when messages arrive; twice is fine. */
+  async #subscribe(): Promise<void> {
+    const { subscriber, channels } = this.#options;
+    await subscriber.subscribe(...channels);
   }
 
   #dispatch(text: string): void {

@@ -1,0 +1,65 @@
+import { EventEmitter } from 'node:events';
+import { eventually, latch, within } from '@sluice/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { RedisCommands, RedisSubscriber } from '../record/connection.ts';
+import { redisKeys } from '../record/keys.ts';
+import { Relay } from './relay.ts';
+
+const end = '{"id":"r","sequence_number":3,"status":"completed"}';
+
+const relays: Relay[] = [];
+afterEach(() => {
+  for (const relay of relays.splice(0)) relay.stop();
+});
+
+/** A relay with a caller that waits for an end, over connections that do what the test says. */
+async function waitingRelay() {
+  const connection = { subscribed: Promise.resolve(), read: () => Promise.resolve(['completed', end]) };
+  const subscriber = Object.assign(new EventEmitter(), { subscribe: () => connection.subscribed });
+  // The one command that looking for an end needs.
+  const redis = Object.assign(new EventEmitter(), { hmget: () => connection.read() });
+  const errors: unknown[] = [];
+  const relay = new Relay({
+    redis: redis as unknown as RedisCommands,
+    keys: redisKeys('t:'),
+    subscriber: subscriber as unknown as RedisSubscriber,
+    channels: ['t:{0}:api:1'],
+    onError: (error) => errors.push(error),
+  });
+  relays.push(relay);
+  await relay.start();
+  const wait = relay.awaitEnd(`create-response_0${'a'.repeat(32)}`);
+  wait.begin(60_000);
+  return { connection, subscriber, redis, errors, wait };
+}
+
+/** Sooner than anything that is looked up now and then. */
+const soon = { timeoutMs: 500 };
+
+describe('a relay whose connections are back', () => {
+  it('looks for what was missed when messages arrive again, not before', async () => {
+    const { connection, subscriber, wait } = await waitingRelay();
+    const again = Promise.withResolvers<void>();
+    connection.subscribed = again.promise;
+    const read = latch();
+    connection.read = () => {
+      read.open();
+      return Promise.resolve(['completed', end]);
+    };
+    subscriber.emit('ready');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(read.isOpen).toBe(false);
+    again.resolve();
+    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end });
+  });
+
+  it('looks once more when the one for reads is back after the other', async () => {
+    const { connection, subscriber, redis, errors, wait } = await waitingRelay();
+    connection.read = () => Promise.reject(new Error('not connected'));
+    subscriber.emit('ready');
+    await eventually(() => errors.length === 1);
+    connection.read = () => Promise.resolve(['completed', end]);
+    redis.emit('ready');
+    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end });
+  });
+});
