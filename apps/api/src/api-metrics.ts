@@ -29,6 +29,13 @@ export function countApi(
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300],
     registers,
   });
+  const refused = new Counter({
+    name: 'sluice_refused_but_accepted_total',
+    help: 'Responses that the store had accepted although their callers were refused, because it did not answer in time. begun: yes for those that a worker ran before they were taken back.',
+    labelNames: ['begun'],
+    registers,
+  });
+  for (const begun of ['yes', 'no']) refused.inc({ begun }, 0);
   new Gauge({
     name: 'sluice_open_requests',
     help: 'Requests under way in this process: bodies that arrive, synchronous waits and streams.',
@@ -68,4 +75,5 @@ export function countApi(
   telemetry.on('response.first_output', ({ model, sinceRequestMs }) =>
     firstToken.observe({ model }, sinceRequestMs / 1000),
   );
+  telemetry.on('response.taken_back', ({ hasBegun }) => refused.inc({ begun: hasBegun ? 'yes' : 'no' }));
 }

@@ -21,14 +21,20 @@ const backWithinMs = 3_000;
 let store: LocalRedis;
 let api: ApiProcess;
 let url: string;
+let logged: string[];
 
 beforeEach(async () => {
   store = await startLocalRedis({ kind: 'server' });
   const settings = testSettings(store.url, 'outage:', {});
   const ready = latch<string>();
+  logged = [];
   api = new ApiProcess({
     settings: { ...settings, redisUrl: store.url },
-    logger: createLogger({ name: 'api', level: 'silent' }),
+    logger: createLogger({
+      name: 'api',
+      level: 'info',
+      destination: { write: (line: string) => logged.push(line) },
+    }),
     onReady: (listening) => ready.open(listening.url),
   });
   await api.start(new AbortController().signal);
@@ -82,6 +88,31 @@ async function expectRefusals(): Promise<void> {
   expect(await statusOf(fetch(`${url}/v1/models`))).toBe(401);
 }
 
+/**
+ * Refuses 200 requests a second for two seconds, once the outage is known, without letting any of them wait for the
+ * store. The bound is far below the second that each would wait by itself, and far above what a busy machine needs.
+ */
+async function expectSwiftRefusals(): Promise<void> {
+  const boundMs = 300;
+  const refusal = async (more: object) => {
+    const sentAt = performance.now();
+    expect(await statusOf(create(more))).toBe(503);
+    return performance.now() - sentAt;
+  };
+  await eventually(async () => (await refusal({})) < boundMs, { timeoutMs: 4_000 });
+  const before = logged.length;
+  const refusals: Promise<number>[] = [];
+  for (let at = 0; at < 400; at += 1) {
+    refusals.push(refusal(at % 2 === 0 ? {} : { background: true }));
+    // Real time: a load is requests in time.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const tookMs = (await Promise.all(refusals)).toSorted((a, b) => a - b);
+  expect(tookMs[Math.floor(tookMs.length * 0.99)]).toBeLessThan(boundMs);
+  // Each kind of line comes once in ten seconds at most.
+  expect(logged.length - before).toBeLessThan(10);
+}
+
 async function expectRecovery(): Promise<void> {
   await eventually(async () => (await statusOf(create())) === 200, { timeoutMs: backWithinMs });
   await eventually(async () => (await statusOf(fetch(`${url}/readyz`))) === 200);
@@ -107,6 +138,15 @@ describe.skipIf(!hasServer)('a store that is frozen (needs a server on the PATH)
     // One before the outage, one after it; what was refused in between is not among them.
     await eventually(async () => (await waiting()) === 2);
   });
+
+  it('refuses a load at once when it is known to be silent', async () => {
+    expect(await statusOf(create())).toBe(200);
+    process.kill(store.pid, 'SIGSTOP');
+    await expectSwiftRefusals();
+    process.kill(store.pid, 'SIGCONT');
+    await expectRecovery();
+    await eventually(async () => (await waiting()) === 2);
+  });
 });
 
 describe.skipIf(!hasServer)('a store that is dead (needs a server on the PATH)', () => {
@@ -115,6 +155,14 @@ describe.skipIf(!hasServer)('a store that is dead (needs a server on the PATH)',
     const { port, directory } = store;
     await store.kill();
     await expectRefusals();
+    store = await startLocalRedis({ kind: 'server', port, directory });
+    await expectRecovery();
+  });
+
+  it('makes a load be refused at once', async () => {
+    const { port, directory } = store;
+    await store.kill();
+    await expectSwiftRefusals();
     store = await startLocalRedis({ kind: 'server', port, directory });
     await expectRecovery();
   });

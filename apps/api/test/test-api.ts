@@ -44,6 +44,9 @@ export const model = 'm';
 
 export interface TestApiOptions {
   redisUrl?: string;
+  /** Ways of the api to the same Redis that a test can make unreliable. */
+  commandsUrl?: string;
+  subscriberUrl?: string;
   bodyBytes?: number;
   bodyBytesInFlight?: number;
   contextBytes?: number;
@@ -146,10 +149,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     destination: { write: (line: string) => logged.push(line) },
   });
   const names = settings.models.map(({ queue }) => queueName(queue));
-  const commands = commandClient(redis.url, { logger });
-  const bulk = bulkReadClient(redis.url, { logger });
-  const largeValues = largeValueClient(redis.url, { logger });
-  const subscriber = subscriberClient(redis.url, { logger });
+  const commands = commandClient(options.commandsUrl ?? redis.url, { logger });
+  const bulk = bulkReadClient(options.commandsUrl ?? redis.url, { logger });
+  const largeValues = largeValueClient(options.commandsUrl ?? redis.url, { logger });
+  const subscriber = subscriberClient(options.subscriberUrl ?? redis.url, { logger });
   const connected = [commands, bulk, largeValues];
   await Promise.all(connected.map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
   const clock = new RedisClock({ client: commands, logger });

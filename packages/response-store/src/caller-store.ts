@@ -7,7 +7,7 @@ import { findItems, type FoundItems, type ItemLimits } from './reading/find-item
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-import { abandon } from './transitions/abandon.ts';
+import { abandon, type Abandonment } from './transitions/abandon.ts';
 import { accept, type AcceptRequest, type AcceptResult } from './transitions/accept.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -104,9 +104,12 @@ export class CallerStore extends ResponseStore {
     return noteJob(this.access, responseId);
   }
 
-  /** Takes back what may have been accepted although its caller was refused. Repeat it until it is answered. */
-  abandon(responseId: string): Promise<EndRequest> {
-    return abandon(this.access, responseId);
+  /**
+   * Takes back what may have been accepted although its caller was refused. Repeat it, with the deadline of the accept,
+   * until it is answered with anything but `undecided`.
+   */
+  abandon(responseId: string, acceptDeadline: number): Promise<Abandonment> {
+    return abandon(this.access, responseId, acceptDeadline);
   }
 
   /** Makes this process a caller of a response. Follow it first. False when there is no such response. */

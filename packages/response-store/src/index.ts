@@ -30,6 +30,7 @@ export {
 } from './record/record.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { Finding } from './rescue/survey.ts';
+export type { Abandonment } from './transitions/abandon.ts';
 export type { AcceptResult, ContextLimits, ReferenceProblem } from './transitions/accept.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';

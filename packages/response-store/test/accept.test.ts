@@ -200,6 +200,25 @@ describe('accept', () => {
     expect(await takeIn({ limits })).toMatchObject({ rate: { remaining: 3 } });
   });
 
+  it('is told again past its deadline', async () => {
+    const responseId = newId();
+    const past = (await storeNow()) - 1;
+    const first = await takeIn({ responseId });
+    const again = await takeIn({ responseId, deadline: () => past });
+    expect([first.kind, again.kind]).toEqual(['accepted', 'accepted']);
+  });
+
+  it('writes what goes ahead once, however often its script is repeated', async () => {
+    const responseId = newId();
+    const input = [{ type: 'message', role: 'user', content: 'x'.repeat(100_000) } as const];
+    const repeat = async (run: () => Promise<unknown>) => {
+      await run();
+      return run();
+    };
+    expect(await takeIn({ responseId, request: { input }, repeat })).toMatchObject({ kind: 'accepted' });
+    expect(await redis.client.pttl(keys.large(responseId))).toBe(-1);
+  });
+
   it('counts each response once over a connection that loses replies and sends again', async () => {
     const proxy = await startRedisProxy(inject('redisUrl'));
     // What ioredis does by default: a command without a reply is sent again after the reconnect.

@@ -563,15 +563,26 @@ describe.each(servers)('on %s', (_name, connect) => {
   });
 
   describe('abandon', () => {
+    /** Deadlines of an accept that can still arrive, and of one that cannot. */
+    const [ahead, past] = [Date.now() + 3_600_000, 0];
+
     it('asks for the end of what was accepted without an answer', async () => {
       const id = await accepted();
-      expect(await store.caller.abandon(id)).toEqual({ kind: 'asked', isQueued: true });
+      expect(await store.caller.abandon(id, past)).toEqual({
+        kind: 'asked',
+        isQueued: true,
+        hasBegun: false,
+      });
       expect((await take(id, 'a')).kind).toBe('end');
     });
 
     it('ends an attempt that has begun by the time it is heard', async () => {
       const id = await running('a');
-      expect(await store.caller.abandon(id)).toEqual({ kind: 'asked', isQueued: false });
+      expect(await store.caller.abandon(id, past)).toEqual({
+        kind: 'asked',
+        isQueued: false,
+        hasBegun: true,
+      });
       const held = [{ responseId: id, token: 'a' }];
       expect(await store.attempts.checkLeases(held)).toEqual(['cancelled']);
     });
@@ -579,14 +590,26 @@ describe.each(servers)('on %s', (_name, connect) => {
     it('leaves a response alone that somebody else was told of', async () => {
       const id = await accepted();
       await store.process('other').attach(id);
-      expect(await store.caller.abandon(id)).toEqual({ kind: 'detached' });
+      expect(await store.caller.abandon(id, past)).toEqual({ kind: 'detached', hasBegun: false });
       expect(await field(id, 'cancel')).toBeNull();
     });
 
     it('takes an input away whose accept never came', async () => {
       await store.server.client.set(store.keys.large(gone), 'a prompt');
-      expect(await store.caller.abandon(gone)).toEqual({ kind: 'missing' });
+      expect(await store.caller.abandon(gone, past)).toEqual({ kind: 'missing', hasBegun: false });
       expect(await exists(store.keys.large(gone))).toBe(0);
+    });
+
+    it('tells what ran to its end', async () => {
+      const id = await running('a', { streams: false });
+      await store.write(id, 'a', 3, [], completed(nothingProduced, 1_700_000_000));
+      expect(await store.caller.abandon(id, past)).toEqual({ kind: 'terminal', hasBegun: true });
+    });
+
+    it('decides nothing while the accept can still arrive', async () => {
+      expect(await store.caller.abandon(gone, ahead)).toEqual({ kind: 'undecided' });
+      const id = await accepted();
+      expect(await store.caller.abandon(id, ahead)).toMatchObject({ kind: 'asked' });
     });
   });
 

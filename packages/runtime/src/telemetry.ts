@@ -15,6 +15,11 @@ export interface TelemetryEvents {
     model: string;
     mode: 'whole' | 'stream' | 'background';
   };
+  /**
+   * A response was found accepted although its caller was refused, because the store had not answered in time. `hasBegun`:
+   * a worker had begun to run it.
+   */
+  'response.taken_back': { responseId: string; hasBegun: boolean };
   /** The first output went to the caller of a stream. */
   'response.first_output': { responseId: string; model: string; sinceRequestMs: number };
   /** Nobody of this process waits for a response any more, although it has not ended. */

@@ -3,19 +3,28 @@ import type { KeySettings, ModelSettings } from '@sluice/config';
 import { requestedTier, type Response, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import type { AcceptResult, PreparedRequest, StoredRequest } from '@sluice/response-store';
+import { isNeverSent } from '@sluice/runtime';
 import type { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { refusal } from './refusals.ts';
+import { repeatUnanswered } from './repeat-unanswered.ts';
 import { type ReferenceResolver, unresolved } from './resolve-references.ts';
+import type { UnansweredSteps } from './unanswered-steps.ts';
 
 /**
  * How long an accept may be under way: past it the store does nothing, so a refused request stays refused. It begins when
  * what is large has arrived; the store gives that a time by its size.
  */
 const acceptWithinMs = 1_000;
+
+/**
+ * How long missing replies to the accept and to the adding of the job are asked for, in milliseconds: less than the 1.5 s
+ * after which a caller is to have its refusal.
+ */
+const repeatWithinMs = 1_300;
 
 /** A tenant's list outlives every response in it by this much, in milliseconds. */
 const listSlackMs = 3_600_000;
@@ -33,30 +42,45 @@ export type AcceptOutcome =
   /** Its Idempotency-Key stands for this response already. */
   | { kind: 'duplicate'; responseId: string };
 
+interface Admission {
+  serviceTier: ServiceTier;
+  queue: string;
+  /** When missing replies are no longer asked for, by `performance.now`; later when something large goes ahead. */
+  budget: { giveUpAt: number };
+}
+
 /** Takes responses in: everything between a valid body and a job in the queue. */
 export class ResponseAcceptor {
   readonly #dependencies: ResponsesDependencies;
   readonly #models: ReadonlyMap<string, ModelSettings>;
   readonly #references: ReferenceResolver;
   readonly #ends: EarlyEnds;
+  readonly #steps: UnansweredSteps;
   readonly #background: BackgroundWork;
 
   constructor(
     dependencies: ResponsesDependencies,
-    parts: { references: ReferenceResolver; ends: EarlyEnds; background: BackgroundWork },
+    parts: {
+      references: ReferenceResolver;
+      ends: EarlyEnds;
+      steps: UnansweredSteps;
+      background: BackgroundWork;
+    },
   ) {
     this.#dependencies = dependencies;
     this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
     this.#references = parts.references;
     this.#ends = parts.ends;
+    this.#steps = parts.steps;
     this.#background = parts.background;
   }
 
   /**
    * Checks what only this service knows, admits the response, and adds its job.
    *
-   * When it rejects nothing runs: what the store may have taken in without telling is taken back, for as long as that
-   * needs.
+   * A reply of the store that was lost is asked for again. When it rejects nothing runs: what the store may have taken in
+   * without telling is taken back, for as long as that needs. A worker can be faster only when the store was out of reach
+   * for longer than the replies were asked for.
    */
   async accept(accepting: NewResponse): Promise<AcceptOutcome> {
     const { responseId, caller, pending } = accepting;
@@ -66,7 +90,8 @@ export class ResponseAcceptor {
     const prepared = await this.#references.resolve(pending.take(), key.name);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
-    const result = await this.#admit({ ...accepting, prepared }, serviceTier, queue);
+    const budget = { giveUpAt: performance.now() + repeatWithinMs };
+    const result = await this.#admit({ ...accepting, prepared }, { serviceTier, queue, budget });
     if (result.kind === 'duplicate') return result;
     if (result.kind === 'unresolved') {
       const { limits } = this.#dependencies.settings;
@@ -75,9 +100,9 @@ export class ResponseAcceptor {
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
     try {
-      await this.enqueue(queue, responseId, { isBackground });
+      await this.enqueue(queue, responseId, { isBackground, giveUpAt: budget.giveUpAt });
     } catch (error) {
-      this.#ends.abandon(responseId);
+      this.#abandon(responseId);
       throw error;
     }
     const mode = request.stream === true ? 'stream' : isBackground ? 'background' : 'whole';
@@ -89,7 +114,7 @@ export class ResponseAcceptor {
   }
 
   /**
-   * Adds the job of an accepted response. Doing it twice leaves one.
+   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one.
    *
    * That of a background response is noted, since its caller is told that it was accepted and goes: should its job be
    * lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
@@ -97,10 +122,13 @@ export class ResponseAcceptor {
   async enqueue(
     queue: string,
     responseId: string,
-    { isBackground }: { isBackground: boolean },
+    {
+      isBackground,
+      giveUpAt = performance.now() + repeatWithinMs,
+    }: { isBackground: boolean; giveUpAt?: number },
   ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
-    await queues.enqueue(queue, responseId);
+    await repeatUnanswered(() => queues.enqueue(queue, responseId), { giveUpAt });
     if (isBackground) this.#background.run(() => store.noteJob(responseId));
   }
 
@@ -117,8 +145,7 @@ export class ResponseAcceptor {
 
   async #admit(
     { responseId, prepared, caller, idempotencyKey }: NewResponse & { prepared: PreparedRequest },
-    serviceTier: ServiceTier,
-    queue: string,
+    { serviceTier, queue, budget }: Admission,
   ): Promise<AcceptResult> {
     const { store, settings, live, now } = this.#dependencies;
     const { limits } = live;
@@ -128,6 +155,9 @@ export class ResponseAcceptor {
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
+    // Of a response that was never sent there is nothing to take back, and nothing to ask for again.
+    if (this.#steps.isFull)
+      throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
     // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
     now();
     try {
@@ -151,12 +181,21 @@ export class ResponseAcceptor {
         context: { bytes: settings.limits.contextBytes, turns: settings.limits.contextTurns },
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
         listMs: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
-        deadline: () => now() + acceptWithinMs,
+        deadline: () => {
+          budget.giveUpAt = performance.now() + repeatWithinMs;
+          return now() + acceptWithinMs;
+        },
+        repeat: (step) => repeatUnanswered(step, { giveUpAt: budget.giveUpAt, isFinal: isNeverSent }),
       });
     } catch (error) {
-      this.#ends.abandon(responseId);
+      if (!isNeverSent(error)) this.#abandon(responseId);
       throw error;
     }
+  }
+
+  /** Its accept was sent before now, so it does nothing past this deadline. */
+  #abandon(responseId: string): void {
+    this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);
   }
 }
 

@@ -1,21 +1,21 @@
-import { loggedError, type Logger } from '@sluice/runtime';
+import { type Logger, throttledWarning } from '@sluice/runtime';
 
 /**
  * Work that nobody waits for, but that somebody owns: it is finished, or told to give up, before the process ends.
  */
 export class BackgroundWork {
-  readonly #logger: Logger;
+  readonly #warn: (error: unknown) => void;
   readonly #running = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
   constructor(logger: Logger) {
-    this.#logger = logger;
+    this.#warn = throttledWarning(logger, 'store did not answer').warn;
   }
 
   /** Runs work whose failure is logged and otherwise harmless: something else heals it. */
   run(work: (stopping: AbortSignal) => Promise<void>): void {
     const owned = work(this.#stopping.signal)
-      .catch((error: unknown) => this.#logger.warn({ err: loggedError(error) }, 'store did not answer'))
+      .catch((error: unknown) => this.#warn(error))
       .finally(() => this.#running.delete(owned));
     this.#running.add(owned);
   }

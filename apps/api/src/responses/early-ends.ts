@@ -1,12 +1,9 @@
 import { cancelled, isTerminal, nothingProduced } from '@sluice/contract';
 import type { CancelReason, ResponseRecord } from '@sluice/response-store';
-import { loggedError, pause } from '@sluice/runtime';
 import type { BackgroundWork } from './background-work.ts';
 import type { Departure } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
-
-/** Between two tries of what must reach the store, in milliseconds. */
-const retryEveryMs = 500;
+import type { UnansweredSteps } from './unanswered-steps.ts';
 
 /** How long the answer to a cancellation waits for the worker to obey, in milliseconds. */
 const obeyWithinMs = 5_000;
@@ -25,16 +22,22 @@ export interface AttachedResponse {
 export class EarlyEnds {
   readonly #dependencies: ResponsesDependencies;
   readonly #background: BackgroundWork;
+  readonly #steps: UnansweredSteps;
 
-  constructor(dependencies: ResponsesDependencies, background: BackgroundWork) {
+  constructor(
+    dependencies: ResponsesDependencies,
+    { background, steps }: { background: BackgroundWork; steps: UnansweredSteps },
+  ) {
     this.#dependencies = dependencies;
     this.#background = background;
+    this.#steps = steps;
   }
 
   /**
    * The last caller of this process is gone. When no other process has one and the response is not in the background, it
-   * is cancelled, at once or after its grace. A caller that this process cuts off has a grace to come back, if it can. Tried until the store answers, because the lease of this process would keep
-   * the response wanted otherwise, and as long as nobody attaches again.
+   * is cancelled, at once or after its grace. A caller that this process cuts off has a grace to come back, if it can. Tried
+   * until the store answers, because the lease of this process would keep the response wanted otherwise, and as long as
+   * nobody attaches again.
    */
   callerLeft(
     { responseId, canReturn }: AttachedResponse,
@@ -43,10 +46,11 @@ export class EarlyEnds {
   ): void {
     const { store, settings } = this.#dependencies;
     const graceMs = departure === 'interrupted' && canReturn ? settings.recovery.retryGraceMs : 0;
-    this.#untilAnswered(responseId, async () => {
-      if (!isStillGone()) return;
+    this.#steps.run(`leave ${responseId}`, async () => {
+      if (!isStillGone()) return true;
       const left = await store.leave(responseId, { graceMs });
       if (left.kind === 'asked' && left.isQueued) await this.#cancelQueued(responseId);
+      return true;
     });
   }
 
@@ -86,11 +90,20 @@ export class EarlyEnds {
     return store.read(record.id);
   }
 
-  /** Takes back what may have been accepted although its caller is told that it was not, until the store has answered. */
-  abandon(responseId: string): void {
-    this.#untilAnswered(responseId, async () => {
-      const asked = await this.#dependencies.store.abandon(responseId);
-      if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
+  /**
+   * Takes back what may have been accepted although its caller is told that it was not: nothing of it runs on, unless
+   * somebody else was told that it is accepted. Done until the store has answered and the accept can no longer arrive.
+   */
+  abandon(responseId: string, acceptDeadline: number): void {
+    const { store, telemetry } = this.#dependencies;
+    this.#steps.run(`abandon ${responseId}`, async () => {
+      const found = await store.abandon(responseId, acceptDeadline);
+      if (found.kind === 'undecided') return false;
+      if (found.kind === 'asked' && found.isQueued) await this.#cancelQueued(responseId);
+      if (found.kind === 'asked' || found.kind === 'terminal') {
+        telemetry.emit('response.taken_back', { responseId, hasBegun: found.hasBegun });
+      }
+      return true;
     });
   }
 
@@ -98,23 +111,6 @@ export class EarlyEnds {
     const asked = await this.#dependencies.store.cancel(responseId, reason);
     if (asked.kind === 'asked' && asked.isQueued) await this.#cancelQueued(responseId);
     return asked.kind === 'asked';
-  }
-
-  /** Does something that must reach the store, as often as that needs; given up only when the process stops. */
-  #untilAnswered(responseId: string, work: () => Promise<void>): void {
-    const { logger } = this.#dependencies;
-    this.#background.run(async (stopping) => {
-      for (;;) {
-        try {
-          await work();
-          return;
-        } catch (error) {
-          if (stopping.aborted) throw error;
-          logger.debug({ responseId, err: loggedError(error) }, 'no answer from the store: trying again');
-          await pause(retryEveryMs, stopping);
-        }
-      }
-    });
   }
 
   /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */

@@ -12,6 +12,7 @@ import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import { ReferenceResolver } from './resolve-references.ts';
+import { UnansweredSteps } from './unanswered-steps.ts';
 
 /** A page of a tenant's responses, newest first. */
 export interface ResponsePage {
@@ -30,12 +31,14 @@ export class Responses {
   constructor(dependencies: ResponsesDependencies) {
     this.#dependencies = dependencies;
     this.#background = new BackgroundWork(dependencies.logger);
-    this.#ends = new EarlyEnds(dependencies, this.#background);
+    const steps = new UnansweredSteps({ background: this.#background, logger: dependencies.logger });
+    this.#ends = new EarlyEnds(dependencies, { background: this.#background, steps });
     this.#attachments = new Attachments(this.#ends);
     const references = new ReferenceResolver(dependencies);
     const acceptor = new ResponseAcceptor(dependencies, {
       references,
       ends: this.#ends,
+      steps,
       background: this.#background,
     });
     this.create = new ResponseCreator(dependencies, {

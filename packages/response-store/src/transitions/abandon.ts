@@ -1,21 +1,37 @@
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const abandonScript = defineScript({
   transition: 'abandon',
   file: new URL('../../src/transitions/abandon.lua', import.meta.url),
-  fragments: fragments('ask-for-end'),
+  fragments: fragments('clock', 'ask-for-end'),
   keys: ['record', 'large'],
-  args: [],
+  args: ['deadline'],
+  numbers: ['deadline'],
 });
+
+/** What taking back a refused response came to. */
+export type Abandonment =
+  /** Its accept has not arrived and still may, until its deadline: ask again. */
+  | { kind: 'undecided' }
+  /** `hasBegun`: a worker has begun to run it. */
+  | (EndRequest & { hasBegun: boolean });
 
 /**
  * Takes back what may have been accepted although its caller was refused: nothing of it runs on, unless somebody else
- * was told that it is accepted. Repeat it until it is answered; it changes nothing twice.
+ * was told that it is accepted. Repeat it until it is answered with anything but `undecided`; it changes nothing twice.
+ *
+ * @param deadline that of the accept.
  */
-export async function abandon(access: StoreAccess, responseId: string): Promise<EndRequest> {
-  const input = { keys: keysOf(access, responseId), args: {} };
-  return parseEndRequest(await abandonScript(access.redis, input));
+export async function abandon(
+  access: StoreAccess,
+  responseId: string,
+  deadline: number,
+): Promise<Abandonment> {
+  const reply = await abandonScript(access.redis, { keys: keysOf(access, responseId), args: { deadline } });
+  const [kind, , startedAt = ''] = textReply(reply);
+  if (kind === 'undecided') return { kind };
+  return { ...parseEndRequest(reply), hasBegun: startedAt !== '' };
 }

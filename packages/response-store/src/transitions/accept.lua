@@ -32,15 +32,15 @@
 --   { gone }                     the same body, but the answer was not kept
 
 local now = now_ms()
-if now > deadline then return { 'too_late' } end
-
--- The same call again, after its reply was lost: ids are never used twice.
+-- The same call again, after its reply was lost: ids are never used twice. Nothing is done here, so its time does not
+-- matter.
 local known = read(record, 'accepted_at')
 if known.accepted_at then
   local left = ''
   if requests_per_minute then left = math.max(0, requests_per_minute - (tonumber(redis.call('HGET', rate, 'sum')) or 0)) end
   return { 'accepted', left, 60000, known.accepted_at }
 end
+if now > deadline then return { 'too_late' } end
 
 -- A key stands for its response as long as that is running or has an answer. One that failed or was cancelled leaves it
 -- free for another try.

@@ -74,6 +74,8 @@ export interface AcceptRequest {
    * has arrived, which has a time of its own.
    */
   deadline: () => number;
+  /** Runs the script, and again while its reply is missing; once by default. */
+  repeat?: (run: () => Promise<unknown>) => Promise<unknown>;
 }
 
 export type AcceptResult =
@@ -101,10 +103,13 @@ export type ReferenceProblem =
  * was.
  *
  * Nothing waits in the queue yet: the caller adds the job next and answers its client after that. A process that dies in
- * between leaves a record without a job, which was never acknowledged; the rescue abandons it. A call that got no
- * answer may still take effect until its deadline, so its caller must `abandon` it.
+ * between leaves a record without a job, which was never acknowledged; the rescue abandons it.
  *
- * What is too large for a script goes ahead of it, over a connection where nobody else waits behind it.
+ * The script may be repeated after a reply that was lost: the response is accepted once, and told so, also past the
+ * deadline. It may take effect until its deadline, so a caller that gives up must `abandon` it.
+ *
+ * What is too large for a script goes ahead of it, over a connection where nobody else waits behind it, and once: the
+ * value of an accepted response is never written again.
  */
 export async function accept(access: LargeAccess, accepting: AcceptRequest): Promise<AcceptResult> {
   const { responseId, tenant, limits, idempotency, context } = accepting;
@@ -119,7 +124,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
   const awaited = [...openToolOutputs(links)].slice(0, mostCalls + 1);
   const { requestJson, inputJson, ahead, weight } = split(accepting.prepared);
   if (ahead) await access.large.write(large, ahead.parts, aheadMs);
-  const reply = await acceptScript(redis, {
+  const input = {
     keys: {
       record,
       log,
@@ -163,7 +168,9 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       calls_length: mostCallsLength,
     },
     moreArgs: callDigests(awaited),
-  });
+  };
+  const run = () => acceptScript(redis, input);
+  const reply = await (accepting.repeat ? accepting.repeat(run) : run());
   const result = parseReply(textReply(reply), limits.requestsPerMinute, awaited);
   if (ahead && result.kind !== 'accepted') await redis.unlink(large);
   return result;

@@ -1,0 +1,85 @@
+import { createKey, loadSettings } from '@sluice/config';
+import type { CreateResponse } from '@sluice/contract';
+import { type CallerStore, prepareRequest } from '@sluice/response-store';
+import { createLogger, Telemetry } from '@sluice/runtime';
+import { describe, expect, it, vi } from 'vitest';
+import { type NewResponse, ResponseAcceptor } from './accept-response.ts';
+import { BackgroundWork } from './background-work.ts';
+import { CallerPresence } from './caller.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import { EarlyEnds } from './early-ends.ts';
+import { PendingRequest } from './pending-request.ts';
+import { ReferenceResolver } from './resolve-references.ts';
+import { UnansweredSteps } from './unanswered-steps.ts';
+
+const notSent = new Error("Stream isn't writeable and enableOfflineQueue options is false");
+const file = `
+providers: [{ id: none, type: simulator }]
+models: [{ id: m, routes: [{ provider: none }] }]
+keys: [{ name: first, key: ${createKey()} }]
+`;
+
+/** An acceptor over a store whose accept does what the test says, and that never answers anything else. */
+function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
+  const settings = loadSettings({
+    env: { REDIS_URL: 'redis://nowhere' },
+    argv: [],
+    cwd: '/',
+    role: 'api',
+    readFile: () => file,
+  });
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const store = { accept: vi.fn(accept), abandon: vi.fn(() => new Promise(() => undefined)) };
+  const dependencies: ResponsesDependencies = {
+    settings,
+    live: settings,
+    // What an accept and its taking back need of it.
+    store: store as unknown as CallerStore,
+    queue: { enqueue: () => Promise.resolve(), remove: () => Promise.resolve() },
+    telemetry: new Telemetry(() => undefined),
+    now: () => 5_000,
+    logger,
+  };
+  const background = new BackgroundWork(logger);
+  const steps = new UnansweredSteps({ background, logger }, mostSteps);
+  const ends = new EarlyEnds(dependencies, { background, steps });
+  const references = new ReferenceResolver(dependencies);
+  const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background });
+  const [key] = settings.keys;
+  if (!key) throw new Error('no key');
+  const request: CreateResponse = {
+    model: 'm',
+    input: [{ type: 'message', role: 'user', content: 'Hi' }],
+  };
+  const accepting: NewResponse = {
+    responseId: 'r',
+    pending: new PendingRequest(prepareRequest(request, { withDigest: false })),
+    caller: { key, requestId: 'req_1', presence: new CallerPresence(), elapsedMs: () => 0 },
+    idempotencyKey: undefined,
+  };
+  return { store, steps, accept: () => acceptor.accept(accepting) };
+}
+
+describe('a response that the store does not accept', () => {
+  it('is refused at once and leaves nothing to take back when it was never sent', async () => {
+    const { store, steps, accept } = acceptorOver(() => Promise.reject(notSent));
+    await expect(accept()).rejects.toBe(notSent);
+    expect(store.accept).toHaveBeenCalledTimes(1);
+    expect(store.abandon).not.toHaveBeenCalled();
+    expect(steps.size).toBe(0);
+  });
+
+  it('is taken back with the deadline of its accept when it may have been sent', async () => {
+    const { store, steps, accept } = acceptorOver(() => Promise.reject(new Error('OOM command not allowed')));
+    await expect(accept()).rejects.toThrow('OOM');
+    expect(store.abandon).toHaveBeenCalledExactlyOnceWith('r', 6_000);
+    expect(steps.size).toBe(1);
+  });
+
+  it('is not sent at all while too many are to be taken back', async () => {
+    const { store, steps, accept } = acceptorOver(() => Promise.reject(notSent), 1);
+    steps.run('another', () => new Promise(() => undefined));
+    await expect(accept()).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    expect(store.accept).not.toHaveBeenCalled();
+  });
+});

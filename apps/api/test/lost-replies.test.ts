@@ -1,0 +1,107 @@
+import { eventually, latch, type RedisProxy, readSse, startRedisProxy } from '@sluice/testing';
+import type { Run } from '@sluice/worker/scripted-worker';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+const proxies: RedisProxy[] = [];
+
+async function proxy(options?: { delayMs: number }): Promise<RedisProxy> {
+  const started = await startRedisProxy(inject('redisUrl'), options);
+  proxies.push(started);
+  return started;
+}
+
+afterEach(async () => {
+  await api.stop();
+  await Promise.all(proxies.splice(0).map((each) => each.stop()));
+});
+
+const shortInput = 'lose me';
+const longInput = `lose me ${'x'.repeat(100_000)}`;
+
+describe('a reply that is lost with its connection', () => {
+  let commands: RedisProxy;
+
+  beforeEach(async () => {
+    commands = await proxy();
+    api = await startTestApi({ commandsUrl: commands.url });
+    // Scripts are known to the server from here on.
+    expect((await api.create({ model, input: 'Hi' })).status).toBe(200);
+  });
+
+  /** Every run so far, by its input. */
+  const runs = () => api.worker.runs.map(({ record }) => JSON.stringify(record.request.input));
+
+  it.each([
+    ['the accept', () => shortInput, shortInput],
+    ['the accept behind its input', () => '"model":"m"', longInput],
+    ['the adding of the job', () => `bull:${model}:wait`, shortInput],
+  ])('is asked for again when it was that to %s', async (_what, text, input) => {
+    commands.loseReplyTo(text());
+    const whole = await api.create({ model, input });
+    expect(commands.lost).toBe(1);
+    expect(whole.status).toBe(200);
+    expect(whole.json()).toMatchObject({ status: 'completed', output_text: 'Hello' });
+
+    commands.loseReplyTo(text());
+    const background = await api.create({ model, input, background: true });
+    expect(background.status).toBe(200);
+    const { id } = background.json() as { id: string };
+    await eventually(async () => (await api.get(`/v1/responses/${id}`)).json()['status'] === 'completed');
+
+    commands.loseReplyTo(text());
+    const streamed = await api.stream({ model, input });
+    expect(streamed.status).toBe(200);
+    const { events } = await readSse(streamed.body ?? '');
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed' });
+
+    expect(commands.lost).toBe(3);
+    expect(runs()).toHaveLength(4);
+  });
+});
+
+describe('a store that is out of reach for longer than a request may wait', () => {
+  it('makes a refused response run at worst until it is back, and counts it', async () => {
+    const commands = await proxy();
+    api = await startTestApi({ commandsUrl: commands.url });
+    const begun = latch<Run>();
+    api.worker.onRun((run) => {
+      begun.open(run);
+      return run.hang();
+    });
+    commands.loseReplyTo(`bull:${model}:wait`);
+    const answer = api.create({ model, input: 'Hi' });
+    await eventually(() => commands.lost === 1);
+    commands.silence();
+    expect((await answer).status).toBe(503);
+    const run = await begun.wait();
+    expect(run.cancelled.aborted).toBe(false);
+    commands.speak();
+    await eventually(() => run.cancelled.aborted);
+    const counted = async (labels: string) => {
+      const metrics = await api.registry.metrics();
+      return metrics.includes(`sluice_refused_but_accepted_total{begun="${labels}"} 1`);
+    };
+    await eventually(() => counted('yes'));
+    expect(await counted('no')).toBe(false);
+  });
+});
+
+describe('a subscription that is cut again and again', () => {
+  it('ends no caller that waits', async () => {
+    const [commands, subscriber] = [await proxy({ delayMs: 5 }), await proxy({ delayMs: 5 })];
+    api = await startTestApi({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
+    const answers: Promise<Answer>[] = [];
+    for (let at = 0; at < 320; at += 1) {
+      // A long input goes ahead of its accept, so that there is a time in which its caller waits and nothing is accepted.
+      answers.push(api.create({ model, input: at % 4 === 0 ? shortInput : longInput, store: at % 2 === 0 }));
+      // About as often as a subscription is restored.
+      if (at % 25 === 24) subscriber.cut();
+      // Real time: callers come evenly, so that some come at the moment at which the subscription is back.
+      await new Promise((resolve) => setTimeout(resolve, 8));
+    }
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    expect(statuses).toEqual(Array.from({ length: 320 }, () => 200));
+  });
+});
