@@ -98,8 +98,9 @@ export class ApiProcess {
     this.#logger = logger;
     this.#onListening = onListening;
     this.#onReady = onReady;
-    this.#connections = redisConnections(settings.redisUrl, { logger });
-    const { commands, subscriber } = this.#connections;
+    const { durability, timeouts } = settings;
+    this.#connections = redisConnections(settings.redisUrl, { logger, hasBarrier: durability !== 'local' });
+    const { commands, subscriber, barrier } = this.#connections;
     this.#clock = new RedisClock({ client: commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
     const { warn } = throttledWarning(logger, 'store error');
@@ -113,6 +114,10 @@ export class ApiProcess {
       ...this.#connections,
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
+      durability:
+        barrier && durability !== 'local'
+          ? { durability, connection: barrier, withinMs: timeouts.durabilityMs }
+          : undefined,
       processId: randomUUID(),
       leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
       onError,
@@ -120,7 +125,8 @@ export class ApiProcess {
     this.#redis = new RedisWatch({
       url: settings.redisUrl,
       commands,
-      others: [subscriber],
+      others: barrier ? [subscriber, barrier] : [subscriber],
+      durability,
       probeKey: this.#store.keys.inCell(defaultCell).probe,
       logger,
     });

@@ -140,12 +140,20 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'Limits of the whole service.' }),
+  durability: z.enum(['local', 'fsync', 'replica']).default('local').meta({
+    description:
+      'How safe a response and its end are before anybody is told of them: on the server, whatever that survives; on its disk (Redis 7.2 or newer, with a log); or on a replica, so that a failover loses nothing.',
+  }),
   timeouts: z
     .strictObject({
       queueMs: milliseconds().default(600_000).meta({ description: 'Longest wait in the queue.' }),
       backgroundQueueMs: milliseconds()
         .default(86_400_000)
         .meta({ description: 'Longest wait in the queue for a background response.' }),
+      durabilityMs: wholeNumber(10, 4000).default(1000).meta({
+        description: 'Longest wait for what `durability` asks for. After it the request is refused with 503.',
+        unit: 'ms',
+      }),
       connectMs: milliseconds()
         .default(5000)
         .meta({ description: 'Longest time to connect to an upstream.' }),

@@ -1,5 +1,6 @@
 import { newResponseId, type RandomBytes } from '@sluice/contract';
 import { type Lease, ProcessLease } from './delivery/process-lease.ts';
+import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/durability.ts';
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
@@ -24,6 +25,8 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
   processId: string;
   /** Makes the lease of this process, given its keys. By default it is renewed by the event loop, which requests can hold up. */
   leaseOver?: (keys: readonly string[]) => Lease;
+  /** Waits until what was done is as safe as was asked for; without it, as soon as the server has it. */
+  durability?: Omit<DurabilityBarrierOptions, 'keys'> | undefined;
   onError: (error: unknown) => void;
 }
 
@@ -49,6 +52,8 @@ export class CallerStore extends ResponseStore {
   readonly #processId: string;
   readonly #relay: Relay;
   readonly #lease: Lease;
+  readonly #barrier: DurabilityBarrier | undefined;
+  readonly #onError: (error: unknown) => void;
   /** When the expiry of each tenant's list was renewed last. */
   readonly #listRenewedAt = new Map<string, number>();
 
@@ -59,6 +64,9 @@ export class CallerStore extends ResponseStore {
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
     this.#relay = new Relay({ redis: bulk, keys: this.keys, subscriber, channels: leases, onError });
     this.#lease = leaseOver?.(leases) ?? new ProcessLease({ commands, keys: leases, onError });
+    const keys = this.keys.cells.map((cell) => this.keys.inCell(cell).barrier);
+    this.#barrier = options.durability && new DurabilityBarrier({ ...options.durability, keys });
+    this.#onError = onError;
   }
 
   /** Resolves when messages arrive and the lease is held. */
@@ -97,6 +105,20 @@ export class CallerStore extends ResponseStore {
   /** Items of a tenant's stored responses, by their ids. */
   findItems(tenant: string, itemIds: readonly string[], limits: ItemLimits): Promise<FoundItems> {
     return findItems(this.access, { itemIds, tenant }, limits);
+  }
+
+  /**
+   * Waits until all that the store has done by now is as safe as the settings ask for. False when that takes too long:
+   * nobody may be told of it.
+   */
+  async isDurable(): Promise<boolean> {
+    if (!this.#barrier) return true;
+    try {
+      return await this.#barrier.reached();
+    } catch (error) {
+      this.#onError(error);
+      return false;
+    }
   }
 
   /** Notes that a response has its job, so that the rescue can tell a lost job from one that was never added. */

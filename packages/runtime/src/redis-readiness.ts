@@ -65,13 +65,16 @@ export async function inspectRedis(
   };
 }
 
+/** How safe a write must be before anybody is told of it; the setting `durability`. */
+export type WantedDurability = 'local' | 'fsync' | 'replica';
+
 /**
  * The problems that keep us from promising durability on this Redis. The persistence of an embedded store is not
  * checked, because it keeps snapshots that the server does not report. Messages use Redis's own names of settings.
  */
 export function redisProblems(
   facts: RedisFacts,
-  { isEmbedded = false }: { isEmbedded?: boolean } = {},
+  { isEmbedded = false, durability = 'local' }: { isEmbedded?: boolean; durability?: WantedDurability } = {},
 ): RedisProblem[] {
   return [
     versionProblem(facts),
@@ -79,6 +82,7 @@ export function redisProblems(
     roleProblem(facts),
     evictionProblem(facts),
     isEmbedded ? undefined : persistenceProblem(facts),
+    durability === 'fsync' ? fsyncProblem(facts) : undefined,
     configProblem(facts),
     clockProblem(facts),
   ].filter((problem) => problem !== undefined);
@@ -87,12 +91,23 @@ export function redisProblems(
 const MINIMUM_VERSION = { major: 6, minor: 2 };
 const CLOCK_ALARM_MS = 30_000;
 
-function versionProblem({ version }: RedisFacts): RedisProblem | undefined {
-  if (version === undefined) return undefined;
+/** `WAITAOF` came with this version. */
+const WAITAOF_VERSION = { major: 7, minor: 2 };
+
+interface Version {
+  major: number;
+  minor: number;
+}
+
+/** Whether a server says that it is older; one that does not say counts as new enough. */
+function isOlder(version: string | undefined, than: Version): boolean {
+  if (version === undefined) return false;
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isOld =
-    major < MINIMUM_VERSION.major || (major === MINIMUM_VERSION.major && minor < MINIMUM_VERSION.minor);
-  if (!isOld) return undefined;
+  return major < than.major || (major === than.major && minor < than.minor);
+}
+
+function versionProblem({ version }: RedisFacts): RedisProblem | undefined {
+  if (!isOlder(version, MINIMUM_VERSION)) return undefined;
   return refuse(
     `Redis ${version} is too old: use Redis ${MINIMUM_VERSION.major}.${MINIMUM_VERSION.minor} or newer, or Valkey.`,
   );
@@ -136,6 +151,16 @@ function persistenceProblem({ appendOnly, appendFsync, save }: RedisFacts): Redi
   return warn(
     'Redis keeps at most snapshots on disk: a crash of Redis loses accepted work of minutes. Set appendonly to yes.',
   );
+}
+
+function fsyncProblem({ version, appendOnly }: RedisFacts): RedisProblem | undefined {
+  if (isOlder(version, WAITAOF_VERSION)) {
+    return refuse(
+      `durability is fsync, which needs Redis ${WAITAOF_VERSION.major}.${WAITAOF_VERSION.minor} or newer, and this is ${version}. On an older one, set appendfsync to always in Redis and durability to local: that is as safe.`,
+    );
+  }
+  if (appendOnly !== false) return undefined;
+  return refuse('durability is fsync, and Redis keeps no log on disk: set appendonly to yes.');
 }
 
 function configProblem({ isConfigForbidden, maxmemoryPolicy }: RedisFacts): RedisProblem | undefined {

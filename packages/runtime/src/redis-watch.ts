@@ -1,7 +1,13 @@
 import type { Redis } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
 import { maskRedisUrl } from './redis-clients.ts';
-import { inspectRedis, type RedisFacts, type RedisProblem, redisProblems } from './redis-readiness.ts';
+import {
+  inspectRedis,
+  type RedisFacts,
+  type RedisProblem,
+  redisProblems,
+  type WantedDurability,
+} from './redis-readiness.ts';
 import { awaitRedis } from './require-redis.ts';
 import { throttledWarning } from './throttled-warning.ts';
 
@@ -19,6 +25,8 @@ export interface RedisWatchOptions {
   others: readonly Redis[];
   /** A key that is never set. */
   probeKey: string;
+  /** What the settings ask for. A server that cannot give it is refused. */
+  durability?: WantedDurability;
   logger: Logger;
 }
 
@@ -59,9 +67,9 @@ export class RedisWatch {
    * @throws {FatalError} that says what to change, for what no waiting mends; see `awaitRedis`.
    */
   async start(signal: AbortSignal): Promise<void> {
-    const { url, commands, logger } = this.#options;
-    this.#facts = await awaitRedis(commands, { url, logger, signal });
-    this.#problems = redisProblems(this.#facts, this.#facts);
+    const { url, commands, durability, logger } = this.#options;
+    this.#facts = await awaitRedis(commands, { url, durability, logger, signal });
+    this.#problems = this.#problemsOf(this.#facts);
     this.#listen(commands, 'close', () => (this.#lostAt = performance.now()));
     this.#listen(commands, 'ready', () => {
       this.#lookAt = performance.now();
@@ -84,6 +92,11 @@ export class RedisWatch {
 
   get #refusal(): RedisProblem | undefined {
     return this.#problems.find(({ severity }) => severity === 'refuse');
+  }
+
+  #problemsOf(facts: RedisFacts): RedisProblem[] {
+    const { durability = 'local' } = this.#options;
+    return redisProblems(facts, { isEmbedded: facts.isEmbedded, durability });
   }
 
   #listen(client: Redis, event: 'close' | 'ready', listener: () => void): void {
@@ -126,7 +139,7 @@ export class RedisWatch {
       const facts = await inspectRedis(commands);
       this.#leaveFormerServer(facts);
       this.#facts = facts;
-      this.#tellOf(redisProblems(facts, facts));
+      this.#tellOf(this.#problemsOf(facts));
       this.#lookAt = this.#refusal ? performance.now() + lookAgainEveryMs : Number.POSITIVE_INFINITY;
     } catch (error) {
       // The next tick looks again.

@@ -4,10 +4,12 @@ import { loggedError, type Logger } from './logger.ts';
 import { pause } from './pause.ts';
 import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
 import { isRedisUnavailable } from './redis-failure.ts';
-import { inspectRedis, type RedisFacts, redisProblems } from './redis-readiness.ts';
+import { inspectRedis, type RedisFacts, redisProblems, type WantedDurability } from './redis-readiness.ts';
 
 export interface RedisToFind {
   url: string;
+  /** What the settings ask for; a server that cannot give it is refused. */
+  durability?: WantedDurability | undefined;
   logger: Logger;
   signal: AbortSignal;
 }
@@ -49,7 +51,10 @@ export async function requireRedis(client: Redis, { url, logger, signal }: Redis
  * @throws {FatalError} that says what to change, when Redis refuses the credentials, is not Redis, or is set up to lose
  *   data.
  */
-export async function awaitRedis(client: Redis, { url, logger, signal }: RedisToFind): Promise<RedisFacts> {
+export async function awaitRedis(
+  client: Redis,
+  { url, durability, logger, signal }: RedisToFind,
+): Promise<RedisFacts> {
   const address = maskRedisUrl(url);
   const errors = new LastError(client);
   const say = () => logger.warn({ redis: address, err: errors.logged() }, 'waiting for redis');
@@ -59,7 +64,7 @@ export async function awaitRedis(client: Redis, { url, logger, signal }: RedisTo
       await waitForRedis(client, AbortSignal.any([signal, errors.refused]));
       try {
         const facts = await inspectRedis(client);
-        checkFacts(facts, { url, logger });
+        checkFacts(facts, { url, durability, logger });
         return facts;
       } catch (error) {
         if (errors.take(error) || !isRedisUnavailable(error)) throw error;
@@ -92,8 +97,11 @@ export async function untilRedisTakes(step: () => Promise<void>, signal: AbortSi
   }
 }
 
-function checkFacts(facts: RedisFacts, { url, logger }: Omit<RedisToFind, 'signal'>): void {
-  for (const { severity, message } of redisProblems(facts, facts)) {
+function checkFacts(
+  facts: RedisFacts,
+  { url, durability = 'local', logger }: Pick<RedisToFind, 'url' | 'durability' | 'logger'>,
+): void {
+  for (const { severity, message } of redisProblems(facts, { isEmbedded: facts.isEmbedded, durability })) {
     if (severity === 'refuse') throw new FatalError(message, { exitCode: 1 });
     logger.warn({ redis: maskRedisUrl(url) }, message);
   }

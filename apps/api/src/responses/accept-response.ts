@@ -9,7 +9,7 @@ import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { refusal } from './refusals.ts';
+import { notDurable, refusal } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
 import { type ReferenceResolver, unresolved } from './resolve-references.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
@@ -100,7 +100,10 @@ export class ResponseAcceptor {
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
     try {
+      // Before the job, so that what cannot be made durable is not run, and behind it, because the job counts as well.
+      await this.#becomeDurable();
       await this.enqueue(queue, responseId, { isBackground, giveUpAt: budget.giveUpAt });
+      await this.#becomeDurable();
     } catch (error) {
       this.#abandon(responseId);
       throw error;
@@ -191,6 +194,10 @@ export class ResponseAcceptor {
       if (!isNeverSent(error)) this.#abandon(responseId);
       throw error;
     }
+  }
+
+  async #becomeDurable(): Promise<void> {
+    if (!(await this.#dependencies.store.isDurable())) throw notDurable();
   }
 
   /** Its accept was sent before now, so it does nothing past this deadline. */

@@ -18,7 +18,7 @@ import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { refusal } from './refusals.ts';
+import { notDurable, refusal } from './refusals.ts';
 import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
 
 export interface Creation {
@@ -112,6 +112,7 @@ export class ResponseCreator {
         opening: ['response.created', 'response.queued'],
         isRunning: false,
         wasAskedToEnd: () => store.wasAskedToEnd(responseId),
+        isDurable: () => store.isDurable(),
         presentation: creation.presentation,
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
@@ -140,7 +141,10 @@ export class ResponseCreator {
       const record = await this.#attachToRunning(caller, responseId);
       attachment.isStored = record.request.store !== false;
       creation.onAccepted({ rate: undefined, isReplayed: record.end !== undefined });
-      if (!wait || record.end) return { kind: 'response', response: responseOf(record) };
+      if (!wait || record.end) {
+        if (!(await store.isDurable())) throw notDurable();
+        return { kind: 'response', response: responseOf(record) };
+      }
       return await this.#awaitWhole(caller, wait, acceptedResponse(record));
     } finally {
       wait?.close();
@@ -195,6 +199,7 @@ export class ResponseCreator {
       case 'ended': {
         const { end } = parseEnd(outcome.end);
         const { store } = this.#dependencies;
+        if (!(await store.isDurable())) throw notDurable();
         if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
         return { kind: 'response', response: wholeResponse(accepted, end) };
       }

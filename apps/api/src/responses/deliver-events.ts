@@ -10,6 +10,7 @@ import { type LoggedEvent, numberedEvent, type Subscription, typeOf } from '@slu
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { EventSink, SentEvent } from './event-sink.ts';
+import { notDurable } from './refusals.ts';
 import { lostTouch } from './whole-response.ts';
 
 export interface DeliverEventsOptions {
@@ -27,6 +28,8 @@ export interface DeliverEventsOptions {
   presentation: PresentationOptions;
   /** Whether somebody asked for the end of the response, once it is cancelled. */
   wasAskedToEnd: () => Promise<boolean>;
+  /** Whether an end that has been read is as safe as it must be before anybody is told of it. */
+  isDurable: () => Promise<boolean>;
   /** Called at the first event that carries output. */
   onFirstOutput: () => void;
 }
@@ -69,6 +72,7 @@ async function sendUntilEnd(
     isRunning,
     presentation: wanted,
     wasAskedToEnd,
+    isDurable,
     onFirstOutput,
   }: DeliverEventsOptions,
   signal: AbortSignal,
@@ -97,6 +101,8 @@ async function sendUntilEnd(
     }
     last = batch.events.at(-1)?.sequenceNumber ?? last;
     const { end } = batch;
+    // Its reader comes back for the rest.
+    if (end && !(await isDurable())) throw notDurable();
     const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
     await sink.write(
       batch.events.flatMap((event) =>

@@ -51,6 +51,7 @@ export async function followResponse(
       isRunning: record.status !== 'queued',
       // What ended before is told as it stands.
       wasAskedToEnd: () => (isOpen ? store.wasAskedToEnd(responseId) : Promise.resolve(true)),
+      isDurable: () => store.isDurable(),
       presentation,
       onFirstOutput: () => undefined,
     });

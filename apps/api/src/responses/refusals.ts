@@ -46,3 +46,11 @@ function rateLimited(
   const seconds = Math.ceil(result.retryAfterMs / 100) / 10;
   return new RateLimited(`${what} Please try again in ${seconds}s.`, result.retryAfterMs, result.rate);
 }
+
+/** What happened is not as safe as `durability` asks for, so nobody is told of it. */
+export function notDurable(): ServiceError {
+  return new ServiceError(
+    'server_is_overloaded',
+    'The response could not be made durable in time. Please try again.',
+  );
+}

@@ -11,6 +11,7 @@ import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import { notDurable } from './refusals.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
 
@@ -54,7 +55,9 @@ export class Responses {
 
   /** The response as it stands. */
   async retrieve(tenant: string, responseId: string): Promise<Response> {
-    return responseOf(await this.#find(tenant, responseId));
+    const record = await this.#find(tenant, responseId);
+    if (record.end && !(await this.#dependencies.store.isDurable())) throw notDurable();
+    return responseOf(record);
   }
 
   /** Sends the events of a response behind a cursor; `openSink` is called once it is certain that there are any. */

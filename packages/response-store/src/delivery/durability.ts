@@ -9,6 +9,10 @@ import type { RedisCommands } from '../record/connection.ts';
  */
 export type Durability = 'local' | 'fsync' | 'replica';
 
+export type BarrierConnection = Pick<RedisCommands, 'set'> & {
+  call(name: string, ...args: (string | number)[]): Promise<unknown>;
+};
+
 export interface DurabilityBarrierOptions {
   durability: Durability;
   /** A connection of its own: it stands still while it waits. */
@@ -42,7 +46,6 @@ export class DurabilityBarrier {
 
   /** False when it was not reached in time. Rejects when the store does not answer at all. */
   reached(): Promise<boolean> {
-    if (this.#options.durability === 'local') return Promise.resolve(true);
     if (!this.#current) return this.#begin();
     this.#next ??= this.#current
       .catch(() => undefined)

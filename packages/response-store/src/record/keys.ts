@@ -28,6 +28,8 @@ export interface CellKeys extends AdmissionKeys {
   workerProcess(processId: string): string;
   /** String: lease of the worker process that rescues. */
   readonly rescuer: string;
+  /** Written before each wait for durability. */
+  readonly barrier: string;
   /** Never set: a process tries with it whether Redis takes writes. */
   readonly probe: string;
 }
@@ -73,6 +75,7 @@ function cellKeys(prefix: string): CellKeys {
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,
     rescuer: `${prefix}rescuer`,
+    barrier: `${prefix}barrier`,
     probe: `${prefix}probe`,
   };
 }
