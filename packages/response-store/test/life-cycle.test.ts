@@ -691,6 +691,17 @@ describe.each(servers)('on %s', (_name, connect) => {
     });
   });
 
+  describe('a process whose clock is ahead', () => {
+    it('puts off nothing that is due a moment later', async () => {
+      const [queued, run] = [await accepted(), await running('a')];
+      const dueAt = async (id: string) => Number(await store.server.client.zscore(store.keys.open, id));
+      const before = [await dueAt(queued), Number(await field(run, 'run_by'))];
+      const ahead = Date.now() + 3_600_000;
+      await store.attempts.surveyDue('0', { now: ahead, count: 10 });
+      expect([await dueAt(queued), await dueAt(run)]).toEqual(before);
+    });
+  });
+
   describe('counts of waiting responses', () => {
     it('are counted anew after a record has vanished, whatever else is open', async () => {
       const [vanished, left] = [await accepted(), await accepted()];
