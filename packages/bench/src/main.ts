@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
-import { terminalProgress } from './progress.ts';
+import { terminalProgress } from '@sluice/testing';
 import { runBench } from './run-bench.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -5,7 +5,7 @@ import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage } from './page.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from '@sluice/testing';
 import type { Scenario, ScenarioReport } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { streams } from './scenarios/streams.ts';

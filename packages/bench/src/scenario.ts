@@ -1,6 +1,6 @@
 import type { BenchRedis } from './bench-redis.ts';
 import type { Child } from './child-process.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from '@sluice/testing';
 import type { Table } from './table.ts';
 
 /** What a scenario may use. It starts its other processes itself, and stops them before it returns. */

@@ -31,14 +31,17 @@ left. Two apis and two workers run as built, over one Redis, on one machine toge
 \`npm run build\` and then \`npx node --conditions=sluice-source packages/system-tests/src/measure-delivery.ts\` writes this
 page; smaller versions of everything on it run with the tests.`;
 
-async function conditions({
+/** What the figures of a page depend on, as a table. */
+export async function conditions({
   seed,
   tookMs,
   redis,
+  others = [],
 }: {
   seed: number;
   tookMs: number;
   redis: Redis;
+  others?: readonly (readonly string[])[];
 }): Promise<string> {
   const cpu = cpus()[0]?.model.trim() ?? 'unknown';
   const memoryGiB = Math.round(totalmem() / 2 ** 30);
@@ -53,6 +56,7 @@ async function conditions({
       ['machine', `${cpu}, ${availableParallelism()} cores, ${memoryGiB} GiB, ${type()} ${release()}`],
       ['versions', `sluice ${ownVersion()}, Node ${process.version.slice(1)}, Redis ${server}`],
       ['seed', String(seed)],
+      ...others,
     ],
   );
 }
@@ -62,7 +66,8 @@ function ownVersion(): string {
   return (JSON.parse(text) as { version: string }).version; // every package.json has a version
 }
 
-function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in Markdown. Words of the first column are aligned left, and figures right. */
+export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(columns), line(columns.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join(
     '\n',

@@ -17,6 +17,8 @@ export interface ServiceOptions {
   redisUrl?: string;
   /** Where the processes find it, when a proxy stands between. Default: where it is. */
   redisUrlOfProcesses?: string;
+  /** The root of another build of the workspace, for every process that is given none of its own. */
+  root?: string;
 }
 
 export interface RunningApi extends SluiceProcess {
@@ -75,7 +77,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const addApi = async (port = 0, root?: string): Promise<RunningApi> => {
     const started = startProcess({
       command: 'api',
-      root,
+      root: root ?? options.root,
       env: { ...env, PORT: String(port), ADMIN_PORT: '0' },
       cwd: directory,
     });
@@ -87,7 +89,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const addWorker = async (root?: string): Promise<RunningWorker> => {
     const started = startProcess({
       command: 'worker',
-      root,
+      root: root ?? options.root,
       env: { ...env, WORKER_HEALTH_PORT: '0' },
       cwd: directory,
     });

@@ -8,6 +8,7 @@ export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasServer, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
+export { terminalProgress, type Progress } from './progress.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';
 export { scriptedProvider } from './scripted-provider.ts';

@@ -22,6 +22,10 @@ export interface RedisProxy {
   restorePath(): void;
   /** From now on, new connections lead to the Redis at this address, as after a failover. The others stay. */
   leadTo(url: string): void;
+  /** Resets every connection, and every new one, until `mend`. */
+  cut(): void;
+  /** Lets connections through again. */
+  mend(): void;
   /** Replies lost so far. */
   lost: number;
   /** Ends every connection and accepts no more. May be called twice. */
@@ -52,7 +56,12 @@ export async function startRedisProxy(
   let path = { isLost: false };
   // A half-closed connection is closed by hand, so that nobody is told of it on a lost path.
   const allowHalfOpen = true;
+  let isCut = false;
   const server = createServer({ allowHalfOpen }, (downstream) => {
+    if (isCut) {
+      downstream.resetAndDestroy();
+      return;
+    }
     const pathOfThis = path;
     const { hostname: host, port } = target;
     const upstream = connect({ host, port: Number(port || 6379), allowHalfOpen });
@@ -132,6 +141,13 @@ export async function startRedisProxy(
     },
     leadTo(next) {
       target = new URL(next);
+    },
+    cut() {
+      isCut = true;
+      for (const socket of sockets) socket.resetAndDestroy();
+    },
+    mend() {
+      isCut = false;
     },
     stop: () => (stopping ??= stop()),
   };

@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  eventually,
+  type LocalRedis,
+  type RedisProxy,
+  startLocalRedis,
+  startRedisProxy,
+} from '@sluice/testing';
+import { type RunningApi, type RunningWorker, type Service, startService } from '../service.ts';
+import { send, type WireAnswer, type WireRequest } from '../wire.ts';
+import { type StampedUpstream, startStampedUpstream } from './stamped-upstream.ts';
+
+/** A lock as short as the settings allow, so that a takeover can be measured often. */
+export const recovery = { lockMs: 3_000, stalledMs: 500, maxAttempts: 2 };
+
+export const faultKeys = { tester: 'sk-faults-0123456789abcdef', neighbour: 'sk-neighbour-0123456789abcdef' };
+
+/** How many apis and workers a site has between faults. */
+const crew = 2;
+
+/**
+ * The service as it is deployed: two apis and two workers as built, a Redis with its log on disk, a proxy in the path to
+ * it, and an upstream whose tokens name their call. Everything in it can be killed.
+ */
+export interface FaultSite {
+  service: Service;
+  upstream: StampedUpstream;
+  proxy: RedisProxy;
+  /** The Redis of now: a restart makes another one. */
+  redis: () => LocalRedis;
+  killRedis: () => Promise<void>;
+  restartRedis: () => Promise<void>;
+  /** The apis that take requests, without those that were killed or told to stop. */
+  apis: () => RunningApi[];
+  workers: () => RunningWorker[];
+  /** Takes processes off the lists; what becomes of them is the caller's matter. */
+  dismiss: (processes: readonly (RunningApi | RunningWorker)[]) => void;
+  /** Starts what is missing. */
+  refill: () => Promise<void>;
+  /** Sends a request of the tester to an api that takes requests; numbers beyond the last one start over. */
+  ask: (at: number, wanted: Omit<WireRequest, 'key'>) => Promise<WireAnswer>;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+export interface FaultSiteOptions {
+  /** The file of the command. Default: as it was built. */
+  main?: string;
+}
+
+export async function startFaultSite({ main }: FaultSiteOptions = {}): Promise<FaultSite> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
+  let redis = await startLocalRedis({ directory, kind: 'server' });
+  const proxy = await startRedisProxy(redis.url);
+  const upstream = await startStampedUpstream();
+  const routes = [{ provider: 'upstream' }];
+  const service = await startService({
+    apis: crew,
+    workers: crew,
+    redisUrl: redis.url,
+    redisPath: proxy.url,
+    ...(main !== undefined && { main }),
+    settings: {
+      keys: [
+        { name: 'tester', key: faultKeys.tester },
+        { name: 'neighbour', key: faultKeys.neighbour },
+      ],
+      recovery,
+      drainTimeoutMs: 20_000,
+      workerConcurrency: 256,
+      providers: [
+        { id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl },
+        { id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
+      ],
+      models: [
+        { id: 'stamped', routes },
+        // One that holds its only place keeps the others queued.
+        { id: 'narrow', routes, concurrency: 1 },
+        { id: 'simulator', routes: [{ provider: 'simulator' }] },
+      ],
+    },
+  });
+  const dismiss = (processes: readonly (RunningApi | RunningWorker)[]) => {
+    const isStaying = (process: RunningApi | RunningWorker) => !processes.includes(process);
+    service.apis.splice(0, service.apis.length, ...service.apis.filter(isStaying));
+    service.workers.splice(0, service.workers.length, ...service.workers.filter(isStaying));
+  };
+  return {
+    service,
+    upstream,
+    proxy,
+    redis: () => redis,
+    killRedis: () => redis.kill(),
+    async restartRedis() {
+      redis = await startLocalRedis({ directory, port: redis.port, kind: 'server' });
+    },
+    apis: () => service.apis,
+    workers: () => service.workers,
+    dismiss,
+    async refill() {
+      dismiss([...service.apis, ...service.workers].filter((process) => !process.isRunning()));
+      await Promise.all([
+        ...Array.from({ length: crew - service.apis.length }, () => service.addApi()),
+        ...Array.from({ length: crew - service.workers.length }, () => service.addWorker()),
+      ]);
+      await eventually(async () => {
+        const ready = await Promise.all(service.apiUrls.map((url) => fetch(`${url}/readyz`)));
+        return ready.every(({ status }) => status === 200);
+      });
+    },
+    ask(at, wanted) {
+      const url = service.apiUrls[at % service.apiUrls.length];
+      if (url === undefined) throw new Error('no api takes requests');
+      return send(url, { ...wanted, key: faultKeys.tester });
+    },
+    async [Symbol.asyncDispose]() {
+      try {
+        await service.stop();
+      } finally {
+        await upstream.close();
+        await proxy.stop();
+        await redis.stop();
+        await rm(directory, { recursive: true, force: true });
+      }
+    },
+  };
+}

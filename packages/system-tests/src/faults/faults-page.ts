@@ -1,0 +1,82 @@
+import type { Redis } from 'ioredis';
+import { conditions, table, type Table } from '../delivery-page.ts';
+import { percentile } from '../statistics.ts';
+import { recovery } from './fault-site.ts';
+import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import type { Try } from './round.ts';
+
+export interface FaultsPage {
+  /** What ran: a size, or a number of tries. */
+  size: string;
+  seed: number;
+  tookMs: number;
+  redis: Redis;
+  sections: readonly Table[];
+}
+
+/** The page of results, in Markdown. Every figure on it was measured or read in this run. */
+export async function renderFaultsPage({ size, sections, ...run }: FaultsPage): Promise<string> {
+  const bodies = sections.map(({ title, text, columns, rows }) =>
+    [`## ${title}`, text, ...(rows.length > 0 ? [table(columns, rows)] : [])].join('\n\n'),
+  );
+  const about = await conditions({ ...run, others: [['size', size]] });
+  return `${[introduction, about, ...bodies].join('\n\n')}\n`;
+}
+
+const introduction = `# Faults
+
+<!-- Written by \`npm run test:faults\`. Do not edit: run it again. -->
+
+What becomes of responses when something dies. \`npm run test:faults\` builds the apps, runs this and writes the page; it
+needs a Redis or Valkey server on the PATH. Two apis and two workers run as built, over a Redis with its log on disk and a
+proxy in the path to it. Each token of the upstream names its prompt, its call and its number, so text that was lost,
+repeated or mixed shows by itself. The lock of a job is ${recovery.lockMs / 1000} s here and the scan every ${recovery.stalledMs} ms, where the
+defaults are 10 s and 3 s.
+
+After each fault every response is held against the same rules: what was accepted has one end; two reads agree byte for
+byte, and so do the caller's body, the last event, and the replays of both apis; sequence numbers have no gap and no
+repeat over all connections of a caller; the text is that of one call; calls are bounded; what was refused was never
+called; counters and keys return to nothing.`;
+
+/** A section of the matrix for each fault that ran. Times are in milliseconds. */
+export function matrixSections(tries: readonly Try[]): Table[] {
+  const byName = Map.groupBy(tries, ({ name }) => name);
+  return faults.flatMap((fault) => {
+    const rows = places
+      .filter((place) => place.fault === fault)
+      .flatMap((place) => {
+        const cell = cellAt(place);
+        const where = [place.moment, place.mode];
+        if (!isPromised(cell)) return [[...where, `Cannot happen: ${cell.cannotHappen}.`, ...noFigures]];
+        const found = byName.get(nameOf(place));
+        return found ? [[...where, cell.promise, ...figuresOf(found)]] : [];
+      });
+    const arriving = byName.get(`${fault} / arriving`);
+    if (arriving)
+      rows.push(['arriving during it', 'all', arrivals[fault]?.promise ?? '', ...figuresOf(arriving)]);
+    const afterwards = byName.get(`${fault} / afterwards`);
+    if (!afterwards) return [];
+    rows.push(['afterwards', 'all', 'Counters and keys return to nothing.', ...figuresOf(afterwards)]);
+    return [{ title: fault.charAt(0).toUpperCase() + fault.slice(1), text: timesText, columns, rows }];
+  });
+}
+
+const timesText =
+  'Times are milliseconds from the fault, or from the end of an outage, to the end of the response; for a refusal, to its answer.';
+const columns = ['when', 'mode', 'promise', 'tries', 'violations', 'p50', 'p99', 'max'];
+const noFigures = ['–', '–', '–', '–', '–'];
+
+function figuresOf(tries: readonly Try[]): string[] {
+  const times = tries.flatMap(({ tookMs }) => (tookMs === undefined ? [] : [tookMs]));
+  const violations = tries.filter(({ problems }) => problems.length > 0).length;
+  return [
+    String(tries.length),
+    String(violations),
+    ...[0.5, 0.99, 1].map((share) => figure(percentile(times, share))),
+  ];
+}
+
+/** A whole number, or a dash where nothing was measured. */
+export function figure(value: number): string {
+  return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : '–';
+}

@@ -1,0 +1,56 @@
+import { hasServer } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cellAt, type Fault, faults, isPromised, nameOf, places } from './matrix.ts';
+import type { Try } from './round.ts';
+import { startMatrix } from './run-matrix.ts';
+
+/** Rerun a failure with `npm run test:faults -- --seed <seed> --only '<fault>'`. */
+const seed = Date.now() % 1_000_000;
+
+describe.skipIf(!hasServer)(`seed ${seed} (needs a server on the PATH)`, () => {
+  let matrix: ReturnType<typeof startMatrix>;
+
+  beforeAll(() => {
+    matrix = startMatrix({ tries: 1, seed, lanes: 2 });
+  });
+  afterAll(async () => {
+    await matrix?.done;
+  });
+
+  const problemsOf = async (fault: Fault, name: string) => {
+    const tries: Try[] = (await matrix.rounds.get(fault)) ?? [];
+    const found = tries.filter((each) => each.name === name);
+    expect(found).not.toEqual([]);
+    return found.flatMap(({ problems }) => problems);
+  };
+
+  describe.each(faults)('%s', (fault) => {
+    const promised = places.flatMap((place) => {
+      const cell = cellAt(place);
+      return place.fault === fault && isPromised(cell) ? [{ ...place, promise: cell.promise }] : [];
+    });
+
+    it.each(promised)('$moment, $mode: $promise', async ({ promise: _, ...place }) => {
+      expect(await problemsOf(fault, nameOf(place))).toEqual([]);
+    });
+
+    it('leaves nothing behind', async () => {
+      expect(await problemsOf(fault, `${fault} / afterwards`)).toEqual([]);
+    });
+  });
+
+  it.each(faults.filter((fault) => fault.includes('Redis')))(
+    '%s: requests that arrive are refused in time and never run, or are served',
+    async (fault) => {
+      expect(await problemsOf(fault, `${fault} / arriving`)).toEqual([]);
+    },
+  );
+});
+
+it('has a promise, or a reason why there is none, in every cell', () => {
+  for (const place of places) {
+    const cell = cellAt(place);
+    expect(isPromised(cell) ? cell.promise : cell.cannotHappen, nameOf(place)).toMatch(/^\S.*\S$/);
+    if (isPromised(cell)) expect(cell.ends, nameOf(place)).not.toEqual([]);
+  }
+});

@@ -1,0 +1,130 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { within } from '@sluice/testing';
+import { type FaultSite, recovery } from './fault-site.ts';
+import type { Fault } from './matrix.ts';
+
+/** A fault that has begun. */
+export interface BegunFault {
+  /** Resolves when the fault is over: at once for a death, with the repair for an outage. */
+  over: Promise<void>;
+  /** Resolves when dead processes are replaced, too. */
+  repaired: Promise<void>;
+}
+
+/** What is known of a fault before it begins. */
+export interface Injection {
+  /** How long an outage lasts, in milliseconds; 0 for a death. */
+  lastsMs: number;
+  /** Does what must be done before responses are put in their places. */
+  prepare?: () => Promise<void>;
+  begin: () => BegunFault | Promise<BegunFault>;
+}
+
+/** Longer than the patience of an api, so that requests are refused, and shorter or longer than a lock. */
+const outageMs = { shortest: 1_800, longest: 4_500 };
+
+/** Makes a fault ready. `random` decides how long it lasts; `share` scales that, for a short run. */
+export function injectionOf(site: FaultSite, fault: Fault, random: () => number): Injection {
+  const someOutageMs = outageMs.shortest + random() * (outageMs.longest - outageMs.shortest);
+  switch (fault) {
+    case 'api killed':
+      return death(() => endApis(site, 'SIGKILL'));
+    case 'worker killed':
+      return death(() => endWorkers(site, 'SIGKILL'));
+    case 'api stopped with SIGTERM':
+      return death(() => endApis(site, 'SIGTERM'));
+    case 'worker stopped with SIGTERM':
+      return death(() => endWorkers(site, 'SIGTERM'));
+    case 'Redis killed and restarted':
+      return outage(
+        someOutageMs,
+        () => site.killRedis(),
+        () => site.restartRedis(),
+      );
+    case 'Redis frozen for longer than a lock': {
+      const { pid } = site.redis();
+      return outage(
+        recovery.lockMs + 500 + random() * 1_500,
+        () => void process.kill(pid, 'SIGSTOP'),
+        () => void process.kill(pid, 'SIGCONT'),
+      );
+    }
+    case 'path to Redis cut':
+      return outage(
+        someOutageMs,
+        () => site.proxy.cut(),
+        () => site.proxy.mend(),
+      );
+    case 'path to Redis silent':
+      return outage(
+        someOutageMs,
+        () => site.proxy.silence(),
+        () => site.proxy.speak(),
+      );
+    case 'one in a hundred replies of Redis lost':
+      return outage(
+        someOutageMs,
+        () => site.proxy.loseEvery(100),
+        () => site.proxy.loseEvery(0),
+      );
+    case 'upstream cut':
+      return death(() => {
+        site.upstream.cutAll();
+        return Promise.resolve();
+      });
+    case 'subscriber connections cut':
+      return outage(
+        300,
+        () => cutSubscribers(site),
+        () => cutSubscribers(site),
+      );
+  }
+}
+
+/** `end` sends the signal at once and resolves when what died has been replaced. */
+function death(end: () => Promise<void>): Injection {
+  return { lastsMs: 0, begin: () => ({ over: Promise.resolve(), repaired: end() }) };
+}
+
+function outage(
+  lastsMs: number,
+  start: () => void | Promise<void>,
+  stop: () => void | Promise<void>,
+): Injection {
+  return {
+    lastsMs,
+    async begin() {
+      await start();
+      const over = pause(lastsMs).then(stop); // this is the outage itself, not a wait for something
+      return { over, repaired: over };
+    },
+  };
+}
+
+/** Ends the api that callers are attached to, which is the first. */
+async function endApis(site: FaultSite, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  const leaving = site.apis().slice(0, 1);
+  await endAndReplace(site, leaving, signal);
+}
+
+/** Ends every worker, so that whatever runs is hit. One that is new takes over. */
+async function endWorkers(site: FaultSite, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  await endAndReplace(site, [...site.workers()], signal);
+}
+
+async function endAndReplace(
+  site: FaultSite,
+  leaving: Parameters<FaultSite['dismiss']>[0],
+  signal: 'SIGKILL' | 'SIGTERM',
+): Promise<void> {
+  for (const each of leaving) each.signal(signal);
+  site.dismiss(leaving);
+  await site.refill();
+  const exits = await Promise.all(leaving.map(({ exited }) => within(exited, { timeoutMs: 40_000 })));
+  const unclean = signal === 'SIGTERM' ? exits.filter(({ code }) => code !== 0) : [];
+  if (unclean.length > 0) throw new Error(`did not stop with exit code 0: ${JSON.stringify(unclean)}`);
+}
+
+async function cutSubscribers({ service }: FaultSite): Promise<void> {
+  await service.redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+}

@@ -1,0 +1,72 @@
+import { type Progress, startLocalRedis } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import type { Table } from '../delivery-page.ts';
+import type { FaultsOptions, Part } from './command-line.ts';
+import { matrixSections, renderFaultsPage } from './faults-page.ts';
+import { startMatrix } from './run-matrix.ts';
+
+/** What one part of the suite came to. */
+export interface PartReport {
+  sections: Table[];
+  /** Each names what was violated, its seed and the history of the response. */
+  violations: string[];
+}
+
+type PartRunner = (options: FaultsOptions, progress: Progress) => Promise<PartReport>;
+
+/** How many sites work at a time: they mostly wait for locks to expire. */
+const lanes = 2;
+
+/** Runs the parts one after the other. Every process that it started has ended when it settles. */
+export async function runFaults(
+  options: FaultsOptions,
+  progress: Progress,
+): Promise<{ page: string; violations: string[] }> {
+  const startedAt = performance.now();
+  const reports: PartReport[] = [];
+  for (const part of options.parts) reports.push(await runners[part](options, progress));
+  const page = await withVersion((redis) =>
+    renderFaultsPage({
+      ...options,
+      tookMs: performance.now() - startedAt,
+      redis,
+      sections: reports.flatMap(({ sections }) => sections),
+    }),
+  );
+  return { page, violations: reports.flatMap(({ violations }) => violations) };
+}
+
+const runners: Record<Part, PartRunner> = {
+  matrix: runMatrix,
+};
+
+async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  let rounds = 0;
+  const { rounds: running, done } = startMatrix({
+    ...(only !== undefined && { only }),
+    tries,
+    seed,
+    lanes,
+    onRound: (fault) => progress.say(`matrix: round ${(rounds += 1)}, ${fault}`),
+  });
+  await done;
+  const all = (await Promise.all(running.values())).flat();
+  return {
+    sections: matrixSections(all),
+    violations: all.flatMap(({ name, problems }) =>
+      problems.map((problem) => `${name} (seed ${seed}): ${problem}`),
+    ),
+  };
+}
+
+/** The page names the server that it ran on. */
+async function withVersion<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+  const server = await startLocalRedis({ kind: 'server' });
+  const redis = new Redis(server.url, { protocol: 2 });
+  try {
+    return await use(redis);
+  } finally {
+    redis.disconnect();
+    await server.stop();
+  }
+}
