@@ -137,9 +137,9 @@ export async function leftovers(site: FaultSite, withinMs = 30_000): Promise<str
 /** Keys without an expiry that a service has between two requests: what admission counts and what BullMQ keeps of its queues. */
 const permanent = [
   /:load$/,
-  /:(stamped|narrow|simulator):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
+  /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
-  /:(stamped|narrow|simulator):create-response_[A-Za-z0-9]+$/,
+  /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,
 ];
 
 async function lookForLeftovers({ service }: FaultSite): Promise<string[]> {

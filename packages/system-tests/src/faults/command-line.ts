@@ -68,7 +68,8 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
   });
   if (values.help) return 'help';
   const { size, only } = values;
-  if (!isSize(size)) throw new RangeError(`--size must be one of ${Object.keys(sizes).join(', ')}, not '${size}'`);
+  if (!isSize(size))
+    throw new RangeError(`--size must be one of ${Object.keys(sizes).join(', ')}, not '${size}'`);
   const defaults = sizes[size];
   const named = parts.filter((part) => values[part]);
   const minutes = positive('--minutes', values.minutes);

@@ -8,14 +8,21 @@ import {
   startLocalRedis,
   startRedisProxy,
 } from '@sluice/testing';
-import { type RunningApi, type RunningWorker, type Service, startService } from '../service.ts';
+import {
+  type RunningApi,
+  type RunningWorker,
+  type Service,
+  type SettingsFile,
+  startService,
+} from '../service.ts';
 import { send, type WireAnswer, type WireRequest } from '../wire.ts';
 import { type StampedUpstream, startStampedUpstream } from './stamped-upstream.ts';
 
 /** A lock as short as the settings allow, so that a takeover can be measured often. */
 export const recovery = { lockMs: 3_000, stalledMs: 500, maxAttempts: 2 };
 
-export const faultKeys = { tester: 'sk-faults-0123456789abcdef', neighbour: 'sk-neighbour-0123456789abcdef' };
+/** The key of the tenant whose responses are put at risk. */
+export const testerKey = 'sk-faults-0123456789abcdef';
 
 /** How many apis and workers a site has between faults. */
 const crew = 2;
@@ -47,9 +54,12 @@ export interface FaultSite {
 export interface FaultSiteOptions {
   /** The file of the command. Default: as it was built. */
   main?: string;
+  /** Overrides settings of the site. */
+  settings?: SettingsFile;
 }
 
-export async function startFaultSite({ main }: FaultSiteOptions = {}): Promise<FaultSite> {
+/** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
+export async function startFaultSite({ main, settings }: FaultSiteOptions = {}): Promise<FaultSite> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
   let redis = await startLocalRedis({ directory, kind: 'server' });
   const proxy = await startRedisProxy(redis.url);
@@ -62,23 +72,17 @@ export async function startFaultSite({ main }: FaultSiteOptions = {}): Promise<F
     redisPath: proxy.url,
     ...(main !== undefined && { main }),
     settings: {
-      keys: [
-        { name: 'tester', key: faultKeys.tester },
-        { name: 'neighbour', key: faultKeys.neighbour },
-      ],
+      keys: [{ name: 'tester', key: testerKey }],
       recovery,
       drainTimeoutMs: 20_000,
       workerConcurrency: 256,
-      providers: [
-        { id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl },
-        { id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
-      ],
+      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl }],
       models: [
         { id: 'stamped', routes },
         // One that holds its only place keeps the others queued.
         { id: 'narrow', routes, concurrency: 1 },
-        { id: 'simulator', routes: [{ provider: 'simulator' }] },
       ],
+      ...settings,
     },
   });
   const dismiss = (processes: readonly (RunningApi | RunningWorker)[]) => {
@@ -112,7 +116,7 @@ export async function startFaultSite({ main }: FaultSiteOptions = {}): Promise<F
     ask(at, wanted) {
       const url = service.apiUrls[at % service.apiUrls.length];
       if (url === undefined) throw new Error('no api takes requests');
-      return send(url, { ...wanted, key: faultKeys.tester });
+      return send(url, { ...wanted, key: testerKey });
     },
     async [Symbol.asyncDispose]() {
       try {

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { conditions, table, type Table } from '../delivery-page.ts';
 import { percentile } from '../statistics.ts';
+import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
 import type { Try } from './round.ts';
@@ -74,6 +75,37 @@ function figuresOf(tries: readonly Try[]): string[] {
     String(violations),
     ...[0.5, 0.99, 1].map((share) => figure(percentile(times, share))),
   ];
+}
+
+/** What became of wrong requests, and of a neighbour beside them. */
+export function corpusSection({
+  sent,
+  statuses,
+  problems,
+  beside,
+  alone,
+  alonePercentiles,
+}: CorpusResult): Table {
+  const byStatus = [...statuses].toSorted(([one], [other]) => one - other);
+  const [quiet, busy] = [percentile(alone, 0.99), percentile(beside, 0.99)];
+  return {
+    title: 'Bad requests',
+    text: 'Requests made from the schemas of the contract and then broken: members of the wrong type, out of range, missing, unknown or named twice, broken JSON and UTF-8, odd headers, methods, ids and queries. Each is different. Each must get an error in the envelope that names the member at fault, and none a 5xx other than a 503. Blocks of them take turns with pauses; a neighbour, another tenant, sends good requests to the same api all the time.',
+    columns: ['', 'measured', 'goal'],
+    rows: [
+      ['requests', figure(sent), '10,000 or more'],
+      ['violations', figure(problems.length), '0'],
+      ...byStatus.map(([status, count]) => [`answered with ${status}`, figure(count), '']),
+      ['requests of the neighbour beside them', figure(beside.length), 'all answered with 200'],
+      ['their p50', `${figure(percentile(beside, 0.5))} ms`, `${figure(percentile(alone, 0.5))} ms alone`],
+      ['their p99', `${figure(busy)} ms`, `${figure(quiet)} ms alone, and 20 %`],
+      [
+        'p99 alone, pause by pause',
+        `${figure(Math.min(...alonePercentiles))} to ${figure(Math.max(...alonePercentiles))} ms`,
+        'how much noise there is',
+      ],
+    ],
+  };
 }
 
 /** A whole number, or a dash where nothing was measured. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { latch, type Latch, type SseFrame } from '@sluice/testing';
 import { responseJsonIn } from '../running-response.ts';
-import { numberOf, open, type OpenAnswer, readFrames, send, type WireAnswer } from '../wire.ts';
-import { type FaultSite, faultKeys } from './fault-site.ts';
+import { numberOf, open, type OpenAnswer, readFrames, type WireAnswer } from '../wire.ts';
+import { type FaultSite, testerKey } from './fault-site.ts';
 import type { Mode } from './matrix.ts';
 import type { StampedPrompt } from './stamped-upstream.ts';
 
@@ -108,7 +108,7 @@ function bodyOf({ response: { prompt, mode, model } }: Caller): object {
 
 function create(caller: Caller, url: string): Promise<OpenAnswer> {
   const body = bodyOf(caller);
-  return open(url, { method: 'POST', path: '/v1/responses', key: faultKeys.tester, body });
+  return open(url, { method: 'POST', path: '/v1/responses', key: testerKey, body });
 }
 
 async function textOf({ incoming }: OpenAnswer): Promise<string> {
@@ -182,7 +182,7 @@ async function resume(caller: Caller, at: number): Promise<OpenAnswer | undefine
   if (url === undefined) return undefined;
   const path = `/v1/responses/${response.id}?stream=true&starting_after=${lastNumber(response)}`;
   try {
-    const answer = await open(url, { path, key: faultKeys.tester });
+    const answer = await open(url, { path, key: testerKey });
     say(caller, `resumed behind event ${lastNumber(response)}: ${answer.status}`);
     if (answer.status === 200) return answer;
     answer.cut();
@@ -211,7 +211,7 @@ export function read(site: FaultSite, at: number, id: string): Promise<WireAnswe
 /** The whole stream of a response, from its first event. */
 export async function replay(site: FaultSite, at: number, id: string): Promise<SseFrame[]> {
   const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
-  const answer = await open(url, { path: `/v1/responses/${id}?stream=true`, key: faultKeys.tester });
+  const answer = await open(url, { path: `/v1/responses/${id}?stream=true`, key: testerKey });
   if (answer.status !== 200) throw new Error(`the replay is answered with ${answer.status}`);
   const { frames, isWhole } = await readFrames(answer);
   if (!isWhole) throw new Error('the replay breaks off');
@@ -236,21 +236,23 @@ export function isEnded(text: string): boolean {
   return !['queued', 'in_progress'].includes(parseResponse(text).status);
 }
 
-/** The tester's responses by their prompts. */
-export async function listed(site: FaultSite, at = 0): Promise<Map<string, ReadResponse>> {
+/** The tester's responses by their prompts, as far back as pages of the list have any of the wanted prompts. */
+export async function listed(
+  site: FaultSite,
+  wanted: readonly FollowedResponse[],
+): Promise<Map<string, ReadResponse>> {
+  const prompts = new Set(wanted.map(({ prompt }) => prompt.id));
   const found = new Map<string, ReadResponse>();
   let after = '';
   for (;;) {
-    const { status, text } = await send(site.service.apiUrls[at % site.service.apiUrls.length] ?? '', {
-      path: `/v1/responses?limit=100${after}`,
-      key: faultKeys.tester,
-    });
+    const { status, text } = await site.ask(0, { path: `/v1/responses?limit=100${after}` });
     if (status !== 200) throw new Error(`the list is answered with ${status}: ${text}`);
     // The list route answers with this shape, and its items are responses.
     const page = JSON.parse(text) as { data: ReadResponse[]; has_more: boolean };
     for (const response of page.data) found.set(response.metadata.prompt ?? response.id, response);
     const last = page.data.at(-1);
-    if (!page.has_more || last === undefined) return found;
+    const isBehind = !page.data.some(({ metadata }) => prompts.has(metadata.prompt ?? ''));
+    if (!page.has_more || last === undefined || isBehind) return found;
     after = `&after=${last.id}`;
   }
 }

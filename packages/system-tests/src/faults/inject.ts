@@ -15,15 +15,13 @@ export interface BegunFault {
 export interface Injection {
   /** How long an outage lasts, in milliseconds; 0 for a death. */
   lastsMs: number;
-  /** Does what must be done before responses are put in their places. */
-  prepare?: () => Promise<void>;
   begin: () => BegunFault | Promise<BegunFault>;
 }
 
 /** Longer than the patience of an api, so that requests are refused, and shorter or longer than a lock. */
 const outageMs = { shortest: 1_800, longest: 4_500 };
 
-/** Makes a fault ready. `random` decides how long it lasts; `share` scales that, for a short run. */
+/** Makes a fault ready. `random` decides how long it lasts. */
 export function injectionOf(site: FaultSite, fault: Fault, random: () => number): Injection {
   const someOutageMs = outageMs.shortest + random() * (outageMs.longest - outageMs.shortest);
   switch (fault) {
@@ -112,7 +110,8 @@ async function endWorkers(site: FaultSite, signal: 'SIGKILL' | 'SIGTERM'): Promi
   await endAndReplace(site, [...site.workers()], signal);
 }
 
-async function endAndReplace(
+/** Sends a signal to processes and puts others in their places. Rejects if one that was told to stop did not do so cleanly. */
+export async function endAndReplace(
   site: FaultSite,
   leaving: Parameters<FaultSite['dismiss']>[0],
   signal: 'SIGKILL' | 'SIGTERM',

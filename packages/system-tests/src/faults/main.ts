@@ -10,7 +10,9 @@ const options = parseCommandLine(process.argv.slice(2), `${root}docs/faults.md`)
 if (options === 'help') {
   console.log(usage);
 } else if (!hasServer) {
-  console.error('There is no redis-server or valkey-server on the PATH, and nothing else can be killed and frozen.');
+  console.error(
+    'There is no redis-server or valkey-server on the PATH, and nothing else can be killed and frozen.',
+  );
   process.exitCode = 1;
 } else {
   const progress = terminalProgress(process.stderr);

@@ -144,7 +144,10 @@ async function stage(site: FaultSite, { places, each }: RoundOptions): Promise<S
   );
   if (missing.length > 0) throw new Error(`responses did not reach their places:\n${missing.join('\n')}`);
   await eventually(async () => {
-    const known = await listed(site);
+    const known = await listed(
+      site,
+      staged.map(({ response }) => response),
+    );
     for (const one of staged) {
       const found = known.get(one.response.prompt.id);
       if (found?.status !== (one.place.moment === 'queued' ? 'queued' : 'in_progress')) return false;
@@ -231,7 +234,10 @@ async function judgeArrivals(
 ): Promise<Try[]> {
   const promise = arrivals[fault];
   if (!promise) return [];
-  const known = await listed(site);
+  const known = await listed(
+    site,
+    arrived.map(({ response }) => response),
+  );
   const tries: Try[] = [];
   for (const { response, tookMs } of arrived) {
     const { told } = await response.told;

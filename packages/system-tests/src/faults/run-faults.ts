@@ -1,8 +1,9 @@
-import { type Progress, startLocalRedis } from '@sluice/testing';
+import { type LocalRedis, type Progress, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import type { Table } from '../delivery-page.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
-import { matrixSections, renderFaultsPage } from './faults-page.ts';
+import { runCorpus } from './corpus/run-corpus.ts';
+import { corpusSection, matrixSections, renderFaultsPage } from './faults-page.ts';
 import { startMatrix } from './run-matrix.ts';
 
 /** What one part of the suite came to. */
@@ -38,6 +39,7 @@ export async function runFaults(
 
 const runners: Record<Part, PartRunner> = {
   matrix: runMatrix,
+  corpus: sendCorpus,
 };
 
 async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
@@ -59,14 +61,38 @@ async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progres
   };
 }
 
+async function sendCorpus({ requests, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await withServer(({ url }) =>
+    runCorpus({
+      requests,
+      seed,
+      redisUrl: url,
+      onProgress: (sent) => progress.say(`corpus: ${sent} of ${requests} requests`),
+    }),
+  );
+  return {
+    sections: [corpusSection(result)],
+    violations: result.problems.map((problem) => `corpus (seed ${seed}): ${problem}`),
+  };
+}
+
 /** The page names the server that it ran on. */
-async function withVersion<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+function withVersion<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+  return withServer(async ({ url }) => {
+    const redis = new Redis(url, { protocol: 2 });
+    try {
+      return await use(redis);
+    } finally {
+      redis.disconnect();
+    }
+  });
+}
+
+async function withServer<T>(use: (server: LocalRedis) => Promise<T>): Promise<T> {
   const server = await startLocalRedis({ kind: 'server' });
-  const redis = new Redis(server.url, { protocol: 2 });
   try {
-    return await use(redis);
+    return await use(server);
   } finally {
-    redis.disconnect();
     await server.stop();
   }
 }
