@@ -32,11 +32,11 @@ export class SseStream implements EventSink {
     this.#raw = raw;
     raw.on('close', () => this.#gone.abort(new Error('The client closed the connection')));
     raw.on('error', () => this.#gone.abort(new Error('The connection broke')));
+    // Node.js says whether the connection stays open, as the client asked.
     raw.writeHead(200, {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
-      connection: 'keep-alive',
       'x-accel-buffering': 'no',
     });
     raw.socket?.setNoDelay(true);

@@ -115,6 +115,12 @@ describe('a synchronous call that takes too long', () => {
 });
 
 describe('a stream', () => {
+  it('closes its connection at the end, if the client asked for that', async () => {
+    const response = await api.stream({ model, input: 'Hi' }, { headers: { connection: 'close' } });
+    expect(response.headers.get('connection')).toBe('close');
+    await response.text();
+  });
+
   it.each(mounts)('at %s obeys the grammar, and carries the response as a %s', async (mount, object) => {
     const response = await api.stream({ model, input: 'Hi' }, { mount });
     expect(response.status).toBe(200);
