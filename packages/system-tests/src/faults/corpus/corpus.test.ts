@@ -47,7 +47,7 @@ it('counts an answer that no client should get', () => {
       error: { message: 'No.', type: 'invalid_request_error', param, code: 'invalid_value' },
     });
   const judged = (status: number, text: string, headers = new Map<string, string>()) =>
-    judgeAnswer(request, { status, headers, text });
+    judgeAnswer(request, { status, headers, text, isClosed: true });
   expect(judged(400, envelope('top_p'))).toEqual([]);
   expect(judged(400, envelope(null))).toHaveLength(1);
   expect(judged(400, 'Bad Request')).toHaveLength(1);

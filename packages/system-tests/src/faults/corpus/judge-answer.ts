@@ -6,7 +6,7 @@ import type { RawAnswer } from './raw-http.ts';
 export function judgeAnswer(request: BadRequest, answer: RawAnswer): string[] {
   const { status, text } = answer;
   if (status === 0) return ['no answer'];
-  const problems: string[] = [];
+  const problems: string[] = answer.isClosed ? [] : ['the connection stayed open'];
   if (status >= 500 && !isHonest503(answer)) problems.push(`answered with ${status}`);
   if (request.verdict.kind === 'refused' && status < 400)
     problems.push(`answered with ${status}, although it is wrong`);

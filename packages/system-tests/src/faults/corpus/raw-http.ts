@@ -4,6 +4,8 @@ import type { BadRequest } from './bad-requests.ts';
 export interface RawAnswer {
   /** 0 when the connection ended without an answer. */
   status: number;
+  /** Whether the server closed the connection, as it was asked to. */
+  isClosed: boolean;
   headers: Map<string, string>;
   text: string;
 }
@@ -21,11 +23,15 @@ export async function sendRaw(baseUrl: string, request: BadRequest): Promise<Raw
   // A server that refuses the head of a request may reset the connection while the body is on its way.
   socket.on('error', () => resolve());
   socket.on('close', () => resolve());
-  socket.setTimeout(answerWithinMs, () => socket.destroy());
+  let isClosed = true;
+  socket.setTimeout(answerWithinMs, () => {
+    isClosed = false;
+    socket.destroy();
+  });
   // Not ended: a client that half-closes its connection counts as gone.
   socket.write(bytesOf(request, `${hostname}:${port}`));
   await promise;
-  return parseAnswer(Buffer.concat(parts));
+  return { ...parseAnswer(Buffer.concat(parts)), isClosed };
 }
 
 function bytesOf({ method, path, headers, body }: BadRequest, host: string): Buffer {
@@ -38,7 +44,7 @@ function bytesOf({ method, path, headers, body }: BadRequest, host: string): Buf
   return Buffer.concat([Buffer.from(head, 'latin1'), body ?? Buffer.alloc(0)]);
 }
 
-function parseAnswer(bytes: Buffer): RawAnswer {
+function parseAnswer(bytes: Buffer): Omit<RawAnswer, 'isClosed'> {
   let rest = bytes;
   for (;;) {
     const end = rest.indexOf('\r\n\r\n');
