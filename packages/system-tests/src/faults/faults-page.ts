@@ -3,8 +3,12 @@ import { conditions, table, type Table } from '../delivery-page.ts';
 import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
+import { isKnown, knownViolations } from './known-violations.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import type { MixResult } from './mix.ts';
+import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
+import type { SoakResult } from './soak.ts';
 
 export interface FaultsPage {
   /** What ran: a size, or a number of tries. */
@@ -105,6 +109,77 @@ export function corpusSection({
         'how much noise there is',
       ],
     ],
+  };
+}
+
+/** How many of the violations of the run are known, kind by kind. */
+export function knownSection(violations: readonly string[]): Table {
+  const unknown = violations.filter((violation) => !isKnown(violation)).length;
+  return {
+    title: 'Violations',
+    text: 'Every broken promise of this run, and what is known of it. The tables below count all of them.',
+    columns: ['what', 'violations'],
+    rows: [
+      ...knownViolations.map(({ what, pattern }) => [
+        `Known: ${what}`,
+        figure(violations.filter((violation) => pattern.test(violation)).length),
+      ]),
+      ['Not known', figure(unknown)],
+    ],
+  };
+}
+
+/** Which cells notice that a mechanism is missing. */
+export function mutantsSection(results: readonly MutantResult[]): Table {
+  return {
+    title: 'Mechanisms that are switched off',
+    text: 'A line is replaced in a copy of the build, and the cells that stand on it run. At least one of them must fail.',
+    columns: ['without it', 'cells', 'failures', 'the first one'],
+    rows: results.map(({ mutant, failed }) => [
+      mutant.name,
+      mutant.only,
+      figure(failed.length),
+      (failed[0] ?? 'none: nobody noticed').split('\n', 1)[0]?.replaceAll('|', '/').slice(0, 160) ?? '',
+    ]),
+  };
+}
+
+/** What became of responses while faults of every kind happened. */
+export function mixSection({ responses, ends, faults: met, violations }: MixResult, minutes: number): Table {
+  return {
+    title: 'Faults of every kind, mixed',
+    text: `For ${minutes} min, faults at moments that follow from the seed, sometimes two at once, while callers of every mode come and go. Each response is held against the rules above, and its end against the faults of its time.`,
+    columns: ['', 'count'],
+    rows: [
+      ['responses', figure(responses)],
+      ['violations', figure(violations.length)],
+      ...[...ends].toSorted().map(([end, count]) => [end, figure(count)]),
+      ...[...met].toSorted().map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
+    ],
+  };
+}
+
+/** What the processes took over a long time. */
+export function soakSection(result: SoakResult): Table {
+  const { minutes, responses, left, kills, rows, violations } = result;
+  const units = {
+    rssMiB: 'memory (RSS), MiB',
+    fds: 'open files and sockets',
+    keys: 'keys',
+    connections: 'connections',
+  };
+  return {
+    title: 'Soak',
+    text: `${minutes} min with ${figure(responses)} responses, of which ${figure(left)} callers left before the end, and ${kills} kills of other processes. The first quarter is warm-up and not counted. A slope says little in less than an hour, in which the goal for memory is less than 5 %. Files, sockets and connections must be back behind the load, and so must counters and keys: ${violations.length} violations.`,
+    columns: ['process', 'what', 'first', 'last', 'slope per hour', 'of the mean'],
+    rows: rows.map(({ process, what, first, last, slope, share }) => [
+      process,
+      units[what],
+      figure(first),
+      figure(last),
+      slope.toFixed(1),
+      `${(share * 100).toFixed(1)} %`,
+    ]),
   };
 }
 

@@ -51,7 +51,7 @@ const retryMs = 100;
 
 /** Sends a request and follows it to its end, over as many connections as that takes. */
 export function follow(site: FaultSite, prompt: StampedPrompt, options: FollowOptions): FollowedResponse {
-  const { mode, model = 'stamped', url, patienceMs = 90_000 } = options;
+  const { mode, model = 'stamped', url, patienceMs = 45_000 } = options;
   const caller: Caller = {
     site,
     deadline: performance.now() + patienceMs,

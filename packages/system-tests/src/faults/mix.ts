@@ -174,11 +174,10 @@ function isExcused(told: Told, met: readonly Fault[]): boolean {
   return told.kind === 'broken' ? met.includes('api killed') : met.some(isOutage);
 }
 
-/** A request that was refused after all leaves a cancelled response that never ran. */
-function isTakenBack(told: Told, end: string, { prompt }: FollowedResponse): boolean {
-  return (
-    (told.kind === 'refused' || told.kind === 'error') && end === 'cancelled' && prompt.calls.length === 0
-  );
+/** A request that nobody was promised leaves a response that never ran: cancelled by its api, or abandoned by the rescue. */
+function isTakenBack(told: Told, end: string, { prompt, frames }: FollowedResponse): boolean {
+  if (prompt.calls.length > 0 || frames.length > 0 || told.kind === 'end') return false;
+  return end === 'cancelled' || (end === 'failed' && told.kind === 'broken');
 }
 
 function allowedEnds({ mode }: FollowedResponse, met: readonly Fault[]): End[] {

@@ -3,7 +3,18 @@ import { Redis } from 'ioredis';
 import type { Table } from '../delivery-page.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
-import { corpusSection, matrixSections, renderFaultsPage } from './faults-page.ts';
+import {
+  corpusSection,
+  knownSection,
+  matrixSections,
+  mixSection,
+  mutantsSection,
+  renderFaultsPage,
+  soakSection,
+} from './faults-page.ts';
+import { runMix } from './mix.ts';
+import { type MutantResult, mutants, runMutant } from './mutants.ts';
+import { runSoak } from './soak.ts';
 import { startMatrix } from './run-matrix.ts';
 
 /** What one part of the suite came to. */
@@ -26,20 +37,24 @@ export async function runFaults(
   const startedAt = performance.now();
   const reports: PartReport[] = [];
   for (const part of options.parts) reports.push(await runners[part](options, progress));
+  const violations = reports.flatMap((report) => report.violations);
   const page = await withVersion((redis) =>
     renderFaultsPage({
       ...options,
       tookMs: performance.now() - startedAt,
       redis,
-      sections: reports.flatMap(({ sections }) => sections),
+      sections: [knownSection(violations), ...reports.flatMap(({ sections }) => sections)],
     }),
   );
-  return { page, violations: reports.flatMap(({ violations }) => violations) };
+  return { page, violations };
 }
 
 const runners: Record<Part, PartRunner> = {
   matrix: runMatrix,
+  mutants: switchOff,
   corpus: sendCorpus,
+  mix: mixFaults,
+  soak,
 };
 
 async function runMatrix({ only, tries, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
@@ -73,6 +88,37 @@ async function sendCorpus({ requests, seed }: FaultsOptions, progress: Progress)
   return {
     sections: [corpusSection(result)],
     violations: result.problems.map((problem) => `corpus (seed ${seed}): ${problem}`),
+  };
+}
+
+async function switchOff({ only = '', seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const results: MutantResult[] = [];
+  const wanted = mutants.filter(({ name }) => name.includes(only));
+  for (const mutant of wanted) {
+    progress.say(`mutants: ${mutant.name}`);
+    results.push(await runMutant(mutant, seed));
+  }
+  return {
+    sections: [mutantsSection(results)],
+    violations: results
+      .filter(({ failed }) => failed.length === 0)
+      .map(({ mutant }) => `mutants (seed ${seed}): nothing fails although ${mutant.name}`),
+  };
+}
+
+async function mixFaults({ mixMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await runMix({ minutes: mixMinutes, seed, onProgress: (said) => progress.say(said) });
+  return {
+    sections: [mixSection(result, mixMinutes)],
+    violations: result.violations.map((violation) => `mix: ${violation}`),
+  };
+}
+
+async function soak({ soakMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await runSoak({ minutes: soakMinutes, seed, onProgress: (said) => progress.say(said) });
+  return {
+    sections: [soakSection(result)],
+    violations: result.violations.map((violation) => `soak (seed ${seed}): ${violation}`),
   };
 }
 
