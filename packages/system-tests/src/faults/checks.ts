@@ -22,7 +22,7 @@ export interface Checked {
 }
 
 /** How long a response may still be open when everything else is over, in milliseconds. */
-const endedWithinMs = 40_000;
+const endedWithinMs = 20_000;
 
 /**
  * Checks what must hold for every response, whatever happened to it: one end, told alike through every door, a stream

@@ -49,8 +49,8 @@ export const mutants: readonly Mutant[] = [
         replace: 'then end',
       },
     ],
-    only: 'path to Redis cut / running',
-    tries: 4,
+    only: 'Redis frozen for longer than a lock / running',
+    tries: 8,
   },
   {
     name: 'an append that is sent again is written again',
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
         replace: 'if (true)',
       },
     ],
-    only: 'api killed / in the middle / stream',
+    only: 'api killed / in the middle / background stream',
     tries: 1,
   },
 ];

@@ -73,13 +73,14 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
   await site.refill();
 
   const endedAts = await Promise.all(ends);
-  const tries: Try[] = [];
-  for (const [at, each] of staged.entries()) {
-    const endedAt = endedAts[at] ?? Number.POSITIVE_INFINITY;
-    const isAfterQueue = each.place.moment === 'queued' && each.cell.isHeldToItsEnd !== true;
-    const clearAt = Math.max(overAt, each.releasedAt, isAfterQueue ? queueAt : 0);
-    tries.push(await judge(site, each, { begun, endedAt, clearAt }));
-  }
+  const tries = await Promise.all(
+    staged.map((each, at) => {
+      const endedAt = endedAts[at] ?? Number.POSITIVE_INFINITY;
+      const isAfterQueue = each.place.moment === 'queued' && each.cell.isHeldToItsEnd !== true;
+      const clearAt = Math.max(overAt, each.releasedAt, isAfterQueue ? queueAt : 0);
+      return judge(site, each, { begun, endedAt, clearAt });
+    }),
+  );
   tries.push(...(await judgeArrivals(site, options, await arriving)));
   await holder.told;
   tries.push({
@@ -238,22 +239,22 @@ async function judgeArrivals(
     site,
     arrived.map(({ response }) => response),
   );
-  const tries: Try[] = [];
-  for (const { response, tookMs } of arrived) {
-    const { told } = await response.told;
-    const { final, problems } = await checkResponse(site, response, known.get(response.prompt.id)?.id);
-    const isRefused = told.kind === 'refused' || (told.kind === 'error' && final?.status !== 'failed');
-    if (told.kind === 'broken') problems.push(`it got no answer: ${told.reason}`);
-    if (isRefused && tookMs > promise.refusedWithinMs + machineMs) {
-      problems.push(`it was refused after ${Math.round(tookMs)} ms`);
-    }
-    tries.push({
-      name: `${fault} / arriving`,
-      tookMs: isRefused ? tookMs : undefined,
-      problems: await withHistory(site, response, problems, response.sentAt),
-    });
-  }
-  return tries;
+  return Promise.all(
+    arrived.map(async ({ response, tookMs }) => {
+      const { told } = await response.told;
+      const { final, problems } = await checkResponse(site, response, known.get(response.prompt.id)?.id);
+      const isRefused = told.kind === 'refused' || (told.kind === 'error' && final?.status !== 'failed');
+      if (told.kind === 'broken') problems.push(`it got no answer: ${told.reason}`);
+      if (isRefused && tookMs > promise.refusedWithinMs + machineMs) {
+        problems.push(`it was refused after ${Math.round(tookMs)} ms`);
+      }
+      return {
+        name: `${fault} / arriving`,
+        tookMs: isRefused ? tookMs : undefined,
+        problems: await withHistory(site, response, problems, response.sentAt),
+      };
+    }),
+  );
 }
 
 async function withHistory(
