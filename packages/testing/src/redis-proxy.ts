@@ -23,7 +23,7 @@ export interface RedisProxy {
   /** From now on, new connections lead to the Redis at this address, as after a failover. The others stay. */
   leadTo(url: string): void;
   /** Resets every connection, and every new one, until `mend`. */
-  cut(): void;
+  refuse(): void;
   /** Lets connections through again. */
   mend(): void;
   /** Replies lost so far. */
@@ -56,9 +56,9 @@ export async function startRedisProxy(
   let path = { isLost: false };
   // A half-closed connection is closed by hand, so that nobody is told of it on a lost path.
   const allowHalfOpen = true;
-  let isCut = false;
+  let isRefusing = false;
   const server = createServer({ allowHalfOpen }, (downstream) => {
-    if (isCut) {
+    if (isRefusing) {
       downstream.resetAndDestroy();
       return;
     }
@@ -142,12 +142,12 @@ export async function startRedisProxy(
     leadTo(next) {
       target = new URL(next);
     },
-    cut() {
-      isCut = true;
+    refuse() {
+      isRefusing = true;
       for (const socket of sockets) socket.resetAndDestroy();
     },
     mend() {
-      isCut = false;
+      isRefusing = false;
     },
     stop: () => (stopping ??= stop()),
   };

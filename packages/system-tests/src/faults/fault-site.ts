@@ -52,14 +52,14 @@ export interface FaultSite {
 }
 
 export interface FaultSiteOptions {
-  /** The file of the command. Default: as it was built. */
-  main?: string;
+  /** The root of another build of the workspace. Default: this one. */
+  root?: string;
   /** Overrides settings of the site. */
   settings?: SettingsFile;
 }
 
 /** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
-export async function startFaultSite({ main, settings }: FaultSiteOptions = {}): Promise<FaultSite> {
+export async function startFaultSite({ root, settings }: FaultSiteOptions = {}): Promise<FaultSite> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
   let redis = await startLocalRedis({ directory, kind: 'server' });
   const proxy = await startRedisProxy(redis.url);
@@ -69,8 +69,8 @@ export async function startFaultSite({ main, settings }: FaultSiteOptions = {}):
     apis: crew,
     workers: crew,
     redisUrl: redis.url,
-    redisPath: proxy.url,
-    ...(main !== undefined && { main }),
+    redisUrlOfProcesses: proxy.url,
+    ...(root !== undefined && { root }),
     settings: {
       keys: [{ name: 'tester', key: testerKey }],
       recovery,

@@ -50,7 +50,7 @@ export function injectionOf(site: FaultSite, fault: Fault, random: () => number)
     case 'path to Redis cut':
       return outage(
         someOutageMs,
-        () => site.proxy.cut(),
+        () => site.proxy.refuse(),
         () => site.proxy.mend(),
       );
     case 'path to Redis silent':

@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
   },
 ];
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const workspace = fileURLToPath(new URL('../../../../', import.meta.url));
 
 export interface MutantResult {
   mutant: Mutant;
@@ -122,7 +122,7 @@ export async function runMutant(mutant: Mutant, seed: number): Promise<MutantRes
       tries: mutant.tries,
       seed,
       lanes: 1,
-      main: join(copy, 'apps/sluice/dist/main.js'),
+      root: copy,
     });
     // A site that falls to pieces is noticed, too.
     await done.catch((error: unknown) => failed.push(`the round: ${String(error)}`));
@@ -140,16 +140,16 @@ export async function runMutant(mutant: Mutant, seed: number): Promise<MutantRes
 /** Copies what the built command needs. Packages of others are linked; ours are the copies. */
 async function copyBuild(copy: string): Promise<void> {
   for (const group of ['apps', 'packages']) {
-    for (const name of await readdir(join(root, group))) {
+    for (const name of await readdir(join(workspace, group))) {
       for (const part of ['package.json', 'dist', 'src']) {
-        await cp(join(root, group, name, part), join(copy, group, name, part), { recursive: true }).catch(
-          ignoreMissing,
-        );
+        await cp(join(workspace, group, name, part), join(copy, group, name, part), {
+          recursive: true,
+        }).catch(ignoreMissing);
       }
-      await linkAll(join(root, group, name, 'node_modules'), join(copy, group, name, 'node_modules'));
+      await linkAll(join(workspace, group, name, 'node_modules'), join(copy, group, name, 'node_modules'));
     }
   }
-  await linkAll(join(root, 'node_modules'), join(copy, 'node_modules'), ['@sluice']);
+  await linkAll(join(workspace, 'node_modules'), join(copy, 'node_modules'), ['@sluice']);
   await mkdir(join(copy, 'node_modules/@sluice'));
   for (const group of ['apps', 'packages']) {
     for (const name of await readdir(join(copy, group))) {
@@ -160,7 +160,7 @@ async function copyBuild(copy: string): Promise<void> {
       if (fullName.startsWith('@sluice/')) await symlink(target, join(copy, 'node_modules', fullName));
     }
   }
-  await cp(join(root, 'package.json'), join(copy, 'package.json'));
+  await cp(join(workspace, 'package.json'), join(copy, 'package.json'));
 }
 
 async function linkAll(from: string, to: string, without: readonly string[] = []): Promise<void> {

@@ -11,8 +11,8 @@ export interface MatrixOptions {
   seed: number;
   /** How many sites work at a time. */
   lanes: number;
-  /** The file of the command. Default: as it was built. */
-  main?: string;
+  /** The root of another build of the workspace. Default: this one. */
+  root?: string;
   /** Called when a round is over. */
   onRound?: (fault: Fault, tries: readonly Try[]) => void;
 }
@@ -39,7 +39,7 @@ export function startMatrix(options: MatrixOptions): { rounds: MatrixRun; done: 
   const results = new Map(waiting.map((fault) => [fault, Promise.withResolvers<Try[]>()] as const));
   for (const { promise } of results.values()) promise.catch(() => undefined); // whoever awaits it sees it
   const lane = async () => {
-    await using site = await startFaultSite(options.main === undefined ? {} : { main: options.main });
+    await using site = await startFaultSite(options.root === undefined ? {} : { root: options.root });
     for (let fault = waiting.shift(); fault !== undefined; fault = waiting.shift()) {
       const result = results.get(fault);
       try {
