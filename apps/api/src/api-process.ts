@@ -100,7 +100,7 @@ export class ApiProcess {
     this.#onReady = onReady;
     const { durability, timeouts } = settings;
     this.#connections = redisConnections(settings.redisUrl, { logger, hasBarrier: durability !== 'local' });
-    const { commands, subscriber, barrier } = this.#connections;
+    const { commands, barrier, ...others } = this.#connections;
     this.#clock = new RedisClock({ client: commands, logger });
     this.#metrics = createMetrics({ logger, labels: { role: 'api' } });
     const { warn } = throttledWarning(logger, 'store error');
@@ -125,7 +125,7 @@ export class ApiProcess {
     this.#redis = new RedisWatch({
       url: settings.redisUrl,
       commands,
-      others: barrier ? [subscriber, barrier] : [subscriber],
+      others: barrier ? [...Object.values(others), barrier] : Object.values(others),
       durability,
       probeKey: this.#store.keys.inCell(defaultCell).probe,
       logger,

@@ -77,11 +77,11 @@ export class WorkerProcess {
       upstreams: () => this.#runner.health.status(),
     });
     this.#jobs = queueClient(settings.redisUrl, { logger });
-    const { commands, control, bulk, subscriber } = this.#runner.clients;
+    const { commands, ...others } = this.#runner.clients;
     this.#redis = new RedisWatch({
       url: settings.redisUrl,
       commands,
-      others: [control, bulk, subscriber, this.#jobs],
+      others: [...Object.values(others), this.#jobs],
       probeKey: this.#runner.store.keys.inCell(defaultCell).probe,
       logger,
     });

@@ -164,7 +164,7 @@ function brokenText(random: Random, key: string): BadRequest {
       text.replace('{', `{"nested":${nested('[', ']', 62 + random.below(5_000))},`),
       { kind: 'open' },
     ],
-    () => ['nested far too deep', `${'['.repeat(20_000)}`],
+    () => ['nested far too deep', '['.repeat(20_000)],
     () => [
       'nested too deep in objects',
       `{"model":"simulator","input":"x","nested":${nested('{"a":', '}', 70 + random.below(3_000), '1')}}`,
