@@ -153,8 +153,8 @@ export function mixSection({ responses, ends, faults: met, violations }: MixResu
     rows: [
       ['responses', figure(responses)],
       ['violations', figure(violations.length)],
-      ...[...ends].toSorted(byName).map(([end, count]) => [end, figure(count)]),
-      ...[...met].toSorted(byName).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
+      ...[...ends].toSorted(byLabel).map(([end, count]) => [end, figure(count)]),
+      ...[...met].toSorted(byLabel).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
     ],
   };
 }
@@ -188,6 +188,6 @@ export function figure(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : '–';
 }
 
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+function byLabel([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return one.localeCompare(other);
 }
