@@ -145,7 +145,10 @@ export function mutantsSection(results: readonly MutantResult[]): Table {
 }
 
 /** What became of responses while faults of every kind happened. */
-export function mixSection({ responses, ends, faults: met, violations }: MixResult, minutes: number): Table {
+export function mixSection(
+  { responses, ends, faults: met, unpromised, violations }: MixResult,
+  minutes: number,
+): Table {
   return {
     title: 'Faults of every kind, mixed',
     text: `For ${minutes} min, faults at moments that follow from the seed, sometimes two at once, while callers of every mode come and go. Each response is held against the rules above, and its end against the faults of its time.`,
@@ -153,6 +156,7 @@ export function mixSection({ responses, ends, faults: met, violations }: MixResu
     rows: [
       ['responses', figure(responses)],
       ['violations', figure(violations.length)],
+      ['refused, and ran: Redis went away after the job was sent, which is not promised', figure(unpromised)],
       ...[...ends].toSorted(byLabel).map(([end, count]) => [end, figure(count)]),
       ...[...met].toSorted(byLabel).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
     ],

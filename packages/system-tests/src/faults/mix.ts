@@ -19,6 +19,8 @@ export interface MixResult {
   /** Responses by their end; `refused` for those that were not accepted. */
   ends: Map<string, number>;
   faults: Map<Fault, number>;
+  /** Requests that were refused and ran all the same, because Redis went away after their job had been sent. */
+  unpromised: number;
   violations: string[];
 }
 
@@ -35,14 +37,20 @@ const lanes = 8;
 /** How long responses and faults go on before all is checked, in milliseconds. */
 const epochMs = 45_000;
 /** Longest rest between two faults, longest silence of an upstream, longest rest of a caller, in milliseconds. */
-const longest = { restMs: 2_500, silenceMs: 1_500, idleMs: 500 };
+const longest = { restMs: 6_000, silenceMs: 1_500, idleMs: 500 };
 
 /**
  * Lets faults of every kind happen to responses of every mode, at moments that follow from the seed. It works in epochs of
  * under a minute; after each everything is checked. The seed of an epoch alone replays it.
  */
 export async function runMix({ minutes, seed, onProgress }: MixOptions): Promise<MixResult> {
-  const result: MixResult = { responses: 0, ends: new Map(), faults: new Map(), violations: [] };
+  const result: MixResult = {
+    responses: 0,
+    ends: new Map(),
+    faults: new Map(),
+    unpromised: 0,
+    violations: [],
+  };
   const endsAt = performance.now() + minutes * 60_000;
   await using site = await startFaultSite();
   for (let epoch = 0; performance.now() < endsAt; epoch += 1) {
@@ -84,7 +92,8 @@ async function runEpoch(site: FaultSite, seed: number, lastsMs: number, result: 
     const end = final?.status ?? 'refused';
     result.ends.set(end, (result.ends.get(end) ?? 0) + 1);
     result.responses += 1;
-    if (problems.length > 0) report(`${problems.join('\n')}\n${await historyOf(site, response, begun)}`);
+    if (await isCutOffAfterItsJob(response, spells)) result.unpromised += 1;
+    else if (problems.length > 0) report(`${problems.join('\n')}\n${await historyOf(site, response, begun)}`);
   });
   for (const left of await leftovers(site)) report(left);
 }
@@ -168,6 +177,20 @@ async function unexpected(
     problems.push(`the caller was left without an end: ${told.reason}`);
   }
   return problems;
+}
+
+/**
+ * Whether a request was refused after its call, and Redis went away while it was under way. The service cannot know then
+ * that the job has been sent; see decision 0018.
+ */
+async function isCutOffAfterItsJob(
+  { told, prompt, sentAt }: FollowedResponse,
+  spells: readonly Spell[],
+): Promise<boolean> {
+  const { told: answer, at } = await told;
+  const isRefused = (answer.kind === 'refused' || answer.kind === 'error') && answer.status === 503;
+  const wentAway = spells.some(({ fault, from }) => isOutage(fault) && from > sentAt && from < at);
+  return isRefused && wentAway && prompt.calls.length > 0;
 }
 
 function isExcused(told: Told, met: readonly Fault[]): boolean {

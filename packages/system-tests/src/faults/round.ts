@@ -34,6 +34,8 @@ export interface RoundOptions {
   /** How many responses are in each cell. */
   each: number;
   random: () => number;
+  /** After this long a caller gives up, in milliseconds. */
+  patienceMs: number;
 }
 
 /** What a loaded machine adds to a time that is promised, in milliseconds. */
@@ -65,7 +67,7 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
   const overAt = injection.lastsMs > 0 ? performance.now() : faultAt;
   await Promise.all([...race, ...releases]);
 
-  const ends = staged.map((each) => endOf(site, each));
+  const ends = staged.map((each) => endOf(site, each, options.patienceMs));
   await Promise.all(ends.filter((_, at) => staged[at]?.cell.isHeldToItsEnd));
   for (const { response } of staged) response.prompt.release();
   holder.prompt.release();
@@ -131,7 +133,7 @@ const holdsAfter: Record<Moment, number> = {
 };
 
 /** Starts the responses of a round at the first api and waits until each is in its place. */
-async function stage(site: FaultSite, { places, each }: RoundOptions): Promise<Staged[]> {
+async function stage(site: FaultSite, { places, each, patienceMs }: RoundOptions): Promise<Staged[]> {
   const url = site.service.apiUrls[0] ?? '';
   const staged: Staged[] = places.flatMap((place) => {
     const cell = cellAt(place);
@@ -139,7 +141,7 @@ async function stage(site: FaultSite, { places, each }: RoundOptions): Promise<S
     return Array.from({ length: each }, () => {
       const prompt = site.upstream.expect(holdsAfter[place.moment]);
       const model = place.moment === 'queued' ? 'narrow' : 'stamped';
-      const response = follow(site, prompt, { mode: place.mode, model, url });
+      const response = follow(site, prompt, { mode: place.mode, model, url, patienceMs });
       return { place, cell, response, releasedAt: 0, listedId: undefined };
     });
   });
@@ -171,7 +173,7 @@ async function reachPlace({ place, response }: Staged): Promise<void> {
 }
 
 /** When a response ended, by its caller or, if the caller was cut off, by its record. */
-async function endOf(site: FaultSite, { response, listedId }: Staged): Promise<number> {
+async function endOf(site: FaultSite, { response, listedId }: Staged, timeoutMs: number): Promise<number> {
   const { told, at } = await response.told;
   if (told.kind === 'end' || told.kind === 'error' || listedId === undefined) return at;
   return eventually(
@@ -179,7 +181,7 @@ async function endOf(site: FaultSite, { response, listedId }: Staged): Promise<n
       const answer = await read(site, 0, listedId);
       return answer.status === 200 && isEnded(answer.text) && performance.now();
     },
-    { timeoutMs: 40_000 },
+    { timeoutMs },
   ).catch(() => Number.POSITIVE_INFINITY);
 }
 
@@ -218,13 +220,13 @@ interface Arrival {
 }
 
 /** Sends a request of each mode while the fault lasts. */
-async function arrive(site: FaultSite, { fault, each }: RoundOptions): Promise<Arrival[]> {
+async function arrive(site: FaultSite, { fault, each, patienceMs }: RoundOptions): Promise<Arrival[]> {
   if (!arrivals[fault]) return [];
   const all = modes.flatMap((mode) =>
     Array.from({ length: each }, (_, at) => {
       const prompt = site.upstream.expect(tokensOfAnswer + 1);
       const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
-      return follow(site, prompt, { mode, url });
+      return follow(site, prompt, { mode, url, patienceMs });
     }),
   );
   return Promise.all(

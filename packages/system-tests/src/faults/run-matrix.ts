@@ -13,12 +13,17 @@ export interface MatrixOptions {
   lanes: number;
   /** The root of another build of the workspace. Default: this one. */
   root?: string;
+  /** After this long a caller gives up, in milliseconds. */
+  patienceMs?: number;
   /** Called when a round is over. */
   onRound?: (fault: Fault, tries: readonly Try[]) => void;
 }
 
 /** What came of each fault. A promise rejects if its responses could not be put into their places. */
 export type MatrixRun = Map<Fault, Promise<Try[]>>;
+
+/** Far longer than anything that works takes. */
+const defaultPatienceMs = 45_000;
 
 /** Most responses in each cell at a time. */
 const mostEach = 4;
@@ -71,6 +76,7 @@ async function roundsOf(site: FaultSite, fault: Fault, options: MatrixOptions): 
       places: placesFor(options.only).filter((place) => place.fault === fault),
       each: Math.min(left, mostEach),
       random,
+      patienceMs: options.patienceMs ?? defaultPatienceMs,
     });
     options.onRound?.(fault, round);
     tries.push(...round);
