@@ -3,7 +3,6 @@ import { conditions, table, type Table } from '../delivery-page.ts';
 import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
-import { isKnown, knownViolations } from './known-violations.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
 import type { MixResult } from './mix.ts';
 import type { MutantResult } from './mutants.ts';
@@ -45,7 +44,7 @@ called; counters and keys return to nothing.`;
 
 /** A section of the matrix for each fault that ran. Times are in milliseconds. */
 export function matrixSections(tries: readonly Try[]): Table[] {
-  const byName = Map.groupBy(tries, ({ name }) => name);
+  const named = Map.groupBy(tries, ({ name }) => name);
   return faults.flatMap((fault) => {
     const rows = places
       .filter((place) => place.fault === fault)
@@ -53,13 +52,13 @@ export function matrixSections(tries: readonly Try[]): Table[] {
         const cell = cellAt(place);
         const where = [place.moment, place.mode];
         if (!isPromised(cell)) return [[...where, `Cannot happen: ${cell.cannotHappen}.`, ...noFigures]];
-        const found = byName.get(nameOf(place));
+        const found = named.get(nameOf(place));
         return found ? [[...where, cell.promise, ...figuresOf(found)]] : [];
       });
-    const arriving = byName.get(`${fault} / arriving`);
+    const arriving = named.get(`${fault} / arriving`);
     if (arriving)
       rows.push(['arriving during it', 'all', arrivals[fault]?.promise ?? '', ...figuresOf(arriving)]);
-    const afterwards = byName.get(`${fault} / afterwards`);
+    const afterwards = named.get(`${fault} / afterwards`);
     if (!afterwards) return [];
     rows.push(['afterwards', 'all', 'Counters and keys return to nothing.', ...figuresOf(afterwards)]);
     return [{ title: fault.charAt(0).toUpperCase() + fault.slice(1), text: timesText, columns, rows }];
@@ -112,23 +111,6 @@ export function corpusSection({
   };
 }
 
-/** How many of the violations of the run are known, kind by kind. */
-export function knownSection(violations: readonly string[]): Table {
-  const unknown = violations.filter((violation) => !isKnown(violation)).length;
-  return {
-    title: 'Violations',
-    text: 'Every broken promise of this run, and what is known of it. The tables below count all of them.',
-    columns: ['what', 'violations'],
-    rows: [
-      ...knownViolations.map(({ what, pattern }) => [
-        `Known: ${what}`,
-        figure(violations.filter((violation) => pattern.test(violation)).length),
-      ]),
-      ['Not known', figure(unknown)],
-    ],
-  };
-}
-
 /** Which cells notice that a mechanism is missing. */
 export function mutantsSection(results: readonly MutantResult[]): Table {
   return {
@@ -157,8 +139,8 @@ export function mixSection(
       ['responses', figure(responses)],
       ['violations', figure(violations.length)],
       ['refused, and ran: Redis went away after the job was sent, which is not promised', figure(unpromised)],
-      ...[...ends].toSorted(byLabel).map(([end, count]) => [end, figure(count)]),
-      ...[...met].toSorted(byLabel).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
+      ...byName(ends).map(([end, count]) => [end, figure(count)]),
+      ...byName(met).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
     ],
   };
 }
@@ -187,11 +169,11 @@ export function soakSection(result: SoakResult): Table {
   };
 }
 
+function byName(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].toSorted(([one], [other]) => one.localeCompare(other));
+}
+
 /** A whole number, or a dash where nothing was measured. */
 export function figure(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : '–';
-}
-
-function byLabel([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one.localeCompare(other);
 }

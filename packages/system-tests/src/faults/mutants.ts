@@ -53,16 +53,16 @@ export const mutants: readonly Mutant[] = [
     tries: 8,
   },
   {
-    name: 'an append that is sent again is no longer known',
+    name: 'an attempt that failed is followed by another although its output was seen',
     edits: [
       {
-        file: `${store}/src/transitions/append.lua`,
-        find: 'if last > f.seq then',
-        replace: 'if true then',
+        file: 'apps/worker/dist/conclude-attempt.js',
+        find: "failure.disposition === 'retry' && !isVisible && mayRetry",
+        replace: "failure.disposition === 'retry' && mayRetry",
       },
     ],
-    only: 'one in a hundred replies of Redis lost / in the middle',
-    tries: 32,
+    only: 'upstream cut / in the middle / stream',
+    tries: 1,
   },
   {
     name: 'nobody looks whether the caller of a response is gone',
@@ -86,18 +86,6 @@ export const mutants: readonly Mutant[] = [
       },
     ],
     only: 'path to Redis silent / queued / background',
-    tries: 1,
-  },
-  {
-    name: 'a reader never goes back to the log',
-    edits: [
-      {
-        file: `${store}/dist/delivery/subscription.js`,
-        find: 'if (!this.#mustRead)',
-        replace: 'if (true)',
-      },
-    ],
-    only: 'api killed / in the middle / background stream',
     tries: 1,
   },
 ];

@@ -5,7 +5,6 @@ import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
   corpusSection,
-  knownSection,
   matrixSections,
   mixSection,
   mutantsSection,
@@ -37,16 +36,15 @@ export async function runFaults(
   const startedAt = performance.now();
   const reports: PartReport[] = [];
   for (const part of options.parts) reports.push(await runners[part](options, progress));
-  const violations = reports.flatMap((report) => report.violations);
   const page = await withVersion((redis) =>
     renderFaultsPage({
       ...options,
       tookMs: performance.now() - startedAt,
       redis,
-      sections: [knownSection(violations), ...reports.flatMap(({ sections }) => sections)],
+      sections: reports.flatMap(({ sections }) => sections),
     }),
   );
-  return { page, violations };
+  return { page, violations: reports.flatMap(({ violations }) => violations) };
 }
 
 const runners: Record<Part, PartRunner> = {
