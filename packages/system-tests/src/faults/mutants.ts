@@ -53,18 +53,6 @@ export const mutants: readonly Mutant[] = [
     tries: 8,
   },
   {
-    name: 'an attempt that failed is followed by another although its output was seen',
-    edits: [
-      {
-        file: 'apps/worker/dist/conclude-attempt.js',
-        find: "failure.disposition === 'retry' && !isVisible && mayRetry",
-        replace: "failure.disposition === 'retry' && mayRetry",
-      },
-    ],
-    only: 'upstream cut / in the middle / stream',
-    tries: 1,
-  },
-  {
     name: 'nobody looks whether the caller of a response is gone',
     edits: [
       {
