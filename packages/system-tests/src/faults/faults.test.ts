@@ -7,11 +7,14 @@ import { startMatrix } from './run-matrix.ts';
 /** Rerun a failure with `npm run test:faults -- --seed <seed> --only '<fault>'`. */
 const seed = Date.now() % 1_000_000;
 
+/** Other tests run beside these. How long things take is what `npm run test:faults` finds out, by itself. */
+const machineMs = 20_000;
+
 describe.skipIf(!hasServer)(`seed ${seed} (needs a server on the PATH)`, () => {
   let matrix: ReturnType<typeof startMatrix>;
 
   beforeAll(() => {
-    matrix = startMatrix({ tries: 1, seed, lanes: 2 });
+    matrix = startMatrix({ tries: 1, seed, lanes: 2, machineMs });
   });
   afterAll(async () => {
     await matrix?.done;

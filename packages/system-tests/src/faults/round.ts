@@ -36,10 +36,9 @@ export interface RoundOptions {
   random: () => number;
   /** After this long a caller gives up, in milliseconds. */
   patienceMs: number;
+  /** What a loaded machine may add to a time that is promised, in milliseconds. */
+  machineMs: number;
 }
-
-/** What a loaded machine adds to a time that is promised, in milliseconds. */
-const machineMs = 1_000;
 
 /**
  * Puts responses into every cell of a fault, lets the fault happen once, and checks each of them. Rejects only when the
@@ -81,7 +80,7 @@ export async function runRound(site: FaultSite, options: RoundOptions): Promise<
       const endedAt = endedAts[at] ?? Number.POSITIVE_INFINITY;
       const isAfterQueue = each.place.moment === 'queued' && each.cell.isHeldToItsEnd !== true;
       const clearAt = Math.max(overAt, each.releasedAt, isAfterQueue ? queueAt : 0);
-      return judge(site, each, { begun, endedAt, clearAt });
+      return judge(site, each, { begun, endedAt, clearAt, machineMs: options.machineMs });
     }),
   );
   tries.push(...(await judgeArrivals(site, options, await arriving)));
@@ -189,9 +188,14 @@ interface Times {
   begun: number;
   endedAt: number;
   clearAt: number;
+  machineMs: number;
 }
 
-async function judge(site: FaultSite, each: Staged, { begun, endedAt, clearAt }: Times): Promise<Try> {
+async function judge(
+  site: FaultSite,
+  each: Staged,
+  { begun, endedAt, clearAt, machineMs }: Times,
+): Promise<Try> {
   const { place, cell, response, listedId } = each;
   const name = nameOf(place);
   const { final, problems } = await checkResponse(site, response, listedId);
@@ -236,7 +240,7 @@ async function arrive(site: FaultSite, { fault, each, patienceMs }: RoundOptions
 
 async function judgeArrivals(
   site: FaultSite,
-  { fault }: RoundOptions,
+  { fault, machineMs }: RoundOptions,
   arrived: readonly Arrival[],
 ): Promise<Try[]> {
   const promise = arrivals[fault];

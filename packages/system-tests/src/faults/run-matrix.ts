@@ -15,6 +15,8 @@ export interface MatrixOptions {
   root?: string;
   /** After this long a caller gives up, in milliseconds. */
   patienceMs?: number;
+  /** What a loaded machine may add to a time that is promised, in milliseconds. Default: a second. */
+  machineMs?: number;
   /** Called when a round is over. */
   onRound?: (fault: Fault, tries: readonly Try[]) => void;
 }
@@ -77,6 +79,7 @@ async function roundsOf(site: FaultSite, fault: Fault, options: MatrixOptions): 
       each: Math.min(left, mostEach),
       random,
       patienceMs: options.patienceMs ?? defaultPatienceMs,
+      machineMs: options.machineMs ?? 1_000,
     });
     options.onRound?.(fault, round);
     tries.push(...round);
