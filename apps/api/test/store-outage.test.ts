@@ -93,7 +93,6 @@ async function expectRefusals(): Promise<void> {
  * store. The bound is far below the second that each would wait by itself, and far above what a busy machine needs.
  */
 async function expectSwiftRefusals(): Promise<void> {
-  // Without the fast refusal each of them waits for a second and more.
   const boundMs = 700;
   const refusal = async (more: object) => {
     const sentAt = performance.now();
