@@ -1,8 +1,9 @@
 import { hasServer } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cellAt, type Fault, faults, isPromised, nameOf, places } from './matrix.ts';
+import { applyInMemory, mutants } from './mutants.ts';
 import type { Try } from './round.ts';
-import { startMatrix } from './run-matrix.ts';
+import { placesFor, startMatrix } from './run-matrix.ts';
 
 /** Rerun a failure with `npm run test:faults -- --seed <seed> --only '<fault>'`. */
 const seed = Date.now() % 1_000_000;
@@ -56,4 +57,10 @@ it('has a promise, or a reason why there is none, in every cell', () => {
     expect(isPromised(cell) ? cell.promise : cell.cannotHappen, nameOf(place)).toMatch(/^\S.*\S$/);
     if (isPromised(cell)) expect(cell.ends, nameOf(place)).not.toEqual([]);
   }
+});
+
+it.each(mutants)('can still be run without its mechanism: $name', async (mutant) => {
+  // The cells are run by hand. A line that moved shows here.
+  await expect(applyInMemory(mutant)).resolves.toHaveLength(mutant.edits.length);
+  expect(placesFor(mutant.only)).not.toEqual([]);
 });

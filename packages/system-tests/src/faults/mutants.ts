@@ -68,9 +68,9 @@ export const mutants: readonly Mutant[] = [
     name: 'what was accepted without a reply is not taken back',
     edits: [
       {
-        file: 'apps/api/dist/responses/early-ends.js',
-        find: 'const asked = await this.#dependencies.store.abandon(responseId);',
-        replace: "const asked = { kind: 'skipped' };",
+        file: 'apps/api/dist/responses/accept-response.js',
+        find: 'this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);',
+        replace: '',
       },
     ],
     only: 'path to Redis silent / queued / background',
@@ -157,12 +157,19 @@ function ignoreMissing(error: NodeJS.ErrnoException): void {
 }
 
 /** Rejects if the line is not there exactly once, because the mutant would then test nothing. */
-async function apply(copy: string, { file, find, replace }: Edit): Promise<void> {
-  const path = join(copy, file);
-  const text = await readFile(path, 'utf8');
+async function apply(copy: string, edit: Edit): Promise<void> {
+  const path = join(copy, edit.file);
+  await writeFile(path, replacedIn(await readFile(path, 'utf8'), edit));
+}
+
+function replacedIn(text: string, { file, find, replace }: Edit): string {
   if (text.split(find).length !== 2) throw new Error(`'${find}' does not stand in ${file} exactly once`);
-  await writeFile(
-    path,
-    text.replace(find, () => replace),
+  return text.replace(find, () => replace);
+}
+
+/** What a mutant would make of the files of this build. Rejects if a line that it replaces is not there exactly once. */
+export function applyInMemory({ edits }: Mutant): Promise<string[]> {
+  return Promise.all(
+    edits.map(async (edit) => replacedIn(await readFile(join(workspace, edit.file), 'utf8'), edit)),
   );
 }
