@@ -54,6 +54,8 @@ const takeoverMs = 20_000;
 const abandonedMs = 20_000;
 /** A job whose worker may live is put off for a second at a time until leases are trusted again. */
 const recoveryMs = 10_000;
+/** The responses that were queued before it have their turns first, one at a time. */
+const turnMs = 10_000;
 /** Nothing has to be found out first. */
 const atOnceMs = 5_000;
 
@@ -102,12 +104,13 @@ const abandoned = (calls: readonly [number, number], how: string): Promised => (
 
 const overDeadApi = (
   moment: string,
+  withinMs = atOnceMs,
 ): Pick<Record<Mode, Cell>, 'stream' | 'background' | 'background stream'> => ({
-  stream: completes(`Resumed at another api ${moment}, it goes on without a gap or a repeat.`, atOnceMs),
-  background: completes(`Completes without its api, ${moment}.`, atOnceMs),
+  stream: completes(`Resumed at another api ${moment}, it goes on without a gap or a repeat.`, withinMs),
+  background: completes(`Completes without its api, ${moment}.`, withinMs),
   'background stream': completes(
     `Resumed at another api ${moment}, it goes on without a gap or a repeat.`,
-    atOnceMs,
+    withinMs,
   ),
 });
 
@@ -115,7 +118,10 @@ const noCallYet = 'no upstream has been called for a response that is queued';
 
 export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
   'api killed': {
-    queued: { synchronous: abandoned([0, 0], 'no upstream is called'), ...overDeadApi('while it is queued') },
+    queued: {
+      synchronous: abandoned([0, 0], 'no upstream is called'),
+      ...overDeadApi('while it is queued', turnMs),
+    },
     'running without output': {
       synchronous: abandoned([1, 1], 'the call of the upstream is closed'),
       ...overDeadApi('before its first token'),
@@ -220,7 +226,7 @@ export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
     'at the end': every(completes('Is served to its end by the api that stops.', atOnceMs)),
   },
   'worker stopped with SIGTERM': {
-    queued: every(completes('Waits for another worker and completes in one call.', atOnceMs)),
+    queued: every(completes('Waits for another worker and completes in one call.', turnMs)),
     'running without output': every(completes('Is finished by the worker that stops.', atOnceMs)),
     'in the middle': every(completes('Is finished by the worker that stops.', atOnceMs)),
     'at the end': every(completes('Is finished by the worker that stops.', atOnceMs)),
