@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { loggedError, type Logger } from './logger.ts';
-import { maskRedisUrl } from './redis-clients.ts';
+import { maskRedisUrl, waitForRedis } from './redis-clients.ts';
 import {
   inspectRedis,
   type RedisFacts,
@@ -62,7 +62,7 @@ export class RedisWatch {
   }
 
   /**
-   * Waits for Redis, however long that takes, and watches it from then on.
+   * Waits for Redis on every connection, however long that takes, and watches it from then on.
    *
    * @throws {FatalError} that says what to change, for what no waiting mends; see `awaitRedis`.
    */
@@ -77,6 +77,8 @@ export class RedisWatch {
     });
     const timer = setInterval(() => void this.#tick(), tryEveryMs);
     this.#stops.push(() => clearInterval(timer));
+    // They began at the same time, and may be between two attempts when the first one gets through.
+    await Promise.all(this.#options.others.map((other) => waitForRedis(other, signal)));
   }
 
   /** Twice, or before `start`, is fine. */
