@@ -50,9 +50,9 @@ for at = more_args, #ARGV do
     kind = 'held'
   end
   if again_ms and f.status and is_open(f.status) then
-    -- The clock of whoever asks may be ahead: what is not due by that of the store keeps its time.
+    -- The clock of whoever asks may be ahead: what is not over by that of the store keeps its time.
     local due = f.run_by or f.queue_by
-    redis.call('ZADD', open, 'XX', due > now and due or now + again_ms, id)
+    redis.call('ZADD', open, 'XX', due >= now and due or now + again_ms, id)
   end
   reply[#reply + 1] = kind
   reply[#reply + 1] = f.queue or ''
