@@ -1,6 +1,5 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { createLogger } from '@sluice/runtime';
-import { eventually, latch, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
+import { eventually, freePort, latch, type LocalRedis, startLocalRedis, within } from '@sluice/testing';
 import { afterEach, expect, it } from 'vitest';
 import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
@@ -9,15 +8,6 @@ const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
-
-/** A port on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Starts an api for a Redis on this port of 127.0.0.1, and does not wait for it. */
 function startApi(port: number) {

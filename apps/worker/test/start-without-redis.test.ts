@@ -1,7 +1,6 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { loadSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { eventually, latch, startLocalRedis, within } from '@sluice/testing';
+import { eventually, freePort, latch, startLocalRedis, within } from '@sluice/testing';
 import { afterEach, expect, it } from 'vitest';
 import { WorkerProcess } from '../src/worker-process.ts';
 
@@ -9,15 +8,6 @@ const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
-
-/** A port on which nothing listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Starts a worker for a Redis on this port of 127.0.0.1, and does not wait for it. */
 function startWorker(port: number) {

@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { eventually, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
+import { eventually, freePort, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { afterEach, describe, expect, inject, it } from 'vitest';
@@ -48,15 +48,6 @@ async function ownRedis() {
   const redis = await startLocalRedis();
   cleanups.push(() => redis.stop());
   return redis;
-}
-
-/** A port where nothing listens. */
-async function silentPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // A TCP server that listens has such an address.
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 async function elapsedMs(work: Promise<unknown>): Promise<number> {
@@ -111,7 +102,7 @@ describe('command client', () => {
     const redis = await startLocalRedis();
     cleanups.push(() => redis.stop());
     const { client } = await ready(commandClient, redis.url);
-    await client.replicaof('127.0.0.1', String(await silentPort()));
+    await client.replicaof('127.0.0.1', String(await freePort()));
     const reconnected = new Promise((resolve) => client.once('close', resolve));
     await expect(client.set('a', '1')).rejects.toThrow('READONLY');
     await within(reconnected);
@@ -300,7 +291,7 @@ describe('any client', () => {
   });
 
   it('leaves it to the start of a process to say that the first connection fails', async () => {
-    const { client, lines } = open(queueClient, `redis://127.0.0.1:${await silentPort()}`);
+    const { client, lines } = open(queueClient, `redis://127.0.0.1:${await freePort()}`);
     let attempts = 0;
     client.on('error', () => (attempts += 1));
     await eventually(() => attempts >= 3);
@@ -311,7 +302,7 @@ describe('any client', () => {
     const redis = await ownRedis();
     const connected = await ready(queueClient, redis.url);
     const connecting = open(queueClient, redis.url);
-    const away = open(queueClient, `redis://127.0.0.1:${await silentPort()}`);
+    const away = open(queueClient, `redis://127.0.0.1:${await freePort()}`);
     await eventually(() => away.client.status === 'reconnecting');
     const waiting = expect(away.client.ping()).rejects.toThrow();
     const clients = [connected, connecting, away].map(({ client }) => client);
@@ -336,7 +327,7 @@ describe('any client', () => {
   });
 
   it('ends a wait for Redis with the reason of the signal, or when it is closed', async () => {
-    const { client } = open(commandClient, `redis://127.0.0.1:${await silentPort()}`);
+    const { client } = open(commandClient, `redis://127.0.0.1:${await freePort()}`);
     const reason = new Error('stopping');
     await expect(waitForRedis(client, AbortSignal.abort(reason))).rejects.toBe(reason);
     const waiting = waitForRedis(client, new AbortController().signal);

@@ -4,6 +4,7 @@ export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from 
 export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
+export { freePort } from './free-ports.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasServer, serverOnPath, startLocalRedis } from './local-redis.ts';
