@@ -1,6 +1,7 @@
 import type { Usage } from '@sluice/contract';
 import type { UpstreamEvent } from '../upstream/event-stream.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
+import { endOfAnswer } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
 import { ChatCalls } from './chat-calls.ts';
 import type { FinishReason, ProviderChunk } from '../provider.ts';
@@ -63,12 +64,7 @@ export class ChatReader implements EventReader {
   }
 
   end(): ProviderChunk[] {
-    if (this.#finish === undefined)
-      throw brokenStream(this.#providerId, 'ended its stream without finishing');
-    return [
-      ...(this.#usage ? [{ type: 'usage' as const, usage: this.#usage }] : []),
-      { type: 'finish', reason: this.#finish },
-    ];
+    return endOfAnswer(this.#providerId, { finish: this.#finish, usage: this.#usage });
   }
 
   #readChoice(choice: JsonObject): ProviderChunk[] {
