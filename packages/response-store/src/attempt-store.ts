@@ -1,5 +1,5 @@
 import type { ContentEvent } from '@sluice/contract';
-import { ProcessLease } from './delivery/process-lease.ts';
+import { ProcessLease } from './record/process-lease.ts';
 import { EventWriter } from './event-writer.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';

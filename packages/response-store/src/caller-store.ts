@@ -1,5 +1,5 @@
 import { newResponseId, type RandomBytes } from '@sluice/contract';
-import { type Lease, ProcessLease } from './delivery/process-lease.ts';
+import { type Lease, ProcessLease } from './record/process-lease.ts';
 import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/durability.ts';
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';

@@ -10,7 +10,7 @@ export {
   type PreparedRequest,
 } from './prepared-request.ts';
 export type { EventWriter } from './event-writer.ts';
-export { ProcessLease, type Lease, type ProcessLeaseOptions } from './delivery/process-lease.ts';
+export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export type { ResponseContext } from './reading/read-context.ts';

@@ -1,7 +1,7 @@
-import type { RedisCommands } from '../record/connection.ts';
+import type { RedisCommands } from './connection.ts';
 
 /** How long a process counts as alive after its last sign of life, in milliseconds, unless it says otherwise. */
-export const processLeaseMs = 5_000;
+const processLeaseMs = 5_000;
 
 /** Signs of life within the time of a lease. */
 const renewalsPerLease = 5;
