@@ -1,7 +1,6 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { FatalError } from '@sluice/runtime';
+import { FatalError, forkModule } from '@sluice/runtime';
 import { chooseStore, type StoreKind } from './choose-store.ts';
 import { outputTail } from './output-tail.ts';
 import type { StoreMessage } from './store-process.ts';
@@ -76,13 +75,10 @@ export async function startStore(options: StartStoreOptions): Promise<RunningSto
 }
 
 function forkStore({ dataDir, path, port = 0 }: StartStoreOptions): ChildProcess {
-  const isSource = import.meta.url.endsWith('.ts');
-  const file = fileURLToPath(new URL(`./store-process.${isSource ? 'ts' : 'js'}`, import.meta.url));
-  return fork(file, ['--directory', join(dataDir, 'redis'), '--port', String(port)], {
+  const args = ['--directory', join(dataDir, 'redis'), '--port', String(port)];
+  return forkModule(new URL('./store-process.ts', import.meta.url), args, {
     // The embedded Valkey logs to standard output, which belongs to the parent's own lines.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    // Debugger ports and preloads of the parent are left out.
-    execArgv: [...(isSource ? ['--conditions=sluice-source'] : []), '--disable-warning=ExperimentalWarning'],
     // The store gets no credentials of the environment.
     env: { PATH: path ?? '' },
     // A session of its own, so that a hang-up of the terminal does not reach it. On Windows it would open a window.

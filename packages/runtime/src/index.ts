@@ -37,7 +37,7 @@ export { LineThrottle, throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';
 export { runMain } from './run-main.ts';
-export { startThread } from './start-thread.ts';
+export { forkModule, startThread } from './start-module.ts';
 export { isNeverSent, isRedisUnavailable, isReplyMissing } from './redis-failure.ts';
 export { RedisWatch } from './redis-watch.ts';
 export type { RedisWatchOptions } from './redis-watch.ts';

@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import type { Settings } from '@sluice/config';
 import type { Outcome } from '@sluice/queue';
-import type { Logger, Telemetry } from '@sluice/runtime';
+import { forkModule, type Logger, type Telemetry } from '@sluice/runtime';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 
 /** Most processes at once. Each takes the memory of a small worker. */
@@ -109,13 +108,10 @@ export class IsolatedRuns {
 }
 
 function forkIsolated(): ChildProcess {
-  const isSource = import.meta.url.endsWith('.ts');
-  const file = fileURLToPath(new URL(`./isolated-process.${isSource ? 'ts' : 'js'}`, import.meta.url));
-  return fork(file, [], {
+  return forkModule(new URL('./isolated-process.ts', import.meta.url), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // Errors are among what it tells.
     serialization: 'advanced',
-    execArgv: isSource ? ['--conditions=sluice-source', '--disable-warning=ExperimentalWarning'] : [],
   });
 }
 
