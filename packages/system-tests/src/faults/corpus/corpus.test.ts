@@ -1,5 +1,6 @@
 import { expect, inject, it } from 'vitest';
-import { type BadRequest, badRequests } from './bad-requests.ts';
+import type { BadRequest } from './bad-request.ts';
+import { badRequests } from './bad-requests.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { runCorpus } from './run-corpus.ts';
 

@@ -1,5 +1,5 @@
 import { errorEnvelopeSchema } from '@sluice/contract';
-import type { BadRequest } from './bad-requests.ts';
+import type { BadRequest } from './bad-request.ts';
 import type { RawAnswer } from './raw-http.ts';
 
 /** What is wrong with the answer to a request. */

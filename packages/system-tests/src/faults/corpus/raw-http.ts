@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { BadRequest } from './bad-requests.ts';
+import type { BadRequest } from './bad-request.ts';
 
 export interface RawAnswer {
   /** 0 when the connection ended without an answer. */
