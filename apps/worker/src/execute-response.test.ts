@@ -803,22 +803,22 @@ describe('a response that a worker holds', () => {
 });
 
 describe('a response whose last run died with its process', () => {
-  it('runs in a process of its own, which claims it for itself', async () => {
+  it('runs in another process, which claims it for itself', async () => {
     const { log, provider, execute, dependencies } = setUp();
     log.losses = 1;
-    const isolated: string[] = [];
-    dependencies.isolate = (responseId) => {
+    const isolated: [string, number][] = [];
+    dependencies.isolate = (responseId, losses) => {
       expect(log.releases).toBe(1);
-      isolated.push(responseId);
+      isolated.push([responseId, losses]);
       return Promise.resolve({ kind: 'settled' });
     };
     expect(await execute()).toEqual({ kind: 'settled' });
-    expect(isolated).toEqual([log.id]);
+    expect(isolated).toEqual([[log.id, 1]]);
     expect(log.attempt).toBe(0);
     expect(provider.calls).toEqual([]);
   });
 
-  it('waits while no such process is free', async () => {
+  it('waits while there is no place for it', async () => {
     const { log, provider, execute, dependencies } = setUp();
     log.losses = 1;
     dependencies.isolate = () => undefined;

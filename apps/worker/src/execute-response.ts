@@ -27,11 +27,11 @@ const unknownVersionDelayMs = 5_000;
 /** When a response is looked at again that another worker holds, in milliseconds. */
 const heldDelayMs = 1_000;
 
-/** When a response is looked at again that waits for a process of its own, in milliseconds. */
+/** When a response is looked at again that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
-/** Runs a response in a process of its own; undefined when there is none free. */
-export type Isolate = (responseId: string) => Promise<Outcome> | undefined;
+/** Runs a response that was lost so often in another process; undefined when there is no place for it. */
+export type Isolate = (responseId: string, losses: number) => Promise<Outcome> | undefined;
 
 export type ExecuteDependencies = AttemptDependencies &
   CallModelDependencies &
@@ -74,7 +74,8 @@ export async function executeResponse(
         if (record.losses > 0 && dependencies.isolate) {
           // It claims for itself there.
           await dependencies.log.release(record, { isCounted: false });
-          return (await dependencies.isolate(responseId)) ?? { kind: 'later', afterMs: isolatedDelayMs };
+          const apart = dependencies.isolate(responseId, record.losses);
+          return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
         const outcome = await runAttempt(dependencies, record, tried);
         if (outcome.kind !== 'again') return outcome;

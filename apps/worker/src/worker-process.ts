@@ -68,8 +68,9 @@ export class WorkerProcess {
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
     logWorker(telemetry, logger);
-    this.#isolated = new IsolatedRuns({ settings, telemetry, logger });
-    const isolate = (responseId: string) => this.#isolated.run(responseId);
+    const onCulprit = (responseId: string) => this.#blame(responseId);
+    this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit });
+    const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
     this.#runner = new AttemptRunner({ settings, providers, telemetry, logger, isolate, holdQueue });
     countWorker(telemetry, this.#metrics.registry, {
@@ -173,6 +174,16 @@ export class WorkerProcess {
   #interruptAll(): void {
     this.#runner.running.interruptAll();
     this.#isolated.interruptAll();
+  }
+
+  /** A response that is not blamed, because the store is away, runs alone once more. */
+  #blame(responseId: string): void {
+    this.#runner.store.blame(responseId).catch((error: unknown) => {
+      this.#options.logger.warn(
+        { responseId, err: error },
+        'response not blamed for the death of its process',
+      );
+    });
   }
 
   /** Over all workers; each of them sets the same numbers, from the same file. */

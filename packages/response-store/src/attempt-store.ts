@@ -13,6 +13,7 @@ import { recount } from './rescue/recount.ts';
 import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import type { ContextLimits } from './transitions/accept.ts';
+import { blame } from './transitions/blame.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
 import { type Claim, claim } from './transitions/claim.ts';
 import { type HeldAttempt, release, type ReleaseOptions } from './transitions/release.ts';
@@ -123,6 +124,11 @@ export class AttemptStore extends ResponseStore {
   ): Promise<boolean> {
     const channel = staysReachable ? this.#leaseIn(cellOf(id)) : undefined;
     return release({ redis: this.#options.control, keys: this.keys }, { id, token }, { isCounted, channel });
+  }
+
+  /** Says that the process of a response, which is not this one, died while it ran nothing else. */
+  blame(responseId: string): Promise<boolean> {
+    return blame({ redis: this.#options.control, keys: this.keys }, responseId);
   }
 
   /** What became of the responses that this process runs. */

@@ -35,7 +35,7 @@ export type { Abandonment } from './transitions/abandon.ts';
 export type { AcceptResult, ContextLimits, ReferenceProblem } from './transitions/accept.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
-export type { Claim, ClaimEnd } from './transitions/claim.ts';
+export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';
 export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
 export type { FinishResult } from './transitions/finish.ts';

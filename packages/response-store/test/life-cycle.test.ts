@@ -89,11 +89,32 @@ describe.each(servers)('on %s', (_name, connect) => {
       });
     });
 
-    it('ends a response whose second run died as well', async () => {
+    it('ends a response whose third run died as well', async () => {
+      const id = await running('a', { streams: false });
+      const by = (processId: string) => ({ worker: store.keys.workerProcess(processId) });
+      await store.take(id, 'b', another());
+      expect(await store.take(id, 'c', by('y'))).toMatchObject({
+        kind: 'run',
+        record: { attempt: 1, losses: 2 },
+      });
+      expect(await store.take(id, 'd', by('z'))).toMatchObject({ kind: 'end', because: 'lost' });
+    });
+
+    it('ends a response that died alone', async () => {
       const id = await running('a', { streams: false });
       const third = { worker: store.keys.workerProcess('y') };
       await store.take(id, 'b', another());
+      expect(await store.attempts.blame(id)).toBe(true);
+      expect(await store.attempts.blame(id)).toBe(true);
       expect(await store.take(id, 'c', third)).toMatchObject({ kind: 'end', because: 'lost' });
+    });
+
+    it('blames nothing that was not running', async () => {
+      const id = await running('a', { streams: false });
+      await store.attempts.release({ id, token: 'a' }, { isCounted: false });
+      expect(await store.attempts.blame(id)).toBe(false);
+      expect(await store.attempts.blame('create-response_unknown')).toBe(false);
+      expect(await store.take(id, 'b', another())).toMatchObject({ kind: 'run', record: { losses: 0 } });
     });
 
     it('counts a loss once, whoever asks how often', async () => {

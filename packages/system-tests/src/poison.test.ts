@@ -7,8 +7,14 @@ import { startService } from './service.ts';
 
 const recovery = { lockMs: 3_000, stalledMs: 500 };
 
-/** A service whose model answers each prompt with itself from the given call on, and never before that. */
-async function startWithModel(answersFrom: (prompt: string) => number) {
+interface Model {
+  /** The first call of a prompt that is answered, with the prompt itself. */
+  answersFrom: (prompt: string) => number;
+  /** What an answer waits for. */
+  ready?: Promise<void>;
+}
+
+async function startWithModel({ answersFrom, ready }: Model) {
   const upstream = await startFakeUpstream();
   const service = await startService({
     apis: 1,
@@ -25,6 +31,7 @@ async function startWithModel(answersFrom: (prompt: string) => number) {
     const call = (calls.get(prompt) ?? 0) + 1;
     calls.set(prompt, call);
     if (call < answersFrom(prompt)) return hang();
+    await ready;
     const answer = stream();
     await answer.send({ choices: [{ index: 0, delta: { content: prompt }, finish_reason: 'stop' }] });
     answer.done();
@@ -39,7 +46,9 @@ async function startWithModel(answersFrom: (prompt: string) => number) {
 }
 
 it('a response that kills its process runs twice, and costs its neighbours nothing but time', async () => {
-  const { service, calls, ask, stop } = await startWithModel((prompt) => (prompt === 'poison' ? 3 : 2));
+  const { service, calls, ask, stop } = await startWithModel({
+    answersFrom: (prompt) => (prompt === 'poison' ? 3 : 2),
+  });
   try {
     const prompts = Array.from({ length: 7 }, (_, at) => `bystander ${at}`);
     const pending = prompts.map((prompt) => ask(prompt));
@@ -70,8 +79,34 @@ it('a response that kills its process runs twice, and costs its neighbours nothi
   }
 }, 90_000);
 
+it('what ran in a worker that died runs again at once, and whoever dies beside others runs once more alone', async () => {
+  const all = Promise.withResolvers<void>();
+  const { service, calls, ask, stop } = await startWithModel({ answersFrom: () => 2, ready: all.promise });
+  try {
+    const prompts = Array.from({ length: 24 }, (_, at) => `suspect ${at}`);
+    const pending = prompts.map((prompt) => ask(prompt));
+    await eventually(() => calls.size === prompts.length);
+    await service.workers[0]?.kill();
+    const survivor = await service.addWorker();
+    // None is answered before every one of them runs for the second time.
+    await eventually(() => prompts.every((prompt) => calls.get(prompt) === 2), { timeoutMs: 30_000 });
+
+    const [first] = descendantsOf(survivor.pid);
+    process.kill(first?.pid ?? expect.unreachable(), 'SIGKILL');
+    all.resolve();
+    const answers = await Promise.all(pending);
+    expect(answers.map(({ body }) => [body.status, body.output_text])).toEqual(
+      prompts.map((prompt) => ['completed', prompt]),
+    );
+    const third = prompts.filter((prompt) => calls.get(prompt) === 3);
+    expect(third).toHaveLength(prompts.length / 4);
+  } finally {
+    await stop();
+  }
+}, 90_000);
+
 it('a response that runs apart survives the death of its worker, too', async () => {
-  const { service, calls, ask, stop } = await startWithModel(() => 3);
+  const { service, calls, ask, stop } = await startWithModel({ answersFrom: () => 3 });
   try {
     const prompts = ['one', 'two', 'three'];
     const pending = prompts.map((prompt) => ask(prompt));

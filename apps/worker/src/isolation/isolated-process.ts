@@ -4,8 +4,8 @@ import { AttemptRunner } from '../attempt-runner.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 
 /*
- * A process that runs one response at a time for its worker: one whose last run died with its process and may be the
- * cause. It claims, writes and hears of cancellations by itself. When it dies, nobody else does.
+ * A process that runs suspects for its worker: responses whose last run died with its process, and one of which may be
+ * the cause. It claims, writes and hears of cancellations by itself. When it dies, the worker does not.
  */
 
 /** A worker that has died need not be told. */
@@ -36,12 +36,17 @@ await runMain(async () => {
   // The worker decides when this process stops, also when a terminal interrupts both.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
   let runner: Promise<AttemptRunner> | undefined;
-  let running: Promise<void> | undefined;
+  const running = new Set<Promise<void>>();
   const run = async (responseId: string) => {
     const outcome = await (await runner)?.execute(responseId);
-    if (outcome) send({ type: 'outcome', outcome });
+    if (outcome) send({ type: 'outcome', responseId, outcome });
   };
   await new Promise<void>((resolve, reject) => {
+    const begin = (responseId: string) => {
+      const begun = run(responseId).finally(() => running.delete(begun));
+      running.add(begun);
+      begun.catch(reject);
+    };
     process.on('message', (message: ToIsolated) => {
       switch (message.type) {
         case 'settings':
@@ -49,8 +54,7 @@ await runMain(async () => {
           runner.catch(reject);
           break;
         case 'run':
-          running = run(message.responseId);
-          running.catch(reject);
+          begin(message.responseId);
           break;
         case 'interrupt':
           void runner?.then((each) => each.running.interruptAll());
@@ -61,6 +65,6 @@ await runMain(async () => {
   });
   const started = await runner;
   started?.running.interruptAll();
-  await running;
+  await Promise.all(running);
   await started?.stop();
 });

@@ -1,11 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Settings } from '@sluice/config';
 import type { Outcome } from '@sluice/queue';
+import { lossesToBeAlone } from '@sluice/response-store';
 import { forkModule, type Logger, type Telemetry } from '@sluice/runtime';
 import type { FromIsolated, ToIsolated } from './messages.ts';
-
-/** Most processes at once. Each takes the memory of a small worker. */
-const mostProcesses = 4;
+import { choosePlace, type Place } from './choose-place.ts';
 
 /** How long a process without work is kept for the next suspect, in milliseconds. */
 const idleMs = 5_000;
@@ -16,11 +15,11 @@ const endWithinMs = 5_000;
 /** When a response is looked at again whose process died: its lease has to lapse first. In milliseconds. */
 const afterDeathMs = 1_000;
 
-interface Isolated {
+interface Isolated extends Place {
   child: ChildProcess;
   exited: Promise<void>;
-  /** What runs there, and who waits for it. */
-  current: { responseId: string; settle: (outcome: Outcome) => void } | undefined;
+  /** Who waits for each response that runs there, by its id. */
+  runs: Map<string, (outcome: Outcome) => void>;
   idle: NodeJS.Timeout | undefined;
 }
 
@@ -28,11 +27,16 @@ export interface IsolatedRunsOptions {
   settings: Settings & { redisUrl: string };
   telemetry: Telemetry;
   logger: Logger;
+  /** Called with the response that was the only one in a process that died. */
+  onCulprit: (responseId: string) => void;
 }
 
 /**
- * Runs responses in processes of their own, one at a time in each. It is for those whose last run died with its process:
- * the one that killed it dies alone this time, and those that only ran beside it are done.
+ * Runs suspects in processes beside this one: responses whose last run died with its process. One of them may have
+ * killed it, and most only ran beside that.
+ *
+ * All suspects of a worker are run at once, in a few processes. What dies there a second time has to be alone for its
+ * third run. A response whose process dies while it is alone there is the culprit, however it came to be alone.
  *
  * Processes are started when they are needed, and end soon after, or with this process.
  */
@@ -45,15 +49,18 @@ export class IsolatedRuns {
     this.#options = options;
   }
 
-  /** Runs a response; undefined when every process is busy, or this one stops. */
-  run(responseId: string): Promise<Outcome> | undefined {
+  /** Runs a response that was lost so often; undefined when there is no place for it now, or this process stops. */
+  run(responseId: string, losses: number): Promise<Outcome> | undefined {
     if (this.#isInterrupted) return undefined;
-    const free = [...this.#processes].find(({ current, child }) => !current && child.connected);
-    if (!free && this.#processes.size >= mostProcesses) return undefined;
-    const isolated = free ?? this.#start();
+    const connected = [...this.#processes].filter(({ child }) => child.connected);
+    const mustBeAlone = losses >= lossesToBeAlone;
+    const choice = choosePlace(connected, { mustBeAlone, dying: this.#processes.size - connected.length });
+    if (choice === undefined) return undefined;
+    const isolated = choice === 'new' ? this.#start() : choice;
     clearTimeout(isolated.idle);
+    isolated.isTaken = mustBeAlone;
     return new Promise((settle) => {
-      isolated.current = { responseId, settle };
+      isolated.runs.set(responseId, settle);
       send(isolated, { type: 'run', responseId });
     });
   }
@@ -74,7 +81,7 @@ export class IsolatedRuns {
     const { settings, logger } = this.#options;
     const child = forkIsolated();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
-    const isolated: Isolated = { child, exited, current: undefined, idle: undefined };
+    const isolated: Isolated = { child, exited, runs: new Map(), isTaken: false, idle: undefined };
     this.#processes.add(isolated);
     // `isolated-process.ts` sends nothing else.
     child.on('message', (message) => this.#hear(isolated, message as FromIsolated));
@@ -82,16 +89,22 @@ export class IsolatedRuns {
     child.once('exit', (code, signal) => {
       clearTimeout(isolated.idle);
       this.#processes.delete(isolated);
-      const { current } = isolated;
-      if (current) {
-        const { responseId } = current;
-        logger.error({ responseId, code, signal }, 'process died while it ran a response alone');
-        current.settle({ kind: 'later', afterMs: afterDeathMs });
-      }
+      this.#mourn(isolated, { code, signal });
       resolve();
     });
     send(isolated, { type: 'settings', settings });
     return isolated;
+  }
+
+  /** What ran in a process that died is delivered again, and the rest of its story is told by its claim. */
+  #mourn({ runs }: Isolated, how: { code: number | null; signal: NodeJS.Signals | null }): void {
+    const { logger, onCulprit } = this.#options;
+    const [responseId, ...others] = runs.keys();
+    if (responseId === undefined) return;
+    if (others.length === 0) onCulprit(responseId);
+    logger.error({ responseIds: [responseId, ...others], ...how }, 'process of suspects died');
+    for (const settle of runs.values()) settle({ kind: 'later', afterMs: afterDeathMs });
+    runs.clear();
   }
 
   #hear(isolated: Isolated, message: FromIsolated): void {
@@ -100,10 +113,11 @@ export class IsolatedRuns {
       this.#options.telemetry.emit(event, fact);
       return;
     }
-    const { current } = isolated;
-    isolated.current = undefined;
-    isolated.idle = setTimeout(() => void end(isolated), idleMs);
-    current?.settle(message.outcome);
+    const { runs } = isolated;
+    const settle = runs.get(message.responseId);
+    runs.delete(message.responseId);
+    if (runs.size === 0) isolated.idle = setTimeout(() => void end(isolated), idleMs);
+    settle?.(message.outcome);
   }
 }
 

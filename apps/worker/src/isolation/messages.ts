@@ -10,4 +10,6 @@ export type ToIsolated =
   | { type: 'interrupt' };
 
 /** From an isolated process to its worker. */
-export type FromIsolated = { type: 'outcome'; outcome: Outcome } | { type: 'happened'; told: TelemetryFact };
+export type FromIsolated =
+  | { type: 'outcome'; responseId: string; outcome: Outcome }
+  | { type: 'happened'; told: TelemetryFact };

@@ -14,6 +14,7 @@ export type TransitionName =
   | 'note-job'
   | 'attach'
   | 'claim'
+  | 'blame'
   | 'append'
   | 'finish'
   | 'release'
@@ -97,8 +98,8 @@ export const recordFields = {
   attempt: field('number', 'claim', 'release'),
   /** The token whose run was counted last, so that a repeated claim counts once. */
   counted: field('text', 'claim'),
-  /** Runs that died with their process. */
-  losses: field('number', 'claim'),
+  /** Runs that died with their process; one that died alone counts for all that there may be. */
+  losses: field('number', 'claim', 'blame'),
   started_at: field('number', 'claim'),
   /** When all attempts together have had the time they may have. */
   run_by: field('number', 'claim'),

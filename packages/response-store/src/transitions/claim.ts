@@ -34,8 +34,14 @@ const claimScript = defineScript({
   lists: { claimed: claimedFields },
 });
 
-/** A response whose runs took this many processes down with them is not run again. */
-const mostLosses = 2;
+/**
+ * A response is not run again after so many runs that died with their processes: one among all others of a worker, one
+ * among other suspects, and one alone. One that was alone before is known sooner; see `blame`.
+ */
+export const mostLosses = 3;
+
+/** From so many losses on a response has to run alone. */
+export const lossesToBeAlone = mostLosses - 1;
 
 const endKinds = ['cancelled', 'expired', 'broken_off', 'lost', 'exhausted'] as const;
 

@@ -1,0 +1,36 @@
+/** Most processes at once. Each takes the memory of a small worker. */
+const mostProcesses = 4;
+
+/** How many of them may be taken by one response each, so that others always have a place. */
+const mostTaken = 3;
+
+/** A process that runs suspects. */
+export interface Place {
+  runs: { readonly size: number };
+  /** Whether what runs there has to be alone. */
+  isTaken: boolean;
+}
+
+/**
+ * Where a suspect runs: in one of the processes there are, or in a new one; undefined when it has to wait. Suspects are
+ * spread over as many processes as there may be, so that as few as possible are beside the culprit.
+ */
+export function choosePlace<Process extends Place>(
+  processes: readonly Process[],
+  {
+    mustBeAlone,
+    dying,
+  }: { mustBeAlone: boolean /** Processes that cannot be used any more. */; dying: number },
+): Process | 'new' | undefined {
+  const free = processes.find(({ runs }) => runs.size === 0);
+  const isFull = processes.length + dying >= mostProcesses;
+  if (mustBeAlone) {
+    const taken = processes.filter(({ isTaken, runs }) => isTaken && runs.size > 0).length;
+    if (taken >= mostTaken) return undefined;
+    return free ?? (isFull ? undefined : 'new');
+  }
+  if (free) return free;
+  if (!isFull) return 'new';
+  const shared = processes.filter(({ isTaken }) => !isTaken);
+  return shared.toSorted((one, other) => one.runs.size - other.runs.size)[0];
+}
