@@ -122,7 +122,7 @@ async function carryOut(
     case 'postpone':
       return postpone(dependencies, attempt, conclusion.block);
     case 'give_back':
-      await log.release(record, { isCounted: false });
+      await log.release(record, { isCounted: false, isHandOver: true });
       telemetry.emit('attempt.given_back', about(record));
       return { kind: 'given_back' };
     case 'let_go':

@@ -120,10 +120,11 @@ export class AttemptStore extends ResponseStore {
   /** Gives a response back unfinished. False when it was not held any more. */
   release(
     { id, token }: HeldAttempt,
-    { isCounted, staysReachable = false }: ReleaseOptions,
+    { isCounted, isHandOver = false, staysReachable = false }: ReleaseOptions,
   ): Promise<boolean> {
     const channel = staysReachable ? this.#leaseIn(cellOf(id)) : undefined;
-    return release({ redis: this.#options.control, keys: this.keys }, { id, token }, { isCounted, channel });
+    const access = { redis: this.#options.control, keys: this.keys };
+    return release(access, { id, token }, { isCounted, isHandOver, channel });
   }
 
   /** Says that the process of a response, which is not this one, died while it ran nothing else. */

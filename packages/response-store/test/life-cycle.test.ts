@@ -80,6 +80,21 @@ describe.each(servers)('on %s', (_name, connect) => {
       });
     });
 
+    it('counts hand-overs from the fourth on, so that they have an end', async () => {
+      const id = await running('a', { streams: false });
+      let token = 'a';
+      const attempts: unknown[] = [];
+      for (let nth = 0; nth < 5; nth += 1) {
+        const options = { isCounted: false, isHandOver: true };
+        expect(await store.attempts.release({ id, token }, options)).toBe(true);
+        attempts.push(await field(id, 'attempt'));
+        token = `after ${nth}`;
+        await store.take(id, token, another());
+      }
+      expect(attempts).toEqual(['0', '0', '0', '1', '2']);
+      expect(await store.take(id, 'last', another())).toMatchObject({ kind: 'end', because: 'exhausted' });
+    });
+
     it('counts none for a response that was given back', async () => {
       const id = await running('a');
       await store.attempts.release({ id, token: 'a' }, { isCounted: false });

@@ -96,6 +96,8 @@ export const recordFields = {
   postponed_by: field('text', 'release'),
   /** Runs so far, without those that died with their process. */
   attempt: field('number', 'claim', 'release'),
+  /** How often a worker that stopped has handed it over. */
+  hand_overs: field('number', 'release'),
   /** The token whose run was counted last, so that a repeated claim counts once. */
   counted: field('text', 'claim'),
   /** Runs that died with their process; one that died alone counts for all that there may be. */

@@ -3,14 +3,19 @@
 -- KEYS  record
 -- ARGV  token   of the attempt
 --       uncounted   1 to take the attempt off the count, because it called nothing
+--       most_hand_overs   how often a worker that stops may hand it over before that counts as well; empty for other
+--                         reasons to give it back
 --       postponed_by   channel on which this worker still wants to hear of a request for the end, or empty
 -- Returns 1 when the response was held and is now free, 0 otherwise.
 
-if read(record, 'token').token ~= token then return 0 end
+local f = read(record, 'token hand_overs')
+if f.token ~= token then return 0 end
 if postponed_by == '' then
   write(record, { token = '', worker = '' })
 else
   write(record, { token = '', worker = '', postponed_by = postponed_by })
 end
-if uncounted == '1' then add(record, 'attempt', -1) end
+local has_counted = most_hand_overs and (f.hand_overs or 0) >= most_hand_overs
+if most_hand_overs then add(record, 'hand_overs', 1) end
+if uncounted == '1' and not has_counted then add(record, 'attempt', -1) end
 return 1
