@@ -16,7 +16,7 @@ import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import type { ResponseLog } from './response-log.ts';
 import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
-import type { UpstreamHealth } from './upstream-health.ts';
+import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
 const waitHereMs = 3_000;
@@ -75,7 +75,10 @@ async function callRoutes(
       dependencies.telemetry.emit('attempt.started', about(record));
       continue;
     }
-    const ending = await callRoute(dependencies, attempt, choice.route, attempt.generation);
+    const call = dependencies.health.begin(choice.route);
+    // Another attempt was quicker to take the one call that an upstream gets when it may be back.
+    if (!call) continue;
+    const ending = await callRoute(dependencies, attempt, { ...choice, call }, attempt.generation);
     if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
     if (ending.refusal?.fault === 'limited') tried.delete(choice.route);
     else tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
@@ -131,11 +134,10 @@ type CallEnding =
 async function callRoute(
   dependencies: CallModelDependencies,
   attempt: Attempt,
-  route: ModelRoute,
+  { route, call }: { route: ModelRoute; call: RouteCall },
   generation: Generation,
 ): Promise<CallEnding> {
   const { record, signal, assembler } = attempt;
-  const call = dependencies.health.begin(route);
   let hasChunks = false;
   try {
     const chunks = route.provider.generate(generation, {

@@ -209,6 +209,18 @@ describe('a half-open breaker', () => {
     expect(breaker.downMs).toBe(0);
   });
 
+  it('does not count time in which a probe was due and nobody made one', () => {
+    const { breaker, begin, pass } = anOpenBreaker();
+    pass(60_000);
+    expect(breaker.downMs).toBe(1_000);
+    const probe = begin();
+    pass(500);
+    expect(breaker.downMs).toBe(1_500);
+    probe.failed();
+    pass(2_000);
+    expect(breaker.downMs).toBe(3_500);
+  });
+
   it('lets the next call probe when the probe was cancelled', () => {
     const { breaker, begin, pass } = anOpenBreaker();
     pass(1_000);

@@ -84,15 +84,24 @@ export class CircuitBreaker {
     return this.#phase.kind === 'open' ? Math.max(0, this.#phase.until - this.#options.now()) : 0;
   }
 
-  /** How long the upstream has been down, in milliseconds: since it opened, failed probes included; 0 when it is closed. */
+  /**
+   * How long the upstream is known to have been down, in milliseconds: since it opened, failed probes included; 0 when it is
+   * closed. Time in which a probe was due and nobody made one does not count.
+   */
   get downMs(): number {
-    return this.#downSince === undefined ? 0 : this.#options.now() - this.#downSince;
+    return this.#downSince === undefined ? 0 : this.#options.now() - this.#downSince - this.#idleMs;
+  }
+
+  /** For how long a probe has been due. */
+  get #idleMs(): number {
+    return this.#phase.kind === 'open' ? Math.max(0, this.#options.now() - this.#phase.until) : 0;
   }
 
   /** Lets a call through; undefined when none may begin. Of a half-open breaker the first call is the probe. */
   begin(): BreakerCall | undefined {
     if (!this.admits) return undefined;
     if (this.#phase.kind === 'open') {
+      if (this.#downSince !== undefined) this.#downSince += this.#idleMs;
       this.#enter({ kind: 'probing' });
       this.#options.onChange('half_open', 0);
     }

@@ -430,7 +430,7 @@ describe('an upstream that refuses before any output', () => {
     const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has routes');
-    health.begin(route).failed(refused());
+    health.begin(route)?.failed(refused());
     const outcome = execute();
     const call = await upstream(1).call(0);
     call.send(finish);
@@ -498,11 +498,43 @@ describe('a model whose upstreams all take no calls', () => {
     const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route).failed(refused());
+    health.begin(route)?.failed(refused());
     pass(downMs);
-    if (downMs > 0) health.begin(route).failed(refused());
+    if (downMs > 0) health.begin(route)?.failed(refused());
     expect(await execute()).toEqual(expected);
     expect(provider.calls).toEqual([]);
+  });
+
+  it('waits for the outcome when another response was quicker to try an upstream that may be back', async () => {
+    const { log, provider, execute, health, pass, dependencies } = setUp({
+      consecutiveFailures: 1,
+      maxAttempts: 1,
+    });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route)?.failed(refused());
+    pass(5_000);
+    let looks = 0;
+    const isBlocked = Promise.withResolvers<void>();
+    let probe: ReturnType<typeof health.begin>;
+    const blockOf = health.blockOf.bind(health);
+    health.blockOf = (each) => {
+      const block = blockOf(each);
+      // Between the last look at a route and its call: the first one is before the context is read.
+      looks += 1;
+      if (looks === 2) probe = health.begin(each);
+      if (block) isBlocked.resolve();
+      return block;
+    };
+    const outcome = execute();
+    await isBlocked.promise;
+    expect(provider.calls).toEqual([]);
+    probe?.answered();
+    const call = await provider.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
   });
 
   it('ends a response that is cancelled while it is given back', async () => {
@@ -633,7 +665,7 @@ describe('a cancellation', () => {
     const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route).failed(refused());
+    health.begin(route)?.failed(refused());
     pass(5_000);
     const outcome = execute();
     await provider.call(0);

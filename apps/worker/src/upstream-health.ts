@@ -69,13 +69,16 @@ export class UpstreamHealth {
     return { because: 'open', waitMs, downMs: breaker.downMs };
   }
 
-  /** Begins a call of a route that is free: of an upstream that was down, the one that finds out whether it is back. */
-  begin(route: ModelRoute): RouteCall {
+  /**
+   * Begins a call of a route; of an upstream that was down, the one that finds out whether it is back. Undefined when it
+   * takes none, which may be news since the last look at it.
+   */
+  begin(route: ModelRoute): RouteCall | undefined {
     const { telemetry, now } = this.#options;
     const { breaker, parked } = this.#of(route);
     const calledAt = now();
     const call = breaker.begin();
-    if (!call) throw new Error(`Provider '${route.provider.id}' was called while its breaker is open`);
+    if (!call) return undefined;
     return {
       answered: () => call.answered(),
       succeeded: () => {

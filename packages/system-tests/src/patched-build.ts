@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A change of one built file, as a search and what takes the place of what it finds. */
+/** A change of one built file, or of one script in Lua, as a search and what takes the place of what it finds. */
 export interface Patch {
   /** Below the root of the workspace. */
   file: string;
@@ -29,14 +29,16 @@ export async function patchedBuild(patches: readonly Patch[]): Promise<PatchedBu
     });
   }
   await linkModules(root);
-  for (const { file, find, replace } of patches) {
-    const path = join(root, file);
-    const text = await readFile(path, 'utf8');
-    const patched = text.replace(find, replace);
-    if (patched === text) throw new Error(`Nothing to patch in ${file}`);
-    await writeFile(path, patched);
-  }
+  for (const patch of patches) await writeFile(join(root, patch.file), await patched(patch));
   return { root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
+}
+
+/** What a patch makes of a file of this build. Rejects unless it finds its place exactly once. */
+export async function patched({ file, find, replace }: Patch): Promise<string> {
+  const text = await readFile(join(workspace, file), 'utf8');
+  const pieces = text.split(find);
+  if (pieces.length !== 2) throw new Error(`'${String(find)}' does not stand in ${file} exactly once`);
+  return pieces.join(replace);
 }
 
 /** Packages of others are shared, and our own lead to the copy. */

@@ -74,10 +74,13 @@ export function follow(site: FaultSite, prompt: StampedPrompt, options: FollowOp
     hasLeft: false,
     connection: undefined,
   };
+  // A stream that says nothing has no end that a look at the clock could come behind.
+  const outOfPatience = setTimeout(() => caller.connection?.cut(), patienceMs);
   const asked = mode === 'synchronous' ? askWhole(caller, url) : askAndFollow(caller, url);
   caller.response.told = asked
     .catch((error: unknown): Told => ({ kind: 'broken', reason: String(error) }))
     .then((told) => {
+      clearTimeout(outOfPatience);
       say(caller, `told: ${told.kind}`);
       return { told, at: performance.now() };
     });
@@ -152,7 +155,7 @@ async function readToTheEnd(caller: Caller): Promise<Told> {
     }
     if (caller.hasLeft) return { kind: 'broken', reason: 'the caller left' };
     if (response.id === undefined) return { kind: 'broken', reason: 'before the first event' };
-    if (performance.now() > caller.deadline) return { kind: 'broken', reason: 'out of patience' };
+    if (performance.now() >= caller.deadline) return { kind: 'broken', reason: 'out of patience' };
     caller.connection = await resume(caller, at);
     if (!caller.connection) await pause(retryMs); // the pace of a client that tries again
   }
@@ -208,14 +211,22 @@ export function read(site: FaultSite, at: number, id: string): Promise<WireAnswe
   return site.ask(at, { path: `/v1/responses/${id}` });
 }
 
-/** The whole stream of a response, from its first event. */
+/** Far longer than the replay of an ended response takes, in milliseconds. */
+const replayedWithinMs = 20_000;
+
+/** The whole stream of a response that has ended, from its first event. */
 export async function replay(site: FaultSite, at: number, id: string): Promise<SseFrame[]> {
   const url = site.service.apiUrls[at % site.service.apiUrls.length] ?? '';
   const answer = await open(url, { path: `/v1/responses/${id}?stream=true`, key: testerKey });
   if (answer.status !== 200) throw new Error(`the replay is answered with ${answer.status}`);
-  const { frames, isWhole } = await readFrames(answer);
-  if (!isWhole) throw new Error('the replay breaks off');
-  return frames;
+  const outOfPatience = setTimeout(() => answer.cut(), replayedWithinMs);
+  try {
+    const { frames, isWhole } = await readFrames(answer);
+    if (!isWhole) throw new Error('the replay breaks off');
+    return frames;
+  } finally {
+    clearTimeout(outOfPatience);
+  }
 }
 
 /** The members of a response that the checks read. */
