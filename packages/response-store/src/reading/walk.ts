@@ -4,6 +4,7 @@ import { defineScript, textReply } from '../script/define-script.ts';
 
 const walkScript = defineScript({
   transition: 'walk',
+  by: 'attempt',
   file: new URL('../../src/reading/walk.lua', import.meta.url),
   keys: ['record'],
   args: ['record_prefix', 'tenant', 'id', 'count'],

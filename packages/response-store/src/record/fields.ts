@@ -4,30 +4,13 @@ import { type Status } from '@sluice/contract';
 type FieldType = 'text' | 'number' | 'flag' | 'status';
 
 /**
- * The scripts of the store. Each is a pair of files: in `rescue/` those of the rescue, in `reading/` those that only
- * read, in `transitions/` all others.
+ * Who changes a record: the accept that makes it; a caller, by the api process where it is; whoever holds the right to
+ * write, which is an attempt or what ends a response in its place; the rescue.
  */
-export type TransitionName =
-  | 'lead'
-  | 'recount'
-  | 'accept'
-  | 'note-job'
-  | 'attach'
-  | 'claim'
-  | 'blame'
-  | 'append'
-  | 'finish'
-  | 'release'
-  | 'leave'
-  | 'cancel'
-  | 'abandon'
-  | 'check-leases'
-  | 'survey'
-  | 'walk'
-  | 'erase';
+export type Writer = 'accept' | 'caller' | 'attempt' | 'rescue';
 
-/** `writers` are the transitions that may write, change or clear the field. Loading a script that writes another one fails. */
-function field<const Type extends FieldType>(type: Type, ...writers: TransitionName[]) {
+/** `writers` may write, change or clear the field, by the scripts that say so. Loading any other script that does fails. */
+function field<const Type extends FieldType>(type: Type, ...writers: Writer[]) {
   return { type, writers };
 }
 
@@ -42,7 +25,7 @@ export const recordFields = {
   version: field('text', 'accept'),
   id: field('text', 'accept'),
   tenant: field('text', 'accept'),
-  status: field('status', 'accept', 'claim', 'finish'),
+  status: field('status', 'accept', 'attempt'),
   /** The tier in use, which is not always the one that was asked for. */
   tier: field('text', 'accept'),
   /** The BullMQ queue of the response. */
@@ -58,11 +41,11 @@ export const recordFields = {
   /** Id of the response that this one continues from; empty for none. */
   previous: field('text', 'accept'),
   /** Bytes of input and end of this response and of all that it continues from. */
-  context_bytes: field('number', 'accept', 'finish'),
+  context_bytes: field('number', 'accept', 'attempt'),
   /** How many responses that is. */
   context_turns: field('number', 'accept'),
   /** Tool calls in all of it, as `printCalls` made them; the latest `mostCalls`. */
-  context_calls: field('text', 'accept', 'finish'),
+  context_calls: field('text', 'accept', 'attempt'),
   /** Id of the create call, for messages and the log. */
   request_id: field('text', 'accept'),
   /** The place it takes in the counts of waiting responses; see `weightOf` in admission. */
@@ -77,38 +60,38 @@ export const recordFields = {
   /** When it has waited in the queue for as long as it may. */
   queue_by: field('number', 'accept'),
   /** Set once the job of a background response is known to have been added. */
-  enqueued: field('flag', 'note-job'),
+  enqueued: field('flag', 'caller'),
   /** Leases of the api processes with somebody attached, joined by spaces. */
-  watchers: field('text', 'accept', 'attach', 'leave', 'erase'),
+  watchers: field('text', 'accept', 'caller'),
   /** Set when somebody attached after the accept, so that the start is announced and a refusal takes nothing back. */
-  followed: field('flag', 'attach'),
+  followed: field('flag', 'caller'),
   /** How long the response goes on without a caller. */
-  grace_ms: field('number', 'accept', 'leave'),
+  grace_ms: field('number', 'accept', 'caller'),
   /** When it was first found without a caller. */
-  left_at: field('number', 'attach', 'claim', 'leave', 'check-leases', 'survey'),
+  left_at: field('number', 'caller', 'attempt', 'rescue'),
   /** Why somebody asked for the end; the first reason stays. */
-  cancel: field('text', 'leave', 'cancel', 'abandon'),
+  cancel: field('text', 'caller'),
   /** The right to write. Whoever holds an older one writes nothing. */
-  token: field('text', 'claim', 'release'),
+  token: field('text', 'attempt'),
   /** Lease and channel of the worker process that holds the token. */
-  worker: field('text', 'claim', 'release'),
+  worker: field('text', 'attempt'),
   /** Channel of the worker process that gave it back for a while. It ends the response when nobody holds it by then. */
-  postponed_by: field('text', 'release'),
+  postponed_by: field('text', 'attempt'),
   /** Runs so far, without those that died with their process. */
-  attempt: field('number', 'claim', 'release'),
+  attempt: field('number', 'attempt'),
   /** How often a worker that stopped has handed it over. */
-  hand_overs: field('number', 'release'),
+  hand_overs: field('number', 'attempt'),
   /** The token whose run was counted last, so that a repeated claim counts once. */
-  counted: field('text', 'claim'),
+  counted: field('text', 'attempt'),
   /** Runs that died with their process; one that died alone counts for all that there may be. */
-  losses: field('number', 'claim', 'blame'),
-  started_at: field('number', 'claim'),
+  losses: field('number', 'attempt'),
+  started_at: field('number', 'attempt'),
   /** When all attempts together have had the time they may have. */
-  run_by: field('number', 'claim'),
+  run_by: field('number', 'attempt'),
   /** The last sequence number. */
-  seq: field('number', 'accept', 'claim', 'append', 'finish'),
+  seq: field('number', 'accept', 'attempt'),
   /** What the end added, as JSON; see `EndOfResponse`. */
-  result: field('text', 'finish'),
+  result: field('text', 'attempt'),
 };
 
 export type FieldName = keyof typeof recordFields;

@@ -4,6 +4,7 @@ import { defineScript } from '../script/define-script.ts';
 
 const leadScript = defineScript({
   transition: 'lead',
+  by: 'rescue',
   file: new URL('../../src/rescue/lead.lua', import.meta.url),
   keys: ['rescuer'],
   args: ['process', 'lease_ms'],

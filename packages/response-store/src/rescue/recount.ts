@@ -4,6 +4,7 @@ import { defineScript } from '../script/define-script.ts';
 
 const recountScript = defineScript({
   transition: 'recount',
+  by: 'rescue',
   file: new URL('../../src/rescue/recount.lua', import.meta.url),
   keys: ['open', 'load'],
   args: ['record_prefix', 'most'],

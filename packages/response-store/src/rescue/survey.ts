@@ -5,6 +5,8 @@ import { fragments } from '../script/fragments.ts';
 
 const surveyScript = defineScript({
   transition: 'survey',
+  by: 'rescue',
+  writes: ['left_at'],
   file: new URL('../../src/rescue/survey.lua', import.meta.url),
   fragments: fragments('clock', 'absence'),
   keys: ['open'],

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isRepeatable, isTerminal, statuses } from '@sluice/contract';
 import type { RedisCommands } from '../record/connection.ts';
-import { recordVersion, type TransitionName } from '../record/fields.ts';
-import { expandFields, type FieldLists } from './expand-fields.ts';
+import { recordVersion } from '../record/fields.ts';
+import { expandFields, type FieldLists, type WritingScript } from './expand-fields.ts';
 
-export interface ScriptDefinition<Key extends string, Arg extends string> {
-  transition: TransitionName;
+export interface ScriptDefinition<Key extends string, Arg extends string> extends WritingScript {
   /** The Lua file, named after its transition. */
   file: URL;
   /** Lua that the script builds on, in order. */
@@ -63,9 +62,9 @@ export function defineScript<Key extends string, Arg extends string>(
 
 /** The whole text of a script, as the server gets it. */
 export function scriptText(definition: ScriptDefinition<string, string>): string {
-  const { transition, file, fragments = [], keys, args, numbers = [], lists } = definition;
+  const { file, fragments = [], keys, args, numbers = [], lists } = definition;
   const files = [...fragments, file].map((each) =>
-    expandFields(readFileSync(each, 'utf8'), transition, lists),
+    expandFields(readFileSync(each, 'utf8'), definition, lists),
   );
   const argument = (name: string, at: number) =>
     numbers.includes(name) ? `tonumber(ARGV[${at + 1}])` : `ARGV[${at + 1}]`;

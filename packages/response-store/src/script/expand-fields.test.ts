@@ -1,48 +1,59 @@
 import { describe, expect, it } from 'vitest';
-import { expandFields } from './expand-fields.ts';
+import { expandFields, type WritingScript } from './expand-fields.ts';
+
+/** A script that writes nothing, and one that writes these fields. */
+const reader: WritingScript = { transition: 'look', by: 'attempt' };
+const writer = (...writes: NonNullable<WritingScript['writes']>): WritingScript => ({ ...reader, writes });
 
 describe('fields in a script', () => {
   it('are read by name, with the types of the table', () => {
-    expect(expandFields("local f = read(record, 'status seq stream')", 'append')).toBe(
+    expect(expandFields("local f = read(record, 'status seq stream')", reader)).toBe(
       "local f = (function(v) return { status = v[1], seq = tonumber(v[2]), stream = v[3] == '1' }, v end)" +
         "(redis.call('HMGET', record, 'status', 'seq', 'stream'))",
     );
   });
 
   it('are read by a list that TypeScript has, too', () => {
-    expect(expandFields('read(record, few)', 'claim', { few: ['token'] })).toContain(
+    expect(expandFields('read(record, few)', reader, { few: ['token'] })).toContain(
       "redis.call('HMGET', record, 'token')",
     );
-    expect(() => expandFields('read(record, few)', 'claim')).toThrow("no list of fields named 'few'");
+    expect(() => expandFields('read(record, few)', reader)).toThrow("no list of fields named 'few'");
   });
 
   it('are written by name, whatever stands in the values', () => {
-    expect(expandFields("write(KEYS[1], { seq = f(1, 2), result = ', }' })", 'finish')).toBe(
+    expect(expandFields("write(KEYS[1], { seq = f(1, 2), result = ', }' })", writer('seq', 'result'))).toBe(
       "redis.call('HSET', KEYS[1], 'seq', f(1, 2), 'result', ', }')",
     );
-    expect(expandFields("add(record, 'attempt', -1)", 'release')).toBe(
+    expect(expandFields("add(record, 'attempt', -1)", writer('attempt'))).toBe(
       "redis.call('HINCRBY', record, 'attempt', -1)",
     );
-    expect(expandFields("write_once(r, 'cancel', reason)", 'cancel')).toBe(
+    expect(expandFields("write_once(r, 'cancel', reason)", { ...writer('cancel'), by: 'caller' })).toBe(
       "redis.call('HSETNX', r, 'cancel', reason)",
     );
-    expect(expandFields("clear(r, 'left_at')", 'attach')).toBe("redis.call('HDEL', r, 'left_at')");
+    expect(expandFields("clear(r, 'left_at')", writer('left_at'))).toBe("redis.call('HDEL', r, 'left_at')");
   });
 
   it('must stand in the table', () => {
-    expect(() => expandFields("read(record, 'status speed')", 'claim')).toThrow("no field 'speed'");
-    expect(() => expandFields('write(record, { speed = 1 })', 'claim')).toThrow("no field 'speed'");
+    expect(() => expandFields("read(record, 'status speed')", reader)).toThrow("no field 'speed'");
+    expect(() => expandFields('write(record, { speed = 1 })', reader)).toThrow("no field 'speed'");
   });
 
-  it('are written by the transitions that the table names, and no others', () => {
-    expect(() => expandFields('write(record, { result = 1 })', 'append')).toThrow(
-      "The transition 'append' may not write the field 'result'",
+  it('are written by scripts that say so, and no others', () => {
+    expect(() => expandFields('write(record, { result = 1 })', writer('seq'))).toThrow(
+      "The script 'look' writes the field 'result' and does not say so",
     );
-    expect(() => expandFields("clear(record, 'token')", 'attach')).toThrow("'attach' may not write");
+    expect(() => expandFields("clear(record, 'token')", reader)).toThrow("the field 'token' and does not");
+  });
+
+  it('are written by those whom the table names, and nobody else', () => {
+    const script: WritingScript = { transition: 'attach', by: 'caller', writes: ['token'] };
+    expect(() => expandFields("clear(record, 'token')", script)).toThrow(
+      "The script 'attach' may not write the field 'token': it is by 'caller'",
+    );
   });
 
   it('leave other calls and comments alone', () => {
     const lua = "redis.call('HGET', key, 'x') spread(1) -- read(nothing";
-    expect(expandFields(lua, 'claim')).toBe("redis.call('HGET', key, 'x') spread(1)");
+    expect(expandFields(lua, reader)).toBe("redis.call('HGET', key, 'x') spread(1)");
   });
 });

@@ -1,7 +1,17 @@
-import { type FieldName, recordFields, type TransitionName } from '../record/fields.ts';
+import { type FieldName, recordFields, type Writer } from '../record/fields.ts';
 
 /** Lists of fields that a script may read by a name instead of spelling them out; TypeScript reads the same list. */
 export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
+
+/** What a script may write, and in whose name. */
+export interface WritingScript {
+  /** What the script does, for messages. */
+  transition: string;
+  /** Who does it. */
+  by: Writer;
+  /** Every field that it writes, changes or clears, its fragments included. */
+  writes?: readonly FieldName[];
+}
 
 /**
  * Replaces calls that name fields of a record by the Redis commands they stand for.
@@ -14,9 +24,9 @@ export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
  *
  * The text is replaced once, when a script is loaded, so a name costs nothing when it runs.
  *
- * @throws {TypeError} for a field that is not in the table, or that this transition may not write.
+ * @throws {TypeError} for a field that is not in the table, or that this script does not say it writes, or may not write.
  */
-export function expandFields(lua: string, transition: TransitionName, lists: FieldLists = {}): string {
+export function expandFields(lua: string, script: WritingScript, lists: FieldLists = {}): string {
   const expand = (name: string, args: readonly string[]): string => {
     const [record = '', ...rest] = args;
     switch (name) {
@@ -24,18 +34,18 @@ export function expandFields(lua: string, transition: TransitionName, lists: Fie
         return readCall(record, namesIn(rest[0] ?? '', lists));
       case 'write': {
         const members = membersOf(rest[0] ?? '');
-        const values = members.map(([field, value]) => `'${writable(field, transition)}', ${value}`);
+        const values = members.map(([field, value]) => `'${writable(field, script)}', ${value}`);
         return `redis.call('HSET', ${record}, ${values.join(', ')})`;
       }
       case 'write_once':
-        return `redis.call('HSETNX', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
+        return `redis.call('HSETNX', ${record}, '${writable(unquoted(rest[0] ?? ''), script)}', ${rest[1]})`;
       case 'add':
-        return `redis.call('HINCRBY', ${record}, '${writable(unquoted(rest[0] ?? ''), transition)}', ${rest[1]})`;
+        return `redis.call('HINCRBY', ${record}, '${writable(unquoted(rest[0] ?? ''), script)}', ${rest[1]})`;
       case 'size':
         return `redis.call('HSTRLEN', ${record}, '${known(unquoted(rest[0] ?? ''))}')`;
       case 'clear': {
         const names = unquoted(rest[0] ?? '').split(' ');
-        return `redis.call('HDEL', ${record}, ${names.map((each) => `'${writable(each, transition)}'`).join(', ')})`;
+        return `redis.call('HDEL', ${record}, ${names.map((each) => `'${writable(each, script)}'`).join(', ')})`;
       }
       default:
         throw new TypeError(`'${name}' is not a call about fields`);
@@ -85,11 +95,14 @@ function known(name: string): FieldName {
   return name as FieldName; // checked by hasOwn
 }
 
-function writable(name: string, transition: TransitionName): FieldName {
+function writable(name: string, { transition, by, writes = [] }: WritingScript): FieldName {
   const field = known(name);
-  const writers: readonly TransitionName[] = recordFields[field].writers;
-  if (!writers.includes(transition)) {
-    throw new TypeError(`The transition '${transition}' may not write the field '${field}'`);
+  if (!writes.includes(field)) {
+    throw new TypeError(`The script '${transition}' writes the field '${field}' and does not say so`);
+  }
+  const writers: readonly Writer[] = recordFields[field].writers;
+  if (!writers.includes(by)) {
+    throw new TypeError(`The script '${transition}' may not write the field '${field}': it is by '${by}'`);
   }
   return field;
 }

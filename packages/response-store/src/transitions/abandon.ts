@@ -5,6 +5,8 @@ import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const abandonScript = defineScript({
   transition: 'abandon',
+  by: 'caller',
+  writes: ['cancel'],
   file: new URL('../../src/transitions/abandon.lua', import.meta.url),
   fragments: fragments('clock', 'ask-for-end'),
   keys: ['record', 'large'],

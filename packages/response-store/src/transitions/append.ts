@@ -4,6 +4,8 @@ import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
   transition: 'append',
+  by: 'attempt',
+  writes: ['seq'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),
   fragments: fragments('watchers'),
   keys: ['record', 'log'],

@@ -4,6 +4,8 @@ import { fragments } from '../script/fragments.ts';
 
 const attachScript = defineScript({
   transition: 'attach',
+  by: 'caller',
+  writes: ['watchers', 'followed', 'left_at'],
   file: new URL('../../src/transitions/attach.lua', import.meta.url),
   fragments: fragments('watchers'),
   keys: ['record'],

@@ -4,6 +4,8 @@ import { mostLosses } from './claim.ts';
 
 const blameScript = defineScript({
   transition: 'blame',
+  by: 'attempt',
+  writes: ['losses'],
   file: new URL('../../src/transitions/blame.lua', import.meta.url),
   keys: ['record'],
   args: ['most_losses'],

@@ -5,6 +5,8 @@ import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const cancelScript = defineScript({
   transition: 'cancel',
+  by: 'caller',
+  writes: ['cancel'],
   file: new URL('../../src/transitions/cancel.lua', import.meta.url),
   fragments: fragments('ask-for-end'),
   keys: ['record'],

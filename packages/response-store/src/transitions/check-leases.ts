@@ -5,6 +5,8 @@ import { fragments } from '../script/fragments.ts';
 
 const checkLeasesScript = defineScript({
   transition: 'check-leases',
+  by: 'attempt',
+  writes: ['left_at'],
   file: new URL('../../src/transitions/check-leases.lua', import.meta.url),
   fragments: fragments('clock', 'absence'),
   keys: [],

@@ -26,6 +26,19 @@ const claimedFields = [
 
 const claimScript = defineScript({
   transition: 'claim',
+  by: 'attempt',
+  writes: [
+    'status',
+    'left_at',
+    'token',
+    'worker',
+    'attempt',
+    'counted',
+    'losses',
+    'started_at',
+    'run_by',
+    'seq',
+  ],
   file: new URL('../../src/transitions/claim.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'absence')],
   keys: ['record', 'log', 'load'],

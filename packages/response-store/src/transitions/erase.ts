@@ -5,6 +5,8 @@ import { fragments } from '../script/fragments.ts';
 
 const eraseScript = defineScript({
   transition: 'erase',
+  by: 'caller',
+  writes: ['watchers'],
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('watchers')],
   keys: ['record', 'log', 'large', 'open', 'load', 'stored'],

@@ -12,6 +12,8 @@ import { numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
   transition: 'finish',
+  by: 'attempt',
+  writes: ['status', 'context_bytes', 'context_calls', 'seq', 'result'],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('watchers')],
   keys: ['record', 'log', 'open', 'load', 'large'],

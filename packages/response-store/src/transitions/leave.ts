@@ -5,6 +5,8 @@ import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const leaveScript = defineScript({
   transition: 'leave',
+  by: 'caller',
+  writes: ['watchers', 'grace_ms', 'left_at', 'cancel'],
   file: new URL('../../src/transitions/leave.lua', import.meta.url),
   fragments: fragments('clock', 'watchers', 'absence', 'ask-for-end'),
   keys: ['record'],

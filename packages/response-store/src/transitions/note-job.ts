@@ -3,6 +3,8 @@ import { defineScript } from '../script/define-script.ts';
 
 const noteJobScript = defineScript({
   transition: 'note-job',
+  by: 'caller',
+  writes: ['enqueued'],
   file: new URL('../../src/transitions/note-job.lua', import.meta.url),
   keys: ['record'],
   args: [],

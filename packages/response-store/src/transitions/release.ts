@@ -3,6 +3,8 @@ import { defineScript } from '../script/define-script.ts';
 
 const releaseScript = defineScript({
   transition: 'release',
+  by: 'attempt',
+  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs'],
   file: new URL('../../src/transitions/release.lua', import.meta.url),
   keys: ['record'],
   args: ['token', 'uncounted', 'most_hand_overs', 'postponed_by'],

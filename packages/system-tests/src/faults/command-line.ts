@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 
 /** The parts of the suite, in the order in which they run. */
-export const parts = ['matrix', 'mutants', 'corpus', 'mix', 'soak'] as const;
+export const parts = ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'soak'] as const;
 export type Part = (typeof parts)[number];
 
-/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix and of the soak. */
+/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak. */
 export const sizes = {
-  small: { tries: 4, requests: 10_000, mixMinutes: 1, soakMinutes: 10 },
-  medium: { tries: 20, requests: 20_000, mixMinutes: 10, soakMinutes: 10 },
-  large: { tries: 100, requests: 100_000, mixMinutes: 60, soakMinutes: 60 },
+  small: { tries: 4, requests: 10_000, mixMinutes: 1, outageMinutes: 1, soakMinutes: 10 },
+  medium: { tries: 20, requests: 20_000, mixMinutes: 10, outageMinutes: 10, soakMinutes: 10 },
+  large: { tries: 100, requests: 100_000, mixMinutes: 60, outageMinutes: 10, soakMinutes: 60 },
 } as const;
 
 export interface FaultsOptions {
@@ -19,6 +19,7 @@ export interface FaultsOptions {
   tries: number;
   requests: number;
   mixMinutes: number;
+  outageMinutes: number;
   soakMinutes: number;
   /** Cells of the matrix, or mutants, whose name contains this. */
   only: string | undefined;
@@ -32,9 +33,9 @@ export const usage = `Usage: npm run test:faults -- [flags]
   --seed N            the same faults at the same moments; the page and every failure name it
   --size SIZE         small (default), medium or large
   --tries N           responses in each cell of the matrix
-  --minutes N         how long the mix and the soak take, each
+  --minutes N         how long the mix, the outage and the soak take, each
   --only TEXT         cells whose name contains the text; without a part flag, the matrix alone; prints its page
-  --matrix --mutants --corpus --mix --soak
+  --matrix --mutants --corpus --mix --outage --soak
                       these parts alone; prints the page. Without a flag: all but the soak, and the page is written
   --all               every part, and the page is written
   --output FILE       write the page there
@@ -59,6 +60,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
       mutants: { type: 'boolean', default: false },
       corpus: { type: 'boolean', default: false },
       mix: { type: 'boolean', default: false },
+      outage: { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
       output: { type: 'string' },
@@ -82,6 +84,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
     tries: tries ?? defaults.tries,
     requests: defaults.requests,
     mixMinutes: minutes ?? defaults.mixMinutes,
+    outageMinutes: minutes ?? defaults.outageMinutes,
     soakMinutes: minutes ?? defaults.soakMinutes,
     only,
     output: values.output ?? (isWhole || values.all ? page : undefined),

@@ -4,6 +4,7 @@ import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import type { OutageResult } from './long-outage.ts';
 import type { MixResult } from './mix.ts';
 import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
@@ -146,6 +147,25 @@ export function mixSection(
 }
 
 /** What the processes took over a long time. */
+/** How an api refuses requests while Redis is away, in fifths of that time. */
+export function outageSection(result: OutageResult): Table {
+  const { minutes, requests, rssBeforeMiB, parts, recoveredMs, violations } = result;
+  return {
+    title: 'A long outage under load',
+    text: `Redis is dead for ${minutes} min while ${figure(requests)} requests come at the same rate, and each must be refused with 503 within 100 ms in 99 of 100 cases, but for the first two seconds. The api took ${figure(rssBeforeMiB)} MiB before. The first answer came ${figure(recoveredMs)} ms after Redis was back, where 3 s are promised. Violations: ${violations.length}.`,
+    columns: ['fifth', 'p50 ms', 'p99 ms', 'max ms', 'CPU of a core', 'memory (RSS), MiB', 'lines of log'],
+    rows: parts.map(({ p50Ms, p99Ms, maxMs, cpu, rssMiB, lines }, at) => [
+      String(at + 1),
+      p50Ms.toFixed(1),
+      p99Ms.toFixed(1),
+      figure(maxMs),
+      `${(cpu * 100).toFixed(0)} %`,
+      figure(rssMiB),
+      figure(lines),
+    ]),
+  };
+}
+
 export function soakSection(result: SoakResult): Table {
   const { minutes, responses, left, kills, rows, violations } = result;
   const units = {

@@ -89,26 +89,6 @@ export const mutants: readonly Mutant[] = [
     tries: 1,
   },
   {
-    name: 'an answer counts as whole, whether it was finished or not',
-    patch: {
-      file: 'apps/worker/dist/call-model.js',
-      find: 'if (assembler.finish === undefined) {',
-      replace: 'if (false) {',
-    },
-    only: 'upstream cut / at the end',
-    tries: 1,
-  },
-  {
-    name: 'a connection that is silent is kept',
-    patch: {
-      file: 'packages/runtime/dist/redis-heartbeat.js',
-      find: 'if (silentLooks >= deadAfterLooks) {',
-      replace: 'if (false) {',
-    },
-    only: 'path to Redis silent / running',
-    tries: 1,
-  },
-  {
     name: 'a worker that stops does not finish what it runs',
     patch: {
       file: 'apps/worker/dist/worker-process.js',

@@ -8,9 +8,11 @@ import {
   matrixSections,
   mixSection,
   mutantsSection,
+  outageSection,
   renderFaultsPage,
   soakSection,
 } from './faults-page.ts';
+import { runLongOutage } from './long-outage.ts';
 import { runMix } from './mix.ts';
 import { type MutantResult, mutants, runMutant } from './mutants.ts';
 import { runSoak } from './soak.ts';
@@ -52,6 +54,7 @@ const runners: Record<Part, PartRunner> = {
   mutants: switchOff,
   corpus: sendCorpus,
   mix: mixFaults,
+  outage: goWithoutRedis,
   soak,
 };
 
@@ -109,6 +112,14 @@ async function mixFaults({ mixMinutes, seed }: FaultsOptions, progress: Progress
   return {
     sections: [mixSection(result, mixMinutes)],
     violations: result.violations.map((violation) => `mix: ${violation}`),
+  };
+}
+
+async function goWithoutRedis({ outageMinutes }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await runLongOutage({ minutes: outageMinutes, onProgress: (said) => progress.say(said) });
+  return {
+    sections: [outageSection(result)],
+    violations: result.violations.map((violation) => `outage: ${violation}`),
   };
 }
 
