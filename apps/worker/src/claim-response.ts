@@ -12,6 +12,8 @@ export interface ClaimDependencies {
   telemetry: Telemetry;
   /** How long the store may be silent, in milliseconds. */
   outageMs: number;
+  /** For durations, in milliseconds. */
+  now: () => number;
 }
 
 /**
@@ -22,20 +24,20 @@ export interface ClaimDependencies {
  * back then, as soon as the store answers.
  */
 export async function claimResponse(
-  { log, running, telemetry, outageMs }: ClaimDependencies,
+  { log, running, telemetry, outageMs, now }: ClaimDependencies,
   responseId: string,
   token: string,
 ): Promise<Claim> {
-  const tries = Math.max(Math.ceil(outageMs / retryEveryMs), 1);
-  for (let nth = 1; ; nth++) {
+  const giveUpAt = now() + outageMs;
+  for (let isFirst = true; ; isFirst = false) {
     try {
       return await log.claim(responseId, token);
     } catch (error) {
-      if (running.interrupted.aborted || nth >= tries) {
+      if (running.interrupted.aborted || now() >= giveUpAt) {
         running.letGo({ id: responseId, token }, { isCounted: false });
         throw error;
       }
-      if (nth === 1) telemetry.emit('claim.unanswered', { responseId, error });
+      if (isFirst) telemetry.emit('claim.unanswered', { responseId, error });
       await pause(retryEveryMs, running.interrupted);
     }
   }

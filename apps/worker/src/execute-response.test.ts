@@ -825,6 +825,26 @@ describe('a store that stays silent', () => {
   });
 });
 
+describe('a claim without an answer', () => {
+  it('is given up when the store has been silent for too long, however long each try took', async () => {
+    const { log, execute, running, pass } = setUp();
+    running.start();
+    const claim = log.claim.bind(log);
+    let tries = 0;
+    log.claim = (...args) => {
+      tries += 1;
+      pass(30_000);
+      return claim(...args).then(() => Promise.reject(new Error('no answer')));
+    };
+    await expect(execute()).rejects.toThrow('no answer');
+    expect(tries).toBe(2);
+    log.claim = claim;
+    // What it may have taken is given back.
+    await eventually(() => log.token === '');
+    await running.stop();
+  });
+});
+
 describe('a response that a worker holds', () => {
   it('is looked at again later', async () => {
     const { log, provider, execute } = setUp();
