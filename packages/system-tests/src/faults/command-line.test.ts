@@ -5,13 +5,13 @@ const parse = (...flags: string[]) => parseCommandLine(flags, 'page.md');
 
 it('runs all but the soak without flags, and writes the page', () => {
   expect(parse()).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage'],
+    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events'],
     size: 'small',
     tries: 4,
     output: 'page.md',
   });
   expect(parse('--all', '--minutes', '60')).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'soak'],
+    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events', 'soak'],
     soakMinutes: 60,
     output: 'page.md',
   });

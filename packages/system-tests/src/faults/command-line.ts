@@ -1,14 +1,28 @@
 import { parseArgs } from 'node:util';
 
 /** The parts of the suite, in the order in which they run. */
-export const parts = ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'soak'] as const;
+export const parts = ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events', 'soak'] as const;
 export type Part = (typeof parts)[number];
 
-/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak. */
+/** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak, events. */
 export const sizes = {
-  small: { tries: 4, requests: 10_000, mixMinutes: 1, outageMinutes: 1, soakMinutes: 10 },
-  medium: { tries: 20, requests: 20_000, mixMinutes: 10, outageMinutes: 10, soakMinutes: 10 },
-  large: { tries: 100, requests: 100_000, mixMinutes: 60, outageMinutes: 10, soakMinutes: 60 },
+  small: { tries: 4, requests: 10_000, events: 50_000, mixMinutes: 1, outageMinutes: 1, soakMinutes: 10 },
+  medium: {
+    tries: 20,
+    requests: 20_000,
+    events: 1_000_000,
+    mixMinutes: 10,
+    outageMinutes: 10,
+    soakMinutes: 10,
+  },
+  large: {
+    tries: 100,
+    requests: 100_000,
+    events: 10_000_000,
+    mixMinutes: 60,
+    outageMinutes: 10,
+    soakMinutes: 60,
+  },
 } as const;
 
 export interface FaultsOptions {
@@ -18,6 +32,7 @@ export interface FaultsOptions {
   size: string;
   tries: number;
   requests: number;
+  events: number;
   mixMinutes: number;
   outageMinutes: number;
   soakMinutes: number;
@@ -34,8 +49,9 @@ export const usage = `Usage: npm run test:faults -- [flags]
   --size SIZE         small (default), medium or large
   --tries N           responses in each cell of the matrix
   --minutes N         how long the mix, the outage and the soak take, each
+  --count N           events that readers see
   --only TEXT         cells whose name contains the text; without a part flag, the matrix alone; prints its page
-  --matrix --mutants --corpus --mix --outage --soak
+  --matrix --mutants --corpus --mix --outage --events --soak
                       these parts alone; prints the page. Without a flag: all but the soak, and the page is written
   --all               every part, and the page is written
   --output FILE       write the page there
@@ -55,12 +71,14 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
       size: { type: 'string', default: 'small' },
       tries: { type: 'string' },
       minutes: { type: 'string' },
+      count: { type: 'string' },
       only: { type: 'string' },
       matrix: { type: 'boolean', default: false },
       mutants: { type: 'boolean', default: false },
       corpus: { type: 'boolean', default: false },
       mix: { type: 'boolean', default: false },
       outage: { type: 'boolean', default: false },
+      events: { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
       output: { type: 'string' },
@@ -83,6 +101,7 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
     size: tries === undefined ? size : `${size}, ${tries} tries in each cell`,
     tries: tries ?? defaults.tries,
     requests: defaults.requests,
+    events: positive('--count', values.count) ?? defaults.events,
     mixMinutes: minutes ?? defaults.mixMinutes,
     outageMinutes: minutes ?? defaults.outageMinutes,
     soakMinutes: minutes ?? defaults.soakMinutes,

@@ -5,6 +5,7 @@ import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
 import type { OutageResult } from './long-outage.ts';
+import type { EventsResult } from './cut-streams.ts';
 import type { MixResult } from './mix.ts';
 import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
@@ -147,6 +148,23 @@ export function mixSection(
 }
 
 /** What the processes took over a long time. */
+/** What readers of long streams saw while everything around them broke. */
+export function eventsSection(result: EventsResult): Table {
+  return {
+    title: 'Events of streams that are cut all the time',
+    text: 'Readers cut their connections after a random number of events and resume at any api, while processes are killed, connections are cut, and replies are lost. A number that is missing or comes twice is a violation, and so is a stream that differs from its replay.',
+    columns: ['', 'count'],
+    rows: [
+      ['streams', figure(result.streams)],
+      ['events', figure(result.events)],
+      ['connections that were resumed', figure(result.reconnects)],
+      ['violations', figure(result.violations.length)],
+      ...byName(result.ends).map(([type, count]) => [`ended with ${type}`, figure(count)]),
+      ...byName(result.faults).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
+    ],
+  };
+}
+
 /** How an api refuses requests while Redis is away, in fifths of that time. */
 export function outageSection(result: OutageResult): Table {
   const { minutes, requests, rssBeforeMiB, parts, recoveredMs, violations } = result;

@@ -272,7 +272,7 @@ function idOf(json: string): string {
   return parseResponse(json).id;
 }
 
-function idInEvent(frame: SseFrame): string | undefined {
+export function idInEvent(frame: SseFrame): string | undefined {
   return (JSON.parse(frame.data) as { response?: ReadResponse }).response?.id; // the first event has it
 }
 

@@ -5,6 +5,7 @@ import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
   corpusSection,
+  eventsSection,
   matrixSections,
   mixSection,
   mutantsSection,
@@ -13,6 +14,7 @@ import {
   soakSection,
 } from './faults-page.ts';
 import { runLongOutage } from './long-outage.ts';
+import { runEvents } from './cut-streams.ts';
 import { runMix } from './mix.ts';
 import { type MutantResult, mutants, runMutant } from './mutants.ts';
 import { runSoak } from './soak.ts';
@@ -55,6 +57,7 @@ const runners: Record<Part, PartRunner> = {
   corpus: sendCorpus,
   mix: mixFaults,
   outage: goWithoutRedis,
+  events: readEvents,
   soak,
 };
 
@@ -120,6 +123,14 @@ async function goWithoutRedis({ outageMinutes }: FaultsOptions, progress: Progre
   return {
     sections: [outageSection(result)],
     violations: result.violations.map((violation) => `outage: ${violation}`),
+  };
+}
+
+async function readEvents({ events, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await runEvents({ events, seed, onProgress: (said) => progress.say(said) });
+  return {
+    sections: [eventsSection(result)],
+    violations: result.violations.map((violation) => `events (seed ${seed}): ${violation}`),
   };
 }
 
