@@ -16,6 +16,7 @@ import {
 } from '@sluice/runtime';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
+import { giveBack } from './give-back.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
@@ -126,6 +127,11 @@ export class AttemptRunner {
     await endWithoutRun(this.#dependencies, record, because);
   }
 
+  /** Gives a claimed response back that was not run. */
+  giveBack(record: ClaimedRecord): Promise<void> {
+    return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
+  }
+
   /** A response that was given back for a while has nobody else to end it. The rescue does when this fails. */
   #endAskedFor(responseId: string): void {
     this.running.abort(responseId, 'cancelled');
@@ -138,7 +144,7 @@ export class AttemptRunner {
   async #endPostponed(responseId: string): Promise<void> {
     const claimed = await this.store.claim(responseId, randomUUID());
     if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
-    else if (claimed.kind === 'run') await this.store.release(claimed.record, { isCounted: false });
+    else if (claimed.kind === 'run') await this.giveBack(claimed.record);
   }
 
   /** Models may share a queue: its jobs wait only while none of them could run. */

@@ -1,6 +1,7 @@
 import type { Generation } from '@sluice/contract';
 import { type ProviderChunk, ProviderError } from '@sluice/providers';
-import type { Telemetry } from '@sluice/runtime';
+import type { ResponseContext } from '@sluice/response-store';
+import { isRedisUnavailable, pause, type Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
 import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
@@ -21,6 +22,9 @@ import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
 const waitHereMs = 3_000;
 
+/** Between two tries to read from a store that is silent, in milliseconds. */
+const readAgainMs = 250;
+
 export interface CallModelDependencies {
   log: Pick<ResponseLog, 'readContext'>;
   routes: ModelRoutes;
@@ -29,6 +33,8 @@ export interface CallModelDependencies {
   telemetry: Telemetry;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
+  /** How long the store may be silent, in milliseconds. */
+  outageMs: number;
   /** For durations, in milliseconds. */
   now: () => number;
   /** From 0 to 1. */
@@ -115,8 +121,9 @@ async function findRoute(
   }
 }
 
-async function readGeneration({ log }: CallModelDependencies, { record }: Attempt): Promise<Generation> {
-  const context = await log.readContext(record);
+async function readGeneration(dependencies: CallModelDependencies, attempt: Attempt): Promise<Generation> {
+  const { record } = attempt;
+  const context = await readContext(dependencies, attempt);
   if (context.kind === 'broken') {
     throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
   }
@@ -124,6 +131,22 @@ async function readGeneration({ log }: CallModelDependencies, { record }: Attemp
     throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
   }
   return { ...record.request, input: [...context.items, ...record.input] };
+}
+
+/** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
+async function readContext(
+  { log, now, outageMs }: CallModelDependencies,
+  { record, signal }: Attempt,
+): Promise<ResponseContext> {
+  for (const giveUpAt = now() + outageMs; ; ) {
+    try {
+      return await log.readContext(record);
+    } catch (error) {
+      if (!isRedisUnavailable(error) || now() >= giveUpAt) throw error;
+      await pause(readAgainMs, signal);
+      signal.throwIfAborted();
+    }
+  }
 }
 
 /** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */

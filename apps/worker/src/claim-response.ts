@@ -8,7 +8,7 @@ const retryEveryMs = 250;
 
 export interface ClaimDependencies {
   log: Pick<ResponseLog, 'claim'>;
-  running: Pick<RunningAttempts, 'interrupted' | 'letGo'>;
+  running: Pick<RunningAttempts, 'interrupted' | 'letGo' | 'settleLetGo'>;
   telemetry: Telemetry;
   /** How long the store may be silent, in milliseconds. */
   outageMs: number;
@@ -31,6 +31,7 @@ export async function claimResponse(
   const giveUpAt = now() + outageMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
+      await running.settleLetGo(responseId);
       return await log.claim(responseId, token);
     } catch (error) {
       if (running.interrupted.aborted || now() >= giveUpAt) {

@@ -825,6 +825,44 @@ describe('a store that stays silent', () => {
   });
 });
 
+describe('a store that is silent for a while', () => {
+  const timedOut = () => Promise.reject(new Error('Command timed out'));
+
+  it('costs no attempt when a response cannot be given back', async () => {
+    const { log, provider, execute, pass } = setUp({ maxAttempts: 1 });
+    const release = log.release.bind(log);
+    log.release = timedOut;
+    const first = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
+    log.release = release;
+    pass(8_000);
+    const second = execute();
+    const call = await provider.call(1);
+    expect(call.call.attempt).toBe(1);
+    call.send(finish);
+    call.end();
+    expect(await second).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+  });
+
+  it('costs no attempt when the context cannot be read', async () => {
+    const { log, provider, execute } = setUp({ maxAttempts: 1 });
+    const readContext = log.readContext.bind(log);
+    log.readContext = () => {
+      log.readContext = readContext;
+      return timedOut();
+    };
+    const outcome = execute();
+    const call = await provider.call(0);
+    expect(call.call.attempt).toBe(1);
+    call.send(finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+  });
+});
+
 describe('a claim without an answer', () => {
   it('is given up when the store has been silent for too long, however long each try took', async () => {
     const { log, execute, running, pass } = setUp();

@@ -16,6 +16,7 @@ import {
 } from './conclude-attempt.ts';
 import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
+import { giveBack } from './give-back.ts';
 import { chooseRoute, type RouteBlock, type TriedRoutes, untried } from './model-routes.ts';
 import type { PostponedResponses } from './postponed-responses.ts';
 import { retryDelayMs, withJitter } from './retry-delay.ts';
@@ -73,7 +74,7 @@ export async function executeResponse(
         const { record } = claimed;
         if (record.losses > 0 && dependencies.isolate) {
           // It claims for itself there.
-          await dependencies.log.release(record, { isCounted: false });
+          await giveBack(dependencies, record, { isCounted: false });
           const apart = dependencies.isolate(responseId, record.losses);
           return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
@@ -112,7 +113,7 @@ async function carryOut(
   conclusion: Conclusion,
   tried: TriedRoutes,
 ): Promise<AttemptOutcome> {
-  const { log, running, telemetry } = dependencies;
+  const { running, telemetry } = dependencies;
   const { record, writer } = attempt;
   switch (conclusion.kind) {
     case 'end':
@@ -122,7 +123,7 @@ async function carryOut(
     case 'postpone':
       return postpone(dependencies, attempt, conclusion.block);
     case 'give_back':
-      await log.release(record, { isCounted: false, isHandOver: true });
+      await giveBack(dependencies, record, { isCounted: false, isHandOver: true });
       telemetry.emit('attempt.given_back', about(record));
       return { kind: 'given_back' };
     case 'let_go':
@@ -195,11 +196,11 @@ async function postpone(
   attempt: Attempt,
   { because, waitMs }: RouteBlock,
 ): Promise<AttemptOutcome> {
-  const { log, postponed, holdQueue, telemetry, random } = dependencies;
+  const { postponed, holdQueue, telemetry, random } = dependencies;
   const { record, signal } = attempt;
   const afterMs = withJitter(waitMs, random);
   holdQueue(record.queue);
-  await log.release(record, { isCounted: false, staysReachable: true });
+  await giveBack(dependencies, record, { isCounted: false, staysReachable: true });
   // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'again' };
   postponed.add(record.id, afterMs);

@@ -1,5 +1,5 @@
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
-import type { HeldAttempt } from '@sluice/response-store';
+import type { HeldAttempt, ReleaseOptions } from '@sluice/response-store';
 import type { ResponseLog } from './response-log.ts';
 
 /** How often the record of each running response is looked at, in milliseconds. */
@@ -12,7 +12,7 @@ interface Running {
 
 interface LetGo {
   held: HeldAttempt;
-  options: { isCounted: boolean };
+  options: ReleaseOptions;
 }
 
 export interface RunningAttemptsOptions {
@@ -91,8 +91,14 @@ export class RunningAttempts {
   }
 
   /** Gives a claim back once the store answers, unless another one has replaced it by then. */
-  letGo({ id, token }: HeldAttempt, options: { isCounted: boolean }): void {
+  letGo({ id, token }: HeldAttempt, options: ReleaseOptions): void {
     if (this.#letGo.size < mostLetGo) this.#letGo.set(token, { held: { id, token }, options });
+  }
+
+  /** Gives back what was let go of a response, before it is claimed here again. Rejects while the store does not answer. */
+  async settleLetGo(responseId: string): Promise<void> {
+    const ofResponse = [...this.#letGo.values()].filter(({ held }) => held.id === responseId);
+    await Promise.all(ofResponse.map((letGo) => this.#release(letGo)));
   }
 
   async #check(): Promise<void> {
@@ -121,11 +127,11 @@ export class RunningAttempts {
 
   async #releaseLetGo(): Promise<void> {
     const some = [...this.#letGo.values()].slice(0, mostReleasesAtOnce);
-    await Promise.all(
-      some.map(async ({ held, options }) => {
-        await this.#options.log.release(held, options);
-        this.#letGo.delete(held.token);
-      }),
-    );
+    await Promise.all(some.map((letGo) => this.#release(letGo)));
+  }
+
+  async #release({ held, options }: LetGo): Promise<void> {
+    await this.#options.log.release(held, options);
+    this.#letGo.delete(held.token);
   }
 }

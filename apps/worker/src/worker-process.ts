@@ -217,7 +217,7 @@ export class WorkerProcess {
         const claimed = await store.takeOver(responseId, randomUUID());
         // A worker that is alive after all is superseded; a response that may go on after all is given back.
         if (claimed.kind === 'end') await this.#runner.end(claimed.record, claimed.because);
-        else if (claimed.kind === 'run') await store.release(claimed.record, { isCounted: false });
+        else if (claimed.kind === 'run') await this.#runner.giveBack(claimed.record);
       },
       queue: this.#queue,
       logger,

@@ -92,7 +92,7 @@ async function runEpoch(site: FaultSite, seed: number, lastsMs: number, result: 
     const end = final?.status ?? 'refused';
     result.ends.set(end, (result.ends.get(end) ?? 0) + 1);
     result.responses += 1;
-    if (await isCutOffAfterItsJob(response, spells)) result.unpromised += 1;
+    if (await isBeyondPromises(response, final?.status, spells)) result.unpromised += 1;
     else if (problems.length > 0) report(`${problems.join('\n')}\n${await historyOf(site, response, begun)}`);
   });
   for (const left of await leftovers(site)) report(left);
@@ -180,18 +180,27 @@ async function unexpected(
 }
 
 /**
- * Whether a request was refused after its call, and Redis went away while it was under way. The service cannot know then
- * that the job has been sent; see decision 0018.
+ * Whether a request was refused during an outage of Redis and lives all the same, for a reason that nothing is promised
+ * about: Redis went away while it was under way, after its job had been sent, or its api was killed before the store
+ * answered, which was to take it back. See decision 0018.
  */
-async function isCutOffAfterItsJob(
+async function isBeyondPromises(
   { told, prompt, sentAt }: FollowedResponse,
+  end: string | undefined,
   spells: readonly Spell[],
 ): Promise<boolean> {
   const { told: answer, at } = await told;
-  const isRefused = (answer.kind === 'refused' || answer.kind === 'error') && answer.status === 503;
-  const wentAway = spells.some(({ fault, from }) => isOutage(fault) && from > sentAt && from < at);
-  return isRefused && wentAway && prompt.calls.length > 0;
+  if (!(answer.kind === 'refused' || answer.kind === 'error') || answer.status !== 503) return false;
+  const outages = spells.filter(({ fault, from, to }) => isOutage(fault) && from < at && to > sentAt);
+  const wentAway = outages.some(({ from }) => from > sentAt) && prompt.calls.length > 0;
+  const isApiDead = outages.some(({ to }) =>
+    spells.some(({ fault, from }) => fault === 'api killed' && from > at && from < to + takenBackMs),
+  );
+  return wentAway || (isApiDead && end !== undefined);
 }
+
+/** How long after the return of Redis an api has taken back what it refused, on a loaded machine, in milliseconds. */
+const takenBackMs = 1_000;
 
 function isExcused(told: Told, met: readonly Fault[]): boolean {
   return told.kind === 'broken' ? met.includes('api killed') : met.some(isOutage);

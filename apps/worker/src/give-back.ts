@@ -1,0 +1,27 @@
+import type { HeldAttempt, ReleaseOptions } from '@sluice/response-store';
+import type { ResponseLog } from './response-log.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+
+export interface GiveBackDependencies {
+  log: Pick<ResponseLog, 'release'>;
+  running: Pick<RunningAttempts, 'letGo'>;
+}
+
+/**
+ * Gives a response back unfinished: now, or as soon as the store answers. Its next claim in this process waits for that,
+ * so an outage makes no difference to what counts as an attempt.
+ *
+ * @throws {TypeError} for a defect of our own, which does not go away.
+ */
+export async function giveBack(
+  { log, running }: GiveBackDependencies,
+  held: HeldAttempt,
+  options: ReleaseOptions,
+): Promise<void> {
+  try {
+    await log.release(held, options);
+  } catch (error) {
+    if (error instanceof TypeError) throw error;
+    running.letGo(held, options);
+  }
+}
