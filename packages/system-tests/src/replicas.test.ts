@@ -52,8 +52,9 @@ it('loses nothing when a worker is stopped with SIGTERM', async () => {
     return { stream, hasBegun: () => seen !== '' };
   });
   await eventually(() => running.every(({ hasBegun }) => hasBegun()));
-  const [leaving = expect.unreachable()] = service.workers;
-  await expect(runningAttempts(leaving.healthUrl)).resolves.toBeGreaterThan(0);
+  // Which worker takes how many is left to chance.
+  const shares = await Promise.all(service.workers.map(({ healthUrl }) => runningAttempts(healthUrl)));
+  const leaving = service.workers[shares.indexOf(Math.max(...shares))] ?? expect.unreachable();
 
   leaving.signal('SIGTERM');
   const more = callerFor(0).create({ input: 'Sent while a worker stops.' });
