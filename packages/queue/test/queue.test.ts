@@ -539,7 +539,7 @@ describe('response worker', () => {
     await eventually(() => started.includes('elsewhere'));
     finish('running');
     await eventually(async () => (await stateOf('running')) === 'completed');
-    for (const id of ['r1', 'r2', 'r3']) finish(id);
+    for (const id of ['r1', 'r2', 'r3', 'elsewhere']) finish(id);
     await eventually(async () => (await stateOf('r3')) === 'completed');
     expect(performance.now() - heldAt).toBeGreaterThanOrEqual(2_500);
     expect(worker.isRunning).toBe(true);
