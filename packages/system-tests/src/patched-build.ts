@@ -29,13 +29,13 @@ export async function patchedBuild(patches: readonly Patch[]): Promise<PatchedBu
     });
   }
   await linkModules(root);
-  for (const patch of patches) await writeFile(join(root, patch.file), await patched(patch));
+  for (const patch of patches) await writeFile(join(root, patch.file), await patched(patch, root));
   return { root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
 }
 
-/** What a patch makes of a file of this build. Rejects unless it finds its place exactly once. */
-export async function patched({ file, find, replace }: Patch): Promise<string> {
-  const text = await readFile(join(workspace, file), 'utf8');
+/** What a patch makes of a file, by default of this build. Rejects unless it finds its place exactly once. */
+export async function patched({ file, find, replace }: Patch, root = workspace): Promise<string> {
+  const text = await readFile(join(root, file), 'utf8');
   const pieces = text.split(find);
   if (pieces.length !== 2) throw new Error(`'${String(find)}' does not stand in ${file} exactly once`);
   return pieces.join(replace);
