@@ -22,7 +22,7 @@ export interface RunningAttemptsOptions {
   onError: (error: unknown) => void;
 }
 
-/** Most claims that are given back in one turn, and that are remembered at all. */
+/** Most responses whose claims are given back in one turn, and that are remembered at all. */
 const mostReleasesAtOnce = 100;
 const mostLetGo = 10_000;
 
@@ -41,8 +41,11 @@ export class RunningAttempts {
   readonly #interrupted = new AbortController();
   /** When the store last answered, or nothing ran that it could be asked about. */
   #heardAt = performance.now();
-  /** Claims that may be ours and that nobody uses: while they stand, other workers leave the response to this one. */
-  readonly #letGo = new Map<string, LetGo>();
+  /**
+   * Claims that may be ours and that nobody uses, by response and token: while they stand, other workers leave the response
+   * to this one.
+   */
+  readonly #letGo = new Map<string, Map<string, LetGo>>();
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
@@ -92,13 +95,21 @@ export class RunningAttempts {
 
   /** Gives a claim back once the store answers, unless another one has replaced it by then. */
   letGo({ id, token }: HeldAttempt, options: ReleaseOptions): void {
-    if (this.#letGo.size < mostLetGo) this.#letGo.set(token, { held: { id, token }, options });
+    const ofResponse = this.#letGo.get(id) ?? new Map<string, LetGo>();
+    ofResponse.set(token, { held: { id, token }, options });
+    if (this.#letGo.size < mostLetGo) this.#letGo.set(id, ofResponse);
   }
 
   /** Gives back what was let go of a response, before it is claimed here again. Rejects while the store does not answer. */
   async settleLetGo(responseId: string): Promise<void> {
-    const ofResponse = [...this.#letGo.values()].filter(({ held }) => held.id === responseId);
-    await Promise.all(ofResponse.map((letGo) => this.#release(letGo)));
+    const ofResponse = this.#letGo.get(responseId);
+    if (!ofResponse) return;
+    for (const { held, options } of ofResponse.values()) {
+      await this.#options.log.release(held, options);
+      ofResponse.delete(held.token);
+    }
+    // Another call may have been here first, and another claim been let go since.
+    if (ofResponse.size === 0 && this.#letGo.get(responseId) === ofResponse) this.#letGo.delete(responseId);
   }
 
   async #check(): Promise<void> {
@@ -126,12 +137,7 @@ export class RunningAttempts {
   }
 
   async #releaseLetGo(): Promise<void> {
-    const some = [...this.#letGo.values()].slice(0, mostReleasesAtOnce);
-    await Promise.all(some.map((letGo) => this.#release(letGo)));
-  }
-
-  async #release({ held, options }: LetGo): Promise<void> {
-    await this.#options.log.release(held, options);
-    this.#letGo.delete(held.token);
+    const some = [...this.#letGo.keys()].slice(0, mostReleasesAtOnce);
+    await Promise.all(some.map((responseId) => this.settleLetGo(responseId)));
   }
 }
