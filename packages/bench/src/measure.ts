@@ -1,6 +1,6 @@
 import type { BenchRedis } from './bench-redis.ts';
 import type { Child } from './child-process.ts';
-import { cpuTimeMs } from './cpu-time.ts';
+import { cpuTimeMs } from '@sluice/testing';
 import type { LoadOrder, LoadReply, LoadResult } from './load/order.ts';
 
 /** CPU time of each process that took part, in milliseconds. Undefined where it is unknown. */

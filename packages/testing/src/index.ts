@@ -1,3 +1,4 @@
+export { cpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
 export { checkResponse } from './response-shape.ts';
 export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';

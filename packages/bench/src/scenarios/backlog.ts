@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyFamily } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
-import { cpuTimeMs } from '../cpu-time.ts';
+import { cpuTimeMs } from '@sluice/testing';
 import { measure, type Measurement } from '../measure.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';

@@ -3,11 +3,11 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually, startLocalRedis } from '@sluice/testing';
+import { cpuTimeMs, eventually, startLocalRedis } from '@sluice/testing';
 import { callerOf } from '../caller.ts';
 import { type RunningApi, startService } from '../service.ts';
 import { percentile } from '../statistics.ts';
-import { cpuTimeOf, resourcesOf } from './resources.ts';
+import { resourcesOf } from './resources.ts';
 
 export interface OutageOptions {
   minutes: number;
@@ -142,7 +142,7 @@ function statusOf({ url }: RunningApi, { key, agent }: { key: string; agent: Age
 
 async function look({ pid, output }: RunningApi): Promise<{ cpuMs: number; rssMiB: number; lines: number }> {
   const { rssMiB } = await resourcesOf(pid);
-  return { cpuMs: await cpuTimeOf(pid), rssMiB, lines: output().split('\n').length };
+  return { cpuMs: cpuTimeMs(pid) ?? Number.NaN, rssMiB, lines: output().split('\n').length };
 }
 
 function broken({ parts: found, recoveredMs }: OutageResult): string[] {

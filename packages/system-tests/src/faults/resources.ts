@@ -22,17 +22,6 @@ export async function resourcesOf(pid: number): Promise<Resources> {
   return { rssMiB: kib / 1024, fds: (await readdir(`/proc/${pid}/fd`)).length };
 }
 
-/** The unit of `/proc/<pid>/stat`: USER_HZ, which is 100 on every Linux that Node runs on. */
-const tickMs = 10;
-
-/** CPU time of a process and all its threads so far, in milliseconds. Rejects if the process is gone. */
-export async function cpuTimeOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // Counted behind the last bracket: the name of a process may contain blanks and brackets.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * tickMs;
-}
-
 /** The slope of the line that fits best, per hour. 0 for fewer than two points. */
 export function slopePerHour(points: readonly { at: number; value: number }[]): number {
   const count = points.length;
