@@ -3,7 +3,6 @@ import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 
 const walkScript = defineScript({
-  transition: 'walk',
   by: 'attempt',
   file: new URL('../../src/reading/walk.lua', import.meta.url),
   keys: ['record'],

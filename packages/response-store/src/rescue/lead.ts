@@ -3,7 +3,6 @@ import type { StoreAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
 
 const leadScript = defineScript({
-  transition: 'lead',
   by: 'rescue',
   file: new URL('../../src/rescue/lead.lua', import.meta.url),
   keys: ['rescuer'],

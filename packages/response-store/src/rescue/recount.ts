@@ -3,7 +3,6 @@ import type { StoreAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
 
 const recountScript = defineScript({
-  transition: 'recount',
   by: 'rescue',
   file: new URL('../../src/rescue/recount.lua', import.meta.url),
   keys: ['open', 'load'],

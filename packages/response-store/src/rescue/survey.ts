@@ -4,7 +4,6 @@ import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const surveyScript = defineScript({
-  transition: 'survey',
   by: 'rescue',
   writes: ['left_at'],
   file: new URL('../../src/rescue/survey.lua', import.meta.url),

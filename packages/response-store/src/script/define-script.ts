@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { isRepeatable, isTerminal, statuses } from '@sluice/contract';
 import type { RedisCommands } from '../record/connection.ts';
 import { recordVersion } from '../record/fields.ts';
 import { expandFields, type FieldLists, type WritingScript } from './expand-fields.ts';
 
-export interface ScriptDefinition<Key extends string, Arg extends string> extends WritingScript {
+export interface ScriptDefinition<Key extends string, Arg extends string>
+  extends Omit<WritingScript, 'transition'> {
   /** The Lua file, named after its transition. */
   file: URL;
   /** Lua that the script builds on, in order. */
@@ -63,9 +65,8 @@ export function defineScript<Key extends string, Arg extends string>(
 /** The whole text of a script, as the server gets it. */
 export function scriptText(definition: ScriptDefinition<string, string>): string {
   const { file, fragments = [], keys, args, numbers = [], lists } = definition;
-  const files = [...fragments, file].map((each) =>
-    expandFields(readFileSync(each, 'utf8'), definition, lists),
-  );
+  const script = { ...definition, transition: basename(file.pathname, '.lua') };
+  const files = [...fragments, file].map((each) => expandFields(readFileSync(each, 'utf8'), script, lists));
   const argument = (name: string, at: number) =>
     numbers.includes(name) ? `tonumber(ARGV[${at + 1}])` : `ARGV[${at + 1}]`;
   const locals = [

@@ -4,7 +4,6 @@ import { fragments } from '../script/fragments.ts';
 import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const abandonScript = defineScript({
-  transition: 'abandon',
   by: 'caller',
   writes: ['cancel'],
   file: new URL('../../src/transitions/abandon.lua', import.meta.url),

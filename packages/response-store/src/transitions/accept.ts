@@ -20,7 +20,6 @@ import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const acceptScript = defineScript({
-  transition: 'accept',
   by: 'accept',
   writes: [
     'version',

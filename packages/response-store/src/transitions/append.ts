@@ -3,7 +3,6 @@ import { defineScript } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
-  transition: 'append',
   by: 'attempt',
   writes: ['seq'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),

@@ -3,7 +3,6 @@ import { defineScript } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const attachScript = defineScript({
-  transition: 'attach',
   by: 'caller',
   writes: ['watchers', 'followed', 'left_at'],
   file: new URL('../../src/transitions/attach.lua', import.meta.url),

@@ -3,7 +3,6 @@ import { defineScript } from '../script/define-script.ts';
 import { mostLosses } from './claim.ts';
 
 const blameScript = defineScript({
-  transition: 'blame',
   by: 'attempt',
   writes: ['losses'],
   file: new URL('../../src/transitions/blame.lua', import.meta.url),

@@ -4,7 +4,6 @@ import { fragments } from '../script/fragments.ts';
 import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const cancelScript = defineScript({
-  transition: 'cancel',
   by: 'caller',
   writes: ['cancel'],
   file: new URL('../../src/transitions/cancel.lua', import.meta.url),

@@ -4,7 +4,6 @@ import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const checkLeasesScript = defineScript({
-  transition: 'check-leases',
   by: 'attempt',
   writes: ['left_at'],
   file: new URL('../../src/transitions/check-leases.lua', import.meta.url),

@@ -25,7 +25,6 @@ const claimedFields = [
 ] satisfies FieldName[];
 
 const claimScript = defineScript({
-  transition: 'claim',
   by: 'attempt',
   writes: [
     'status',

@@ -4,7 +4,6 @@ import { defineScript } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const eraseScript = defineScript({
-  transition: 'erase',
   by: 'caller',
   writes: ['watchers'],
   file: new URL('../../src/transitions/erase.lua', import.meta.url),

@@ -11,7 +11,6 @@ import { fragments } from '../script/fragments.ts';
 import { numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
-  transition: 'finish',
   by: 'attempt',
   writes: ['status', 'context_bytes', 'context_calls', 'seq', 'result'],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),

@@ -4,7 +4,6 @@ import { fragments } from '../script/fragments.ts';
 import { type EndRequest, parseEndRequest } from './end-requests.ts';
 
 const leaveScript = defineScript({
-  transition: 'leave',
   by: 'caller',
   writes: ['watchers', 'grace_ms', 'left_at', 'cancel'],
   file: new URL('../../src/transitions/leave.lua', import.meta.url),

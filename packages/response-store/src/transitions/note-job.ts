@@ -2,7 +2,6 @@ import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
 
 const noteJobScript = defineScript({
-  transition: 'note-job',
   by: 'caller',
   writes: ['enqueued'],
   file: new URL('../../src/transitions/note-job.lua', import.meta.url),

@@ -2,7 +2,6 @@ import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
 
 const releaseScript = defineScript({
-  transition: 'release',
   by: 'attempt',
   writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs'],
   file: new URL('../../src/transitions/release.lua', import.meta.url),
