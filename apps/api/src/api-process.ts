@@ -30,8 +30,8 @@ import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { buildApp } from './app.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
-import { BodyReader } from './bodies/body-reader.ts';
-import { BodyThreads } from './bodies/body-threads.ts';
+import { JsonReader } from './bodies/json-reader.ts';
+import { JsonThreads } from './bodies/json-threads.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
@@ -83,7 +83,8 @@ export class ApiProcess {
   readonly #store: CallerStore;
   readonly #telemetry: Telemetry;
   readonly #responses: Responses;
-  readonly #bodyThreads: BodyThreads;
+  readonly #jsonThreads: JsonThreads;
+  readonly #json: JsonReader;
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
@@ -140,14 +141,16 @@ export class ApiProcess {
       queue: this.#queue,
       openRequests: () => this.#open.size,
     });
-    this.#bodyThreads = new BodyThreads({
-      bodyBytes: settings.limits.bodyBytes,
-      onError: (error) => logger.warn({ err: loggedError(error) }, 'body thread ended'),
+    this.#jsonThreads = new JsonThreads({
+      bodyBytes: () => this.#live.limits.bodyBytes,
+      onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
     });
+    this.#json = new JsonReader(this.#jsonThreads);
     this.#responses = new Responses({
       settings,
       live: this.#live,
       store: this.#store,
+      json: this.#json,
       queue: this.#queue,
       telemetry: this.#telemetry,
       now: () => this.#acceptingNow(),
@@ -156,7 +159,7 @@ export class ApiProcess {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { server, limits } = this.#settings;
+    const { server } = this.#settings;
     const { trustedProxies } = server;
     await this.#apply(this.#settings);
     await this.#clock.start();
@@ -172,9 +175,8 @@ export class ApiProcess {
       readiness: () => this.#readiness(),
       isStopping: () => this.#isStopping,
       logger: this.#logger,
-      bodyBytes: limits.bodyBytes,
-      bodyBudget: new BodyBudget(limits.bodyBytesInFlight),
-      bodies: new BodyReader(this.#bodyThreads),
+      bodyBudget: new BodyBudget(() => this.#live.limits.bodyBytesInFlight),
+      json: this.#json,
       startedAt: Math.floor(this.#clock.now() / 1000),
     });
     this.#admin = await buildAdminApp({
@@ -227,7 +229,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await this.#watch?.stop();
     this.#redis.stop();
-    await this.#bodyThreads.stop();
+    await this.#jsonThreads.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();

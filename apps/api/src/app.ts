@@ -3,7 +3,7 @@ import { ServiceError } from '@sluice/contract';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { BodyBudget } from './bodies/body-budget.ts';
-import type { BodyReader } from './bodies/body-reader.ts';
+import type { JsonReader } from './bodies/json-reader.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
@@ -25,7 +25,7 @@ import { healthRoutes, routes } from './routes.ts';
 
 export interface AppDependencies {
   responses: Responses;
-  live: Pick<LiveSettings, 'keys'>;
+  live: Pick<LiveSettings, 'keys' | 'limits'>;
   failedLogins: FailedLogins;
   open: OpenRequests;
   telemetry: Telemetry;
@@ -34,9 +34,8 @@ export interface AppDependencies {
   isStopping: () => boolean;
   logger: Logger;
   /** Most bytes of a body. */
-  bodyBytes: number;
   bodyBudget: BodyBudget;
-  bodies: BodyReader;
+  json: JsonReader;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
   stalledMs?: number | undefined;
   /** Unix seconds, shown as the age of models. */
@@ -97,7 +96,10 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   registerErrorHandler(app, logger);
   registerRequestContext(app);
-  registerJsonBody(app, { bodyBytes: dependencies.bodyBytes, budget: dependencies.bodyBudget });
+  registerJsonBody(app, {
+    bodyBytes: () => dependencies.live.limits.bodyBytes,
+    budget: dependencies.bodyBudget,
+  });
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);
   app.addHook('onResponse', (request, reply, done) => {

@@ -10,8 +10,8 @@ export const defaultStalledMs = 30_000;
 const sliceBytes = 64 * 1024;
 
 /** Whether a text goes out in slices. Any that could fit into one is written as it is. */
-export function isSliced(text: string): boolean {
-  return text.length > sliceBytes;
+export function isSliced(body: string | Buffer): boolean {
+  return body.length > sliceBytes;
 }
 
 /** The slices of a body, in order and without copies. */

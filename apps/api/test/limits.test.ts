@@ -152,6 +152,15 @@ describe('a queue that is full', () => {
 describe('bodies that arrive at once', () => {
   const bodyBytes = 100_000;
 
+  it('may be as large as the settings say by then', async () => {
+    api = await startTestApi({ bodyBytes });
+    const large = { input: 'x'.repeat(bodyBytes) };
+    expect((await api.create({ model, ...large })).status).toBe(413);
+    const { keys, limits } = api.settings;
+    api.live.replace({ keys, limits: { ...limits, bodyBytes: 2 * bodyBytes } });
+    expect((await api.create({ model, ...large })).status).toBe(200);
+  });
+
   /** Begins a request and sends none of its body, of which it announces so much. */
   async function begin(key: string, length: number): Promise<ClientRequest> {
     const { port } = new URL(await api.listen());

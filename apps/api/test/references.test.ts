@@ -1,4 +1,4 @@
-import { type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { eventually, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
 
@@ -119,6 +119,49 @@ describe('an item that is referred to', () => {
     expect((await api.create({ model, input: [output], previous_response_id: answered })).status).toBe(200);
     const inputs = api.worker.runs.at(-1)?.record.request.input ?? [];
     expect(inputs.map(({ type }) => type)).toEqual([call.type, output.type, 'message', output.type]);
+  });
+});
+
+describe('what is read of large stored inputs', () => {
+  const bodyBytes = 200_000;
+  const input = 'x'.repeat(190_000);
+
+  /** An api in which a tenant may have one of these in memory, and its stored response. */
+  async function stored(): Promise<string> {
+    api = await startTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
+    return ended({ input });
+  }
+
+  it('counts as bytes in flight of its tenant', async () => {
+    const id = await stored();
+    const listed = () => api.get(`/v1/responses/${id}/input_items`);
+    const answers = await Promise.all([listed(), listed(), listed()]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 429, 429]);
+    expect(answers[0].json()).toMatchObject({
+      data: [{ type: 'message', content: [{ text: input }] }],
+      has_more: false,
+    });
+    await eventually(() => api.bodyBudget.held === 0);
+    const referring = () => api.create({ model, input: [itemOf(id)] });
+    const statuses = (await Promise.all([referring(), referring(), referring()])).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([200, 429, 429]);
+    await eventually(() => api.bodyBudget.held === 0);
+  });
+
+  it('is too much together with a body that fills the half of its tenant', async () => {
+    const id = await stored();
+    const refused = await api.create({ model, input: [itemOf(id), { role: 'user', content: input }] });
+    expect(refused.status).toBe(413);
+    expect(refused.json()).toMatchObject({ error: { code: 'request_too_large' } });
+    await eventually(() => api.bodyBudget.held === 0);
+  });
+
+  it('is given back when it is not there', async () => {
+    const id = await stored();
+    const missing = itemOf(id).id.replace(/0{5}$/, '00007');
+    expect((await api.create({ model, input: [{ type: 'item_reference', id: missing }] })).status).toBe(404);
+    expect((await api.get(`/v1/responses/${id}/input_items?after=${missing}`)).status).toBe(400);
+    await eventually(() => api.bodyBudget.held === 0);
   });
 });
 

@@ -21,8 +21,8 @@ import { logApi } from '../src/api-log.ts';
 import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
-import { BodyReader } from '../src/bodies/body-reader.ts';
-import { BodyThreads } from '../src/bodies/body-threads.ts';
+import { JsonReader } from '../src/bodies/json-reader.ts';
+import { JsonThreads } from '../src/bodies/json-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { Responses } from '../src/responses/responses.ts';
 
@@ -181,10 +181,16 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   logApi(telemetry, logger);
   const live = new LiveSettings(settings);
+  const jsonThreads = new JsonThreads({
+    bodyBytes: () => live.limits.bodyBytes,
+    onError: (error) => logged.push(String(error)),
+  });
+  const json = new JsonReader(jsonThreads);
   const responses = new Responses({
     settings,
     live,
     store,
+    json,
     queue,
     telemetry,
     now: () => clock.now(),
@@ -193,9 +199,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const registry = new Registry();
   const open = new OpenRequests();
   countApi(telemetry, registry, { queue, openRequests: () => open.size });
-  const { bodyBytes, bodyBytesInFlight } = settings.limits;
-  const bodyBudget = new BodyBudget(bodyBytesInFlight);
-  const bodyThreads = new BodyThreads({ bodyBytes, onError: (error) => logged.push(String(error)) });
+  const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const app = buildApp({
     responses,
     live,
@@ -205,9 +209,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
     isStopping: () => false,
     logger,
-    bodyBytes,
     bodyBudget,
-    bodies: new BodyReader(bodyThreads),
+    json,
     stalledMs: options.stalledMs,
     startedAt: 1_000,
   });
@@ -262,7 +265,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async stop() {
       await open.drain(0);
       await app.close();
-      await bodyThreads.stop();
+      await jsonThreads.stop();
       await responses.stop();
       await worker.stop();
       await store.stop();

@@ -16,18 +16,19 @@ function key(plain: string, changes: Partial<KeySettings> = {}): KeySettings {
   };
 }
 
-const limits = { queued: 10, queuedBytes: 1000 };
+const limits = { queued: 10, queuedBytes: 1000, bodyBytes: 100, bodyBytesInFlight: 200 };
+const others = { queued: 5, queuedBytes: 500, bodyBytes: 50, bodyBytesInFlight: 100 };
 
 describe('LiveSettings', () => {
   it('find new keys, and no revoked ones, once they are replaced', () => {
     const live = new LiveSettings({ keys: [key('stays'), key('goes')], limits });
-    live.replace({ keys: [key('stays'), key('comes')], limits: { queued: 5, queuedBytes: 500 } });
+    live.replace({ keys: [key('stays'), key('comes')], limits: others });
     expect(['stays', 'goes', 'comes'].map((plain) => live.keys.find(plain)?.name)).toEqual([
       'stays',
       undefined,
       'comes',
     ]);
-    expect(live.limits).toEqual({ queued: 5, queuedBytes: 500 });
+    expect(live.limits).toEqual(others);
   });
 
   it('leave a key that was found as it was', () => {

@@ -1,8 +1,13 @@
 import { KeyRing } from './key-ring.ts';
 import type { KeySettings, Settings } from './settings.ts';
 
-/** The limits of the service that may change while it runs. The HTTP server takes the others when it starts. */
-export const liveLimits = ['queued', 'queuedBytes'] as const satisfies (keyof Settings['limits'])[];
+/** The limits of the service that may change while it runs: those that an api alone uses. Workers take the others when they start. */
+export const liveLimits = [
+  'queued',
+  'queuedBytes',
+  'bodyBytes',
+  'bodyBytesInFlight',
+] as const satisfies (keyof Settings['limits'])[];
 
 export type LiveLimits = Pick<Settings['limits'], (typeof liveLimits)[number]>;
 

@@ -1,4 +1,5 @@
 import { fileSetting, outerSettings } from './environment-variables.ts';
+import { liveLimits } from './live-settings.ts';
 import { defaultOf, expectationOf, nodeAt, type SchemaNode, settingsTree } from './schema-node.ts';
 
 /** The command that renews the page; a test compares the page with what this file renders. */
@@ -16,8 +17,8 @@ export function renderSettingsReference(): string {
     'A flag wins over the environment, the environment over the file, and the file over the default. An empty variable',
     'counts as not set. `sluice.example.yaml` is an example of a file.',
     '',
-    'A running api reads the file again when it changes. `keys`, `limits.queued` and `limits.queuedBytes` then take effect',
-    'within seconds. Everything else waits for a restart, and a line of the log names what does.',
+    `A running api reads the file again when it changes. \`keys\` and, of \`limits\`, ${liveLimits.map(code).join(', ')}`,
+    'then take effect within seconds. Everything else waits for a restart, and a line of the log names what does.',
     '',
     '## Environment and flags',
     '',

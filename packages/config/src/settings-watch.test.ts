@@ -264,7 +264,7 @@ describe('the watch of the settings file', () => {
       `providers: [{ id: p, type: simulator }]\nmodels: [{ id: ${id}, concurrency: ${concurrency}, routes: [{ provider: p }] }]\n`;
     await save(`${withKeys('a')}${models('m', 1)}`);
     open().watch.start();
-    const changed = `${models('m', 2)}server: { adminToken: a-secret-of-the-operator }\nlimits: { bodyBytes: 5000 }\n`;
+    const changed = `${models('m', 2)}server: { adminToken: a-secret-of-the-operator }\nlimits: { contextTurns: 5 }\n`;
     await save(`${withKeys('a')}${changed}`);
     await logged('settings changed that need a restart');
     await save(`${withKeys('a', 'b')}${changed}`);
@@ -275,7 +275,7 @@ describe('the watch of the settings file', () => {
     ]);
     expect(lines[0]).toMatchObject({
       level: 'warn',
-      fields: { count: 3, settings: ['server.adminToken', 'models[0].concurrency', 'limits.bodyBytes'] },
+      fields: { count: 3, settings: ['server.adminToken', 'models[0].concurrency', 'limits.contextTurns'] },
     });
     expect(JSON.stringify(lines)).not.toContain('a-secret-of-the-operator');
   });

@@ -4,7 +4,14 @@ import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/dur
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
-import { findItems, type FoundItems, type ItemLimits } from './reading/find-items.ts';
+import {
+  type ItemLimits,
+  type ItemPart,
+  type LocatedItems,
+  locateInput,
+  locateItems,
+  readItemPart,
+} from './reading/item-parts.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
@@ -102,9 +109,19 @@ export class CallerStore extends ResponseStore {
     return result;
   }
 
-  /** Items of a tenant's stored responses, by their ids. */
-  findItems(tenant: string, itemIds: readonly string[], limits: ItemLimits): Promise<FoundItems> {
-    return findItems(this.access, { itemIds, tenant }, limits);
+  /** Where items of a tenant's stored responses are, by their ids, and how long what must be read for them. */
+  locateItems(tenant: string, itemIds: readonly string[], limits: ItemLimits): Promise<LocatedItems> {
+    return locateItems(this.access, { itemIds, tenant }, limits);
+  }
+
+  /** Where the own input of a response is; undefined when the tenant has no such response. */
+  locateInput(tenant: string, responseId: string): Promise<ItemPart | undefined> {
+    return locateInput(this.access, responseId, tenant);
+  }
+
+  /** The JSON of a part of a response, for `pickItems` and `pickPage`; undefined when it is gone by now. */
+  readItemPart(part: ItemPart): Promise<string | Uint8Array<ArrayBuffer> | undefined> {
+    return readItemPart(this.access, part);
   }
 
   /**

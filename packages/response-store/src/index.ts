@@ -14,7 +14,15 @@ export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/pro
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export type { ResponseContext } from './reading/read-context.ts';
-export type { FoundItem, FoundItems, ItemLimits } from './reading/find-items.ts';
+export type { ItemLimits, ItemPart, LocatedItems } from './reading/item-parts.ts';
+export {
+  type InputPage,
+  type PartJson,
+  type PickedItem,
+  type PickedPage,
+  pickItems,
+  pickPage,
+} from './reading/pick-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { defaultCell, type Cell } from './record/cells.ts';

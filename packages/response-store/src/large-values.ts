@@ -70,7 +70,7 @@ export class LargeValues {
   }
 
   /** So many bytes of a value from a position on; undefined when they are not there, or no longer. */
-  read(key: string, from: number, bytes: number): Promise<Buffer | undefined> {
+  read(key: string, from: number, bytes: number): Promise<Buffer<ArrayBuffer> | undefined> {
     return this.#inTurn(bytes, async () => {
       const pieces: Buffer[] = [];
       for (let at = from; at < from + bytes; ) {

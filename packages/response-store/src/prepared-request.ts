@@ -62,34 +62,26 @@ export function prepareRequest(
   };
 }
 
-/** The input with the JSON of an item in the place of each reference to it. */
+/** The input with the JSON of an item, a text or the bytes of one, in the place of each reference to it. */
 export function replaceReferences(
   { input, links }: Pick<PreparedRequest, 'input' | 'links'>,
-  jsonOf: (itemId: string) => string,
+  jsonOf: (itemId: string) => string | Uint8Array,
 ): string | Uint8Array {
-  const references = links.filter((link) => link.type === 'item_reference');
-  if (typeof input === 'string') {
-    return spliced(references, input.length, (from, to) => input.slice(from, to), jsonOf).join('');
+  const pieces: (string | Uint8Array)[] = [];
+  let at = 0;
+  for (const link of links) {
+    if (link.type !== 'item_reference') continue;
+    pieces.push(pieceOf(input, at, link.start), jsonOf(link.id));
+    at = link.end;
   }
-  const slice = (from: number, to: number) => input.subarray(from, to);
-  return Buffer.concat(spliced(references, input.length, slice, (id) => Buffer.from(jsonOf(id))));
+  pieces.push(pieceOf(input, at, input.length));
+  const texts = pieces.filter((piece) => typeof piece === 'string');
+  if (texts.length === pieces.length) return texts.join('');
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
 }
 
-/** The pieces of an input between its references, and what stands in for each of them. */
-function spliced<Piece>(
-  references: readonly ItemReference[],
-  length: number,
-  slice: (from: number, to: number) => Piece,
-  pieceOf: (itemId: string) => Piece,
-): Piece[] {
-  const pieces: Piece[] = [];
-  let at = 0;
-  for (const { id, start, end } of references) {
-    pieces.push(slice(at, start), pieceOf(id));
-    at = end;
-  }
-  pieces.push(slice(at, length));
-  return pieces;
+function pieceOf(input: string | Uint8Array, from: number, to: number): string | Uint8Array {
+  return typeof input === 'string' ? input.slice(from, to) : input.subarray(from, to);
 }
 
 /**
@@ -101,9 +93,12 @@ function digestOf({ stream: _, stream_options: __, ...rest }: StoredRequest): Ha
 }
 
 function linkOf(item: InputItem, start: number, end: number): InputLink | undefined {
+  return item.type === 'item_reference' ? { type: item.type, id: item.id, start, end } : toolLinkOf(item);
+}
+
+/** What an item links to; undefined for one that is neither a tool call nor the output of one. */
+export function toolLinkOf(item: InputItem): ToolItem | undefined {
   switch (item.type) {
-    case 'item_reference':
-      return { type: item.type, id: item.id, start, end };
     case 'function_call':
     case 'custom_tool_call':
       return { type: item.type, call_id: item.call_id };

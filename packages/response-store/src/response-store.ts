@@ -1,6 +1,6 @@
 import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
-import type { InputItem, ResponseEnd } from '@sluice/contract';
+import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
@@ -10,7 +10,6 @@ import { redisKeys, type RedisKeys } from './record/keys.ts';
 import type { Cell } from './record/cells.ts';
 import type { ResponseRecord } from './record/record.ts';
 import type { RetentionSettings } from './record/retention.ts';
-import { readInput } from './record/large-value.ts';
 import type { LargeAccess } from './record/store-access.ts';
 import { cancel, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -63,11 +62,6 @@ export class ResponseStore {
   /** Whether the events of a streamed response are still there. They go earlier than the response itself. */
   hasLog(responseId: string): Promise<boolean> {
     return hasLog(this.access, responseId);
-  }
-
-  /** The input of a response itself, without what it continues from; undefined when it is gone. */
-  readInput(responseId: string): Promise<InputItem[] | undefined> {
-    return readInput(this.access, responseId);
   }
 
   /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */

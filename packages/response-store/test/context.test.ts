@@ -329,7 +329,7 @@ describe('what Redis does for a request that is refused', () => {
     const foreign = await store.ended({ tenant: 'team-b', text: 'x'.repeat(500_000) });
     const look = (id: string) => () => {
       const itemId = `${id.replace('create-response_', 'msg_')}00000`;
-      return store.caller.findItems('team-a', [itemId], { bytes: 1_000_000, responses: 10 });
+      return store.caller.locateItems('team-a', [itemId], { bytes: 1_000_000, responses: 10 });
     };
     await look(unknownId())();
     const [ofForeign, ofUnknown] = [await cost(look(foreign)), await cost(look(unknownId()))];
@@ -360,13 +360,13 @@ describe('what Redis does for a request that is refused', () => {
     const ids: string[] = [];
     for (let at = 0; at < 3; at += 1) ids.push(await store.ended({ text: 'x'.repeat(500_000) }));
     const itemIds = ids.map((id) => `${id.replace('create-response_', 'msg_')}00000`);
-    const find = (bytes: number) => store.caller.findItems('team-a', itemIds, { bytes, responses: 3 });
+    const find = (bytes: number) => store.caller.locateItems('team-a', itemIds, { bytes, responses: 3 });
     const { bytes } = await cost(async () => {
       expect(await find(1_500_000)).toEqual({ kind: 'too_large' });
     });
     expect(bytes).toBeLessThan(2_000);
-    expect(await find(1_600_000)).toMatchObject({ kind: 'found' });
-    expect(await store.caller.findItems('team-a', itemIds, { bytes: 1_600_000, responses: 2 })).toEqual({
+    expect(await find(1_600_000)).toMatchObject({ kind: 'located' });
+    expect(await store.caller.locateItems('team-a', itemIds, { bytes: 1_600_000, responses: 2 })).toEqual({
       kind: 'too_many_responses',
     });
   });
@@ -376,8 +376,12 @@ describe('what Redis does for a request that is refused', () => {
     const inputItem = `${id.replace('create-response_', 'msg_')}00000`;
     const limits = { bytes: 3_000_000, responses: 3 };
     const { bytes } = await cost(async () => {
-      const found = await store.caller.findItems('team-a', [inputItem, inputItem, inputItem], limits);
-      expect(found.kind === 'found' && [...found.items.keys()]).toEqual([inputItem]);
+      const found = await store.caller.locateItems('team-a', [inputItem, inputItem, inputItem], limits);
+      const [part, ...others] = found.kind === 'located' ? found.parts : [];
+      expect(part).toMatchObject({ isInput: true, itemIds: [inputItem] });
+      expect(others).toEqual([]);
+      const json = part && (await store.caller.readItemPart(part));
+      expect(json).toHaveLength(part?.bytes ?? 0);
     });
     expect(bytes).toBeGreaterThan(500_000);
     expect(bytes).toBeLessThan(510_000);

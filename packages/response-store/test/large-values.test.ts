@@ -38,7 +38,7 @@ describe.each(servers)(
       expect(await store.caller.read(id)).toMatchObject({
         request: { ...request, metadata, model: 'simulator' },
       });
-      expect(await store.caller.readInput(id)).toEqual(content);
+      expect(await store.readInput(id)).toEqual(content);
       expect(await store.take(id, 'a')).toMatchObject({
         kind: 'run',
         record: { request: { ...request, metadata }, input: content },

@@ -1,4 +1,4 @@
-import { cancelled, nothingProduced } from '@sluice/contract';
+import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { oneServer, StoreUnderTest, unknownId } from './store-under-test.ts';
 
@@ -18,6 +18,22 @@ async function accepted(count: number): Promise<string[]> {
     ids.push(id);
   }
   return ids;
+}
+
+/** Ends a response with this as its text. */
+async function say(id: string, text: string): Promise<void> {
+  await store.take(id, 'a');
+  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
+  const output = [
+    {
+      type: 'message' as const,
+      id: 'msg_1',
+      status: 'completed' as const,
+      role: 'assistant' as const,
+      content,
+    },
+  ];
+  await store.write(id, 'a', 3, [], { ...completed({ output, usage: null }, 1) });
 }
 
 async function expire(id: string): Promise<void> {
@@ -44,6 +60,15 @@ describe('the list of stored responses', () => {
     const ids = await accepted(7);
     expect(await allPages()).toEqual(ids.toReversed());
     expect(await page(ids[0])).toEqual({ records: [], hasMore: false });
+  });
+
+  it('gives fewer on a page when they are long, and misses none', async () => {
+    const ids = await accepted(5);
+    for (const id of ids.slice(1, 4)) await say(id, 'x'.repeat(3 * 1024 * 1024));
+    const found = await page(undefined, 100);
+    expect(found?.records.map(({ id }) => id)).toEqual([ids[4], ids[3]]);
+    expect(found?.hasMore).toBe(true);
+    expect(await allPages()).toEqual(ids.toReversed());
   });
 
   it('begins at no page behind an id that is not in it', async () => {

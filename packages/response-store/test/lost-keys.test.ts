@@ -61,7 +61,7 @@ describe.each(servers)('keys that somebody deleted, on %s', (_name, serve: () =>
     const later = await store.continued(id, 'b');
     expect(await store.attempts.readContext(later)).toMatchObject({ kind: 'whole' });
     await store.server.client.del(store.keys.large(id));
-    expect(await store.caller.readInput(id)).toBeUndefined();
+    expect(await store.readInput(id)).toBeUndefined();
     expect(await store.attempts.readContext(later)).toEqual({ kind: 'broken', missingId: id });
   });
 

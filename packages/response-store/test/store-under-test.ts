@@ -126,6 +126,13 @@ export class StoreUnderTest {
     this.keys = this.caller.keys.inCell(defaultCell);
   }
 
+  /** The input of a response of `team-a`; undefined when it is gone. */
+  async readInput(responseId: string): Promise<unknown> {
+    const part = await this.caller.locateInput('team-a', responseId);
+    const json = part && (await this.caller.readItemPart(part));
+    return json === undefined ? undefined : JSON.parse(Buffer.from(json).toString());
+  }
+
   /** The store of an api process. It holds no lease until it is started. */
   process(processId: string, largeValues: Redis = this.server.client): CallerStore {
     const known = this.#callers.get(processId);

@@ -85,29 +85,40 @@ function memory(name: 'VmHWM' | 'VmRSS'): number {
   return Number(kib) * 1_024;
 }
 
-/** Sends bodies beside requests of a neighbour, and says what that was like for everybody. */
-async function sendBeside(bodies: readonly Buffer[], options?: { isChunked: boolean }) {
+/** Does something beside requests of a neighbour, and says what that was like for the neighbour and the api. */
+async function beside(step: () => Promise<void>) {
   const caller = callerOf(api.url, neighbour);
   if (hasMemory) writeFileSync(`/proc/${api.pid}/clear_refs`, '5');
   const before = memory('VmRSS');
   await takeStallMs();
   let isOver = false;
   const neighbours: string[] = [];
-  const beside = (async () => {
+  const asking = (async () => {
     do {
       const { status, body } = await caller.create({ input: 'Hi' });
       neighbours.push(`${status} ${body.status}`);
     } while (!isOver);
   })();
-  const answers = await Promise.all(bodies.map((body) => post(body, options)));
-  isOver = true;
-  await beside;
-  const bytes = bodies.reduce((sum, body) => sum + body.length, 0);
+  await step().finally(() => (isOver = true));
+  await asking;
   return {
-    answers: new Set(answers.map(({ status, code }) => `${status} ${code}`)),
     neighbours: new Set(neighbours),
     stallMs: await takeStallMs(),
-    growth: (memory('VmHWM') - before) / bytes,
+    grownBy: memory('VmHWM') - before,
+  };
+}
+
+/** Sends bodies beside requests of a neighbour. */
+async function sendBeside(bodies: readonly Buffer[], options?: { isChunked: boolean }) {
+  let answers: { status: number; code: string }[] = [];
+  const { grownBy, ...found } = await beside(async () => {
+    answers = await Promise.all(bodies.map((body) => post(body, options)));
+  });
+  const bytes = bodies.reduce((sum, body) => sum + body.length, 0);
+  return {
+    ...found,
+    answers: new Set(answers.map(({ status, code }) => `${status} ${code}`)),
+    growth: grownBy / bytes,
   };
 }
 
@@ -160,6 +171,34 @@ describe('a body of one tenant harms nobody', () => {
     expect(found.stallMs).toBeLessThan(longestStallMs);
     expect(found.growth).toBeLessThan(mostGrowth);
   });
+});
+
+it('small requests that ask for a large input that is stored harm nobody', async () => {
+  const text = { type: 'input_text', text: 'y'.repeat(9_900_000) };
+  const content = Array.from({ length: 5 }, () => text);
+  const caller = callerOf(api.url, hostile);
+  const { status, body: stored } = await caller.create({ input: [{ role: 'user', content }] });
+  expect(status).toBe(200);
+  const itemId = `${stored.id.replace('create-response_', 'msg_')}00000`;
+  const headers = { authorization: `Bearer ${hostile}` };
+  const list = async () => {
+    const answer = await fetch(`${api.url}/v1/responses/${stored.id}/input_items`, { headers });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const refer = async (to: string) =>
+    (await caller.create({ input: [{ type: 'item_reference', id: to }], store: false })).status;
+  const found = await beside(async () => {
+    // One after the other each is read whole; at once most are refused.
+    expect(await list()).toBe(200);
+    expect(await refer(itemId)).toBe(200);
+    expect(await refer(itemId.replace(/0{5}$/, '00009'))).toBe(404);
+    const statuses = new Set(await Promise.all(Array.from({ length: 16 }, list)));
+    expect(statuses).toEqual(new Set([200, 429]));
+  });
+  expect(found.neighbours).toEqual(new Set(['200 completed']));
+  expect(found.stallMs).toBeLessThan(longestStallMs);
+  expect(found.grownBy / 50_000_000).toBeLessThan(mostGrowth);
 });
 
 it('a large body that is sound is taken, beside those of others', async () => {

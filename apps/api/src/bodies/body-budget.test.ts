@@ -4,16 +4,27 @@ import { BodyBudget } from './body-budget.ts';
 const refusal = (code: string) => expect.objectContaining({ code, retryAfterMs: 1_000 });
 
 describe('the bytes of bodies in flight', () => {
+  it('are as many as the settings say at that moment', () => {
+    let most = 100;
+    const budget = new BodyBudget(() => most);
+    most = 300;
+    budget.open('a').grow(150);
+    most = 100;
+    expect(() => budget.open('b').grow(1)).toThrow(refusal('server_is_overloaded'));
+  });
+
   it('are half of them for one tenant, who may try again soon', () => {
-    const budget = new BodyBudget(100);
-    budget.open('a').grow(50);
+    const budget = new BodyBudget(() => 100);
+    const half = budget.open('a');
+    half.grow(50);
     expect(() => budget.open('a').grow(1)).toThrow(refusal('rate_limit_exceeded'));
+    expect(() => half.grow(1)).toThrow(expect.objectContaining({ code: 'request_too_large' }));
     budget.open('b').grow(50);
     expect(budget.held).toBe(100);
   });
 
   it('are no more than there are, whoever asks', () => {
-    const budget = new BodyBudget(100);
+    const budget = new BodyBudget(() => 100);
     budget.open('a').grow(40);
     budget.open('b').grow(40);
     expect(() => budget.open('c').grow(21)).toThrow(refusal('server_is_overloaded'));
@@ -21,11 +32,11 @@ describe('the bytes of bodies in flight', () => {
   });
 
   it('can grow, and are all given back, once', () => {
-    const budget = new BodyBudget(100);
+    const budget = new BodyBudget(() => 100);
     const reservation = budget.open('a');
     reservation.grow(10);
     reservation.grow(20);
-    expect(() => reservation.grow(30)).toThrow(refusal('rate_limit_exceeded'));
+    expect(() => reservation.grow(30)).toThrow(expect.objectContaining({ code: 'request_too_large' }));
     expect(budget.held).toBe(30);
     reservation.release();
     reservation.release();
@@ -34,7 +45,7 @@ describe('the bytes of bodies in flight', () => {
   });
 
   it('are kept as long as somebody works with them, also behind the end of their request', () => {
-    const budget = new BodyBudget(100);
+    const budget = new BodyBudget(() => 100);
     const reservation = budget.open('a');
     reservation.grow(10);
     const letGo = [reservation.hold(), reservation.hold()];

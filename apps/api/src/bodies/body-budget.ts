@@ -19,16 +19,17 @@ export interface BodyReservation {
 }
 
 /**
- * The bytes of request bodies that a process holds at a time: from the moment they are announced, or arrive, until the
- * accept is over. A tenant has half of them, so that one cannot keep the others out.
+ * The bytes that a process holds for requests at a time: bodies, from the moment they are announced, or arrive, until
+ * their accept is over, and what is read of stored inputs. A tenant has half of them, so that one cannot keep the others
+ * out.
  */
 export class BodyBudget {
-  readonly #most: number;
+  readonly #most: () => number;
   #held = 0;
   readonly #heldBy = new Map<string, number>();
 
-  /** @param most bytes in all; at least twice those of the largest body, or a tenant could never send that. */
-  constructor(most: number) {
+  /** @param most bytes in all, at this moment; at least twice those of the largest body, or a tenant could never send that. */
+  constructor(most: () => number) {
     this.#most = most;
   }
 
@@ -41,7 +42,7 @@ export class BodyBudget {
    * Holds nothing yet; see `grow`.
    *
    * `grow` throws a {@link ServiceError}: `rate_limit_exceeded` when the tenant has its half, `server_is_overloaded` when
-   * all is taken.
+   * all is taken, `request_too_large` for what is more than half by itself.
    */
   open(tenant: string): BodyReservation {
     let held = 0;
@@ -54,6 +55,7 @@ export class BodyBudget {
     };
     return {
       grow: (bytes) => {
+        if (held + bytes > this.#most() / 2) throw tooLarge();
         this.#take(tenant, bytes);
         held += bytes;
       },
@@ -77,18 +79,19 @@ export class BodyBudget {
   }
 
   #take(tenant: string, bytes: number): void {
+    const most = this.#most();
     const ofTenant = (this.#heldBy.get(tenant) ?? 0) + bytes;
-    if (ofTenant > this.#most / 2) {
+    if (ofTenant > most / 2) {
       throw new ServiceError(
         'rate_limit_exceeded',
-        `Too much of your requests is being received at once. Please try again in ${roomAfterMs / 1000}s.`,
+        `Too much for your requests is held in memory at once. Please try again in ${roomAfterMs / 1000}s.`,
         { retryAfterMs: roomAfterMs },
       );
     }
-    if (this.#held + bytes > this.#most) {
+    if (this.#held + bytes > most) {
       throw new ServiceError(
         'server_is_overloaded',
-        'Too much is being received at once. Please try again later.',
+        'Too much is held in memory at once. Please try again later.',
         { retryAfterMs: roomAfterMs },
       );
     }
@@ -103,4 +106,9 @@ export class BodyBudget {
     else this.#heldBy.delete(tenant);
     this.#held -= bytes;
   }
+}
+
+/** No other try could succeed. */
+function tooLarge(): ServiceError {
+  return new ServiceError('request_too_large', 'The request and what it refers to are too large together.');
 }

@@ -15,8 +15,8 @@ declare module 'fastify' {
 }
 
 export interface JsonBodyOptions {
-  /** Most bytes of a body. */
-  bodyBytes: number;
+  /** Most bytes of a body, at this moment. */
+  bodyBytes: () => number;
   budget: BodyBudget;
 }
 
@@ -36,7 +36,7 @@ export function registerJsonBody(app: FastifyInstance, { bodyBytes, budget }: Js
     request.bodyReservation = reservation;
     receiveBody(
       payload,
-      { length: announcedLength(request), most: bodyBytes, reservation },
+      { length: announcedLength(request), most: bodyBytes(), reservation },
       (error, body) => {
         if (error) reservation.release();
         // Some clients name a content type where there is no content; routes that need a body ask for it.

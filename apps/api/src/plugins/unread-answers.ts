@@ -37,11 +37,12 @@ export function registerUnreadAnswers(
     unread.set(reply.raw, answer);
     // Fastify has no hook for a connection that was closed under its answer.
     reply.raw.once('close', () => unread.delete(reply.raw));
-    if (typeof payload !== 'string' || request.method === 'HEAD' || !isSliced(payload)) {
+    const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
+    if (!isWhole || request.method === 'HEAD' || !isSliced(payload)) {
       done();
       return;
     }
-    const body = Buffer.from(payload);
+    const body = typeof payload === 'string' ? Buffer.from(payload) : payload;
     reply.header('content-length', body.length);
     done(
       null,

@@ -10,6 +10,7 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import { PendingRequest } from './pending-request.ts';
 import { ReferenceResolver } from './resolve-references.ts';
+import { StoredItems } from './stored-items.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
 
 const notSent = new Error("Stream isn't writeable and enableOfflineQueue options is false");
@@ -18,6 +19,8 @@ providers: [{ id: none, type: simulator }]
 models: [{ id: m, routes: [{ provider: none }] }]
 keys: [{ name: first, key: ${createKey()} }]
 `;
+
+const neverAsked = () => Promise.reject(new Error('asked for what nobody refers to'));
 
 /** An acceptor over a store whose accept does what the test says, and that never answers anything else. */
 function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
@@ -35,6 +38,8 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     live: settings,
     // What an accept and its taking back need of it.
     store: store as unknown as CallerStore,
+    // It refers to no earlier item.
+    json: { pickItems: neverAsked, pickPage: neverAsked },
     queue: { enqueue: () => Promise.resolve(), remove: () => Promise.resolve() },
     telemetry: new Telemetry(() => undefined),
     now: () => 5_000,
@@ -43,7 +48,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
   const background = new BackgroundWork(logger);
   const steps = new UnansweredSteps({ background, logger }, mostSteps);
   const ends = new EarlyEnds(dependencies, { background, steps });
-  const references = new ReferenceResolver(dependencies);
+  const references = new ReferenceResolver(dependencies, new StoredItems(dependencies));
   const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background });
   const [key] = settings.keys;
   if (!key) throw new Error('no key');
@@ -56,6 +61,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     pending: new PendingRequest(prepareRequest(request, { withDigest: false })),
     caller: { key, requestId: 'req_1', presence: new CallerPresence(), elapsedMs: () => 0 },
     idempotencyKey: undefined,
+    reserve: () => undefined,
   };
   return { store, steps, accept: () => acceptor.accept(accepting) };
 }

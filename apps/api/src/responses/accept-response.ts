@@ -12,6 +12,7 @@ import type { PendingRequest } from './pending-request.ts';
 import { notDurable, refusal } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
 import { type ReferenceResolver, unresolved } from './resolve-references.ts';
+import type { Reserve } from './stored-items.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
 
 /**
@@ -34,6 +35,8 @@ export interface NewResponse {
   pending: PendingRequest;
   caller: Caller;
   idempotencyKey: string | undefined;
+  /** Holds memory for what is read of earlier responses. */
+  reserve: Reserve;
 }
 
 export type AcceptOutcome =
@@ -87,7 +90,7 @@ export class ResponseAcceptor {
     const { key, requestId } = caller;
     const { request } = pending;
     const model = this.#modelFor(request.model, key);
-    const prepared = await this.#references.resolve(pending.take(), key.name);
+    const prepared = await this.#references.resolve(pending.take(), key.name, accepting.reserve);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };

@@ -19,11 +19,14 @@ import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { notDurable, refusal } from './refusals.ts';
+import type { Reserve } from './stored-items.ts';
 import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
 
 export interface Creation {
   pending: PendingRequest;
   idempotencyKey: string | undefined;
+  /** Holds memory for what is read of earlier responses. */
+  reserve: Reserve;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
 }
@@ -215,8 +218,12 @@ export class ResponseCreator {
     }
   }
 
-  #accept(caller: Caller, { pending, idempotencyKey }: Creation, responseId: string): Promise<AcceptOutcome> {
-    return this.#parts.acceptor.accept({ responseId, pending, caller, idempotencyKey });
+  #accept(
+    caller: Caller,
+    { pending, idempotencyKey, reserve }: Creation,
+    responseId: string,
+  ): Promise<AcceptOutcome> {
+    return this.#parts.acceptor.accept({ responseId, pending, caller, idempotencyKey, reserve });
   }
 
   #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {

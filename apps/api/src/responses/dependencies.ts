@@ -2,12 +2,14 @@ import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
+import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** What everything that handles responses in an api process works with. */
 export interface ResponsesDependencies {
   settings: Pick<Settings, 'models' | 'limits' | 'timeouts' | 'recovery' | 'retention'>;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
+  json: Pick<JsonReader, 'pickItems' | 'pickPage'>;
   queue: Pick<ResponseQueue, 'enqueue' | 'remove'>;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds. */

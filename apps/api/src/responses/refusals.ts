@@ -12,6 +12,11 @@ export class RateLimited extends ServiceError {
   }
 }
 
+/** One and the same for a response that is unknown, another tenant's, or no longer kept: nobody can tell which. */
+export function responseNotFound(): ServiceError {
+  return new ServiceError('not_found', 'There is no response with this id.', { param: 'id' });
+}
+
 /** What a client is told when it is not let in. */
 export function refusal(
   result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>,

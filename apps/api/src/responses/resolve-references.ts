@@ -1,12 +1,13 @@
 import type { Settings } from '@sluice/config';
-import { type InputItem, ServiceError, toolCallNotFound, type ToolItem } from '@sluice/contract';
+import { ServiceError, toolCallNotFound } from '@sluice/contract';
 import {
-  type FoundItem,
+  type PickedItem,
   type PreparedRequest,
   type ReferenceProblem,
   replaceReferences,
 } from '@sluice/response-store';
 import type { ResponsesDependencies } from './dependencies.ts';
+import type { Reserve, StoredItems } from './stored-items.ts';
 
 /**
  * Looks up the earlier items that a request refers to. What it continues from is checked by its accept; `unresolved` says
@@ -15,32 +16,38 @@ import type { ResponsesDependencies } from './dependencies.ts';
  * Another tenant's response, an unknown one and a deleted one are the same: not found.
  */
 export class ReferenceResolver {
-  readonly #dependencies: Pick<ResponsesDependencies, 'store' | 'settings'>;
+  readonly #dependencies: Pick<ResponsesDependencies, 'settings' | 'live'>;
+  readonly #items: StoredItems;
 
-  constructor(dependencies: Pick<ResponsesDependencies, 'store' | 'settings'>) {
+  constructor(dependencies: Pick<ResponsesDependencies, 'settings' | 'live'>, items: StoredItems) {
     this.#dependencies = dependencies;
+    this.#items = items;
   }
 
-  /** The request with every item reference replaced by the item. */
-  async resolve(prepared: PreparedRequest, tenant: string): Promise<PreparedRequest> {
+  /** The request with every item reference replaced by the item. `reserve` holds memory for what is read. */
+  async resolve(prepared: PreparedRequest, tenant: string, reserve: Reserve): Promise<PreparedRequest> {
     const itemIds = prepared.links.flatMap((link) => (link.type === 'item_reference' ? [link.id] : []));
     if (itemIds.length === 0) return prepared;
-    const items = await this.#itemsOf(tenant, itemIds);
+    const items = await this.#itemsOf(tenant, itemIds, reserve);
     return {
       ...prepared,
       input: replaceReferences(prepared, (id) => items.get(id)?.json ?? 'null'),
       links: prepared.links.flatMap((link) => {
         if (link.type !== 'item_reference') return [link];
-        const item = items.get(link.id)?.item;
-        return item && isToolItem(item) ? [item] : [];
+        return items.get(link.id)?.link ?? [];
       }),
     };
   }
 
-  async #itemsOf(tenant: string, itemIds: readonly string[]): Promise<Map<string, FoundItem>> {
-    const { store, settings } = this.#dependencies;
-    const { bodyBytes, contextTurns } = settings.limits;
-    const found = await store.findItems(tenant, itemIds, { bytes: bodyBytes, responses: contextTurns });
+  async #itemsOf(
+    tenant: string,
+    itemIds: readonly string[],
+    reserve: Reserve,
+  ): Promise<Map<string, PickedItem>> {
+    const { settings, live } = this.#dependencies;
+    const { contextTurns } = settings.limits;
+    const limits = { bytes: live.limits.bodyBytes, responses: contextTurns };
+    const found = await this.#items.find(tenant, itemIds, { limits, reserve });
     switch (found.kind) {
       case 'found':
         return found.items;
@@ -102,18 +109,6 @@ export function unresolved(
       );
     case 'call_not_found':
       return toolCallNotFound(problem.callId, { isForgotten: problem.isForgotten });
-  }
-}
-
-function isToolItem(item: InputItem): item is InputItem & ToolItem {
-  switch (item.type) {
-    case 'function_call':
-    case 'custom_tool_call':
-    case 'function_call_output':
-    case 'custom_tool_call_output':
-      return true;
-    default:
-      return false;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ModelSettings } from '@sluice/config';
-import { type ListedItem, listedItem, type Response, responseIdSchema, ServiceError } from '@sluice/contract';
-import { type ResponseRecord, responseOf } from '@sluice/response-store';
+import { type Response, responseIdSchema, ServiceError } from '@sluice/contract';
+import { type InputPage, type PickedPage, type ResponseRecord, responseOf } from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
 import { Attachments } from './attachments.ts';
 import { BackgroundWork } from './background-work.ts';
@@ -11,8 +11,9 @@ import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
-import { notDurable } from './refusals.ts';
+import { notDurable, responseNotFound } from './refusals.ts';
 import { ReferenceResolver } from './resolve-references.ts';
+import { type Reserve, StoredItems } from './stored-items.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
 
 /** A page of a tenant's responses, newest first. */
@@ -28,6 +29,7 @@ export class Responses {
   readonly #background: BackgroundWork;
   readonly #ends: EarlyEnds;
   readonly #attachments: Attachments;
+  readonly #items: StoredItems;
 
   constructor(dependencies: ResponsesDependencies) {
     this.#dependencies = dependencies;
@@ -35,7 +37,8 @@ export class Responses {
     const steps = new UnansweredSteps({ background: this.#background, logger: dependencies.logger });
     this.#ends = new EarlyEnds(dependencies, { background: this.#background, steps });
     this.#attachments = new Attachments(this.#ends);
-    const references = new ReferenceResolver(dependencies);
+    this.#items = new StoredItems(dependencies);
+    const references = new ReferenceResolver(dependencies, this.#items);
     const acceptor = new ResponseAcceptor(dependencies, {
       references,
       ends: this.#ends,
@@ -92,11 +95,14 @@ export class Responses {
     await this.#dependencies.store.erase(responseId, tenant);
   }
 
-  /** The input of a response itself, without what it continued from. */
-  async inputItems(tenant: string, responseId: string): Promise<ListedItem[]> {
-    await this.#find(tenant, responseId);
-    const input = await this.#dependencies.store.readInput(responseId);
-    return (input ?? []).map((item, index) => listedItem(item, responseId, index));
+  /** A page of the input of a response itself, without what it continued from. `reserve` holds memory for what is read. */
+  async inputItems(
+    tenant: string,
+    responseId: string,
+    page: InputPage & { reserve: Reserve },
+  ): Promise<PickedPage> {
+    if (!isResponseId(responseId)) throw responseNotFound();
+    return this.#items.page(tenant, responseId, page);
   }
 
   /** Stored responses of a tenant, newest first, from the one behind `after` on. */
@@ -124,16 +130,14 @@ export class Responses {
     }
   }
 
-  /**
-   * A response of this tenant. One and the same refusal for one that is unknown, foreign, expired, or has ended and was
-   * never to be kept: nobody can tell which.
-   */
+  /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
   async #find(tenant: string, responseId: string): Promise<ResponseRecord> {
-    const isId = responseIdSchema.safeParse(responseId).success;
-    const record = isId ? await this.#dependencies.store.read(responseId) : undefined;
-    if (record?.tenant !== tenant || (record.request.store === false && record.end)) {
-      throw new ServiceError('not_found', 'There is no response with this id.', { param: 'id' });
-    }
+    const record = isResponseId(responseId) ? await this.#dependencies.store.read(responseId) : undefined;
+    if (record?.tenant !== tenant || (record.request.store === false && record.end)) throw responseNotFound();
     return record;
   }
+}
+
+function isResponseId(text: string): boolean {
+  return responseIdSchema.safeParse(text).success;
 }

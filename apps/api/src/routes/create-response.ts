@@ -5,7 +5,7 @@ import {
   responseBodySchema,
 } from '@sluice/contract';
 import type { FastifyRequest } from 'fastify';
-import type { BodyReader } from '../bodies/body-reader.ts';
+import type { JsonReader } from '../bodies/json-reader.ts';
 import { openEventStream } from '../event-stream.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
@@ -21,7 +21,7 @@ import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
 
 export interface CreateResponseContext {
-  bodies: BodyReader;
+  json: JsonReader;
   dialect: Dialect;
   responses: Responses;
   open: OpenRequests;
@@ -76,6 +76,7 @@ export const createResponse = defineRoute({
       const creation = {
         pending,
         idempotencyKey: headers['Idempotency-Key'],
+        reserve: (bytes: number) => request.bodyReservation?.grow(bytes),
         onAccepted: (facts: AnswerFacts) => {
           isReplayed = facts.isReplayed;
           letGo?.();
@@ -112,13 +113,16 @@ export const createResponse = defineRoute({
 });
 
 /** The bytes go to whoever prepares them, so that nothing holds them any longer than that. */
-async function readBody(request: FastifyRequest, { bodies }: CreateResponseContext): Promise<PendingRequest> {
+async function readBody(
+  request: FastifyRequest,
+  { json: reader }: CreateResponseContext,
+): Promise<PendingRequest> {
   const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
   request.body = undefined;
   const withDigest = request.headers['idempotency-key'] !== undefined;
   const letGo = request.bodyReservation?.hold();
   try {
-    const prepared = await bodies.prepare(body, { tenant: request.key.name, withDigest });
+    const prepared = await reader.prepare(body, { tenant: request.key.name, withDigest });
     if (request.bodyReservation?.isReleased === true) throw cutOff();
     return new PendingRequest(prepared);
   } finally {

@@ -1,11 +1,9 @@
-import {
-  inputItemListSchema,
-  listInputItemsQuerySchema,
-  responseParamsSchema,
-  ServiceError,
-} from '@sluice/contract';
+import { inputItemListSchema, listInputItemsQuerySchema, responseParamsSchema } from '@sluice/contract';
+import type { PickedPage } from '@sluice/response-store';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
+import { jsonType } from './create-response.ts';
 
 export const listInputItems = defineRoute({
   method: 'GET',
@@ -22,26 +20,30 @@ export const listInputItems = defineRoute({
     'integer_above_max_value',
     'not_found',
   ],
-  async handle({ params, query, request }, { responses }: { responses: Responses }) {
-    const { limit, order, after } = query;
-    const items = await responses.inputItems(request.key.name, params.id);
-    if (order === 'desc') items.reverse();
-    const first = firstAfter(items, after);
-    const data = items.slice(first, first + limit);
-    return {
-      object: 'list',
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: first + limit < items.length,
-    };
+  async handle(
+    { params, query, request, reply },
+    { responses, bodyBudget }: { responses: Responses; bodyBudget: BodyBudget },
+  ) {
+    const { name: tenant } = request.key;
+    const reservation = bodyBudget.open(tenant);
+    // Given back when the answer is over.
+    request.bodyReservation = reservation;
+    const page = await responses.inputItems(tenant, params.id, {
+      ...query,
+      reserve: (bytes) => reservation.grow(bytes),
+    });
+    return reply.type(jsonType).send(printPage(page));
   },
 });
 
-function firstAfter(items: readonly { id: string }[], after: string | undefined): number {
-  if (after === undefined) return 0;
-  const index = items.findIndex(({ id }) => id === after);
-  if (index < 0)
-    throw new ServiceError('invalid_value', "'after' names no item of this response.", { param: 'after' });
-  return index + 1;
+/** The page as JSON: its items are printed already, and may be long. */
+function printPage({ items, hasMore }: PickedPage): Buffer {
+  const ids = { first_id: items[0]?.id ?? null, last_id: items.at(-1)?.id ?? null };
+  const rest = JSON.stringify({ ...ids, has_more: hasMore });
+  const pieces = items.flatMap(({ json }, at) => [at === 0 ? '' : ',', json]);
+  return Buffer.concat(
+    ['{"object":"list","data":[', ...pieces, '],', rest.slice(1)].map((piece) =>
+      typeof piece === 'string' ? Buffer.from(piece) : piece,
+    ),
+  );
 }

@@ -1,9 +1,13 @@
-import { type ResponseRecord, UnknownVersion } from '../record/record.ts';
-import type { LargeAccess } from '../record/store-access.ts';
+import { parseFields, recordVersion } from '../record/fields.ts';
+import type { ResponseRecord } from '../record/record.ts';
+import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readRecord } from './read-record.ts';
 
 /** What accept.lua puts at the far end of a list to keep it. */
 const nobody = '';
+
+/** A page ends when its responses are longer than this together, in bytes. A single one may be longer. */
+const pageBytes = 4 * 1024 * 1024;
 
 /** A page of a tenant's responses, newest first. */
 export interface StoredPage {
@@ -11,11 +15,17 @@ export interface StoredPage {
   hasMore: boolean;
 }
 
+/** What a listed id stands for. */
+type Listed =
+  | { kind: 'here'; id: string; bytes: number }
+  | { kind: 'expired' | 'of_other_release'; id: string };
+
 /**
  * Stored responses of a tenant, newest first, from the one behind `after` on; undefined when `after` is not among them.
  *
  * The list outlives what it lists: ids whose records have expired are passed over and taken out, so a page is full as
- * long as there is anything to fill it with. Those of another release are passed over and stay.
+ * long as there is anything to fill it with. Those of another release are passed over and stay. A page of long responses
+ * is shorter than `limit`, and `hasMore` says that it goes on: a hundred of them might not fit into memory.
  */
 export async function listStored(
   access: LargeAccess,
@@ -30,28 +40,38 @@ export async function listStored(
     if (found === null) return undefined;
     rank = found + 1;
   }
-  const records: ResponseRecord[] = [];
-  // One more than the page tells whether there is another page.
-  while (records.length <= limit) {
+  const onPage: string[] = [];
+  let bytes = 0;
+  let hasMore = false;
+  while (!hasMore) {
     const ids = (await redis.zrevrange(list, rank, rank + limit)).filter((id) => id !== nobody);
     if (ids.length === 0) break;
-    const found = await Promise.all(ids.map((id) => readIfKnown(access, id)));
-    const expired = ids.filter((_id, at) => found[at] === undefined);
+    const listed = await Promise.all(ids.map((id) => lookAt(access, id)));
+    const expired = listed.filter(({ kind }) => kind === 'expired').map(({ id }) => id);
     if (expired.length > 0) await redis.zrem(list, ...expired);
     rank += ids.length - expired.length;
-    records.push(...found.filter((record) => record !== undefined && record !== 'unknown_version'));
+    for (const each of listed) {
+      if (each.kind !== 'here') continue;
+      bytes += each.bytes;
+      hasMore = onPage.length === limit || (onPage.length > 0 && bytes > pageBytes);
+      if (hasMore) break;
+      onPage.push(each.id);
+    }
   }
-  return { records: records.slice(0, limit), hasMore: records.length > limit };
+  const records = await Promise.all(onPage.map((id) => readRecord(access, id)));
+  // One that was deleted since is not missed.
+  return { records: records.filter((record) => record !== undefined), hasMore };
 }
 
-async function readIfKnown(
-  access: LargeAccess,
-  responseId: string,
-): Promise<ResponseRecord | undefined | 'unknown_version'> {
-  try {
-    return await readRecord(access, responseId);
-  } catch (error) {
-    if (error instanceof UnknownVersion) return 'unknown_version';
-    throw error;
-  }
+async function lookAt(access: LargeAccess, id: string): Promise<Listed> {
+  const { record } = keysOf(access, id);
+  const names = ['version', 'request_ahead'] as const;
+  const [values, endBytes] = await Promise.all([
+    access.redis.hmget(record, ...names),
+    access.redis.hstrlen(record, 'result'),
+  ]);
+  const { version, request_ahead: requestAhead = 0 } = parseFields(names, values);
+  if (version === undefined) return { kind: 'expired', id };
+  if (version !== recordVersion) return { kind: 'of_other_release', id };
+  return { kind: 'here', id, bytes: requestAhead + endBytes };
 }

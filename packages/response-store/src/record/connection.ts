@@ -7,6 +7,7 @@ export type RedisCommands = Pick<
   | 'eval'
   | 'hmget'
   | 'hgetall'
+  | 'hstrlen'
   | 'get'
   | 'set'
   | 'del'

@@ -1,5 +1,5 @@
 import type { InputItem } from '@sluice/contract';
-import { type FieldName, parseFields, type RecordFields } from './fields.ts';
+import type { FieldName, RecordFields } from './fields.ts';
 import type { StoredRequest } from './record.ts';
 import { keysOf, type LargeAccess } from './store-access.ts';
 
@@ -35,18 +35,29 @@ export async function readRequestAhead(
 export async function inputAt(
   access: LargeAccess,
   responseId: string,
-  { input, large_bytes: bytes = 0, request_ahead: ahead = 0 }: Places,
+  places: Places,
 ): Promise<InputItem[] | undefined> {
-  const json =
-    input ||
-    (bytes > ahead
-      ? (await access.large.read(keysOf(access, responseId).large, ahead, bytes - ahead))?.toString()
-      : undefined);
-  return json ? (JSON.parse(json) as InputItem[]) : undefined; // written by the accept from a validated request
+  const json = await readInputAt(access, responseId, places);
+  return json === undefined ? undefined : parseInput(json);
 }
 
-/** The input of a response itself, without what it continues from; undefined when it is gone. */
-export async function readInput(access: LargeAccess, responseId: string): Promise<InputItem[] | undefined> {
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...placeFields);
-  return inputAt(access, responseId, parseFields(placeFields, values));
+/** The same as JSON: a text, or the bytes of a large one. */
+export async function readInputAt(
+  access: LargeAccess,
+  responseId: string,
+  { input, large_bytes: bytes = 0, request_ahead: ahead = 0 }: Places,
+): Promise<string | Buffer<ArrayBuffer> | undefined> {
+  if (input) return input;
+  if (bytes <= ahead) return undefined;
+  return access.large.read(keysOf(access, responseId).large, ahead, bytes - ahead);
+}
+
+/** An input from its JSON, which the accept wrote from a validated request. */
+export function parseInput(json: string | Uint8Array<ArrayBuffer>): InputItem[] {
+  return JSON.parse(textOf(json)) as InputItem[];
+}
+
+/** The text of JSON that may be there as bytes in UTF-8. */
+export function textOf(json: string | Uint8Array<ArrayBuffer>): string {
+  return typeof json === 'string' ? json : Buffer.from(json.buffer, json.byteOffset, json.length).toString();
 }

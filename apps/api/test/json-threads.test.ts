@@ -1,19 +1,24 @@
+import { type PickedItem, pickItems, pickPage } from '@sluice/response-store';
 import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { BodyThreads, type BodyThreadsOptions } from '../src/bodies/body-threads.ts';
+import { JsonThreads, type JsonThreadsOptions } from '../src/bodies/json-threads.ts';
 import { prepareBody } from '../src/bodies/prepare-body.ts';
 
-let threads: BodyThreads;
+let threads: JsonThreads;
 let errors: unknown[];
 
 afterEach(() => threads.stop());
 
-function start(options: Partial<BodyThreadsOptions> = {}): void {
+function start(options: Partial<JsonThreadsOptions> = {}): void {
   errors = [];
-  threads = new BodyThreads({ bodyBytes: 1_000_000, onError: (error) => errors.push(error), ...options });
+  threads = new JsonThreads({
+    bodyBytes: () => 1_000_000,
+    onError: (error) => errors.push(error),
+    ...options,
+  });
 }
 
-const odd = new URL('./threads/odd-bodies.ts', import.meta.url);
+const odd = new URL('./threads/odd-json.ts', import.meta.url);
 
 /** A buffer of its own, as a body is received into one. */
 function bytesOf(text: string): Buffer<ArrayBuffer> {
@@ -73,6 +78,35 @@ describe('a thread that prepares bodies', () => {
   it('tells a defect of ours apart from a bad body', async () => {
     start({ module: odd });
     await expect(prepare('fail')).rejects.toThrow('a defect');
+  });
+
+  it('takes stored items apart as the event loop does', async () => {
+    start();
+    const items = [
+      { type: 'message', role: 'user', content: '\u20ac'.repeat(70_000) },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    ];
+    const responseId = `create-response_${'0'.repeat(32)}`;
+    const part = () => ({ responseId, isInput: true, json: bytesOf(JSON.stringify(items)) });
+    const texts = (picked: readonly PickedItem[] = []) =>
+      picked.map(({ json, ...rest }) => ({ ...rest, json: Buffer.from(json).toString() }));
+    const page = { order: 'desc', limit: 2 } as const;
+    const picked = await threads.pickPage('a', part(), page);
+    expect(texts(picked?.items)).toEqual(texts(pickPage(part(), page)?.items));
+    const ids = picked?.items.map(({ id }) => id) ?? [];
+    const found = await threads.pickItems('a', part(), ids);
+    expect(texts(found)).toEqual(texts(pickItems(part(), ids)));
+    expect(found.map(({ link }) => link?.type)).toEqual([undefined, 'function_call']);
+  });
+
+  it('has a heap by the size of bodies at that moment', async () => {
+    let bodyBytes = 1_000_000;
+    start({ module: odd, bodyBytes: () => bodyBytes });
+    const heapMib = async () => Number(await prepare('heap'));
+    const before = await heapMib();
+    expect(await heapMib()).toBe(before);
+    bodyBytes = 64 * 1024 * 1024;
+    expect((await heapMib()) - before).toBeGreaterThan(3 * 60);
   });
 
   it('ends when it has had nothing to do for long, and another one starts when there is', async () => {

@@ -1,16 +1,16 @@
 import { ServiceError } from '@sluice/contract';
-import type { PreparedRequest } from '@sluice/response-store';
+import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
 import type { Worker } from 'node:worker_threads';
-import type { BodyResult, BodyTask } from './body-thread.ts';
+import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
 import { TenantQueues } from './tenant-queues.ts';
 
-export interface BodyThreadsOptions {
-  /** Most bytes of a body. */
-  bodyBytes: number;
+export interface JsonThreadsOptions {
+  /** Most bytes of a body, at this moment. */
+  bodyBytes: () => number;
   /** Most threads at a time; a tenant has all but one of them. Two by default. */
   threads?: number;
-  /** How long a thread may take for one body, in milliseconds; 10 s by default. */
+  /** How long a thread may take for one task, in milliseconds; 10 s by default. */
   withinMs?: number;
   /** How long a thread stays with nothing to do, in milliseconds; a minute by default. */
   idleMs?: number;
@@ -20,16 +20,19 @@ export interface BodyThreadsOptions {
 }
 
 interface Waiting {
-  task: BodyTask;
+  task: JsonTask;
+  /** Size of its JSON. */
+  bytes: number;
+  transfer: ArrayBuffer[];
   tenant: string;
-  settled: PromiseWithResolvers<PreparedRequest>;
+  settled: PromiseWithResolvers<JsonTaskResults[JsonTask['kind']]>;
 }
 
 /** A thread, and what it works at. */
 interface Thread {
   worker: Worker;
-  /** Size of the body it works at, or worked at last. */
-  bytes: number;
+  /** Most bytes of a body when it was started, by which its heap was measured. */
+  bodyBytes: number;
   waiting: Waiting | undefined;
   /** Ends it: when it takes too long, or has had nothing to do for long. */
   timer: NodeJS.Timeout | undefined;
@@ -37,31 +40,32 @@ interface Thread {
 
 const MIB = 1024 * 1024;
 
-/** Heap of a thread besides what grows with a body: modules, and values of 50,000 members. */
+/** Heap of a thread besides what grows with its JSON: modules, and values of 50,000 members. */
 const ownHeapMib = 96;
 
-/** A thread that has read a larger body ends, which gives back at once what a collection of its heap might leave. */
+/** A thread that has read more ends, which gives back at once what a collection of its heap might leave. */
 const lastingBytes = 4 * MIB;
 
 /**
- * Prepares large bodies beside the event loop, in threads that are started when there is something to do.
+ * Takes large JSON apart beside the event loop, bodies of requests and what is stored, in threads that are started when
+ * there is something to do.
  *
- * Tenants take turns, and none has every thread, so bodies of one tenant hold up those of another for one body at most.
+ * Tenants take turns, and none has every thread, so tasks of one tenant hold up those of another for one task at most.
  * A thread that takes too long, runs out of its heap or crashes is ended, its caller is told so, and another one takes
  * its place.
  */
-export class BodyThreads {
-  readonly #options: Required<BodyThreadsOptions>;
+export class JsonThreads {
+  readonly #options: Required<JsonThreadsOptions>;
   readonly #threads = new Set<Thread>();
   readonly #waiting = new TenantQueues<Waiting>();
   #isStopped = false;
 
-  constructor(options: BodyThreadsOptions) {
+  constructor(options: JsonThreadsOptions) {
     this.#options = {
       threads: 2,
       withinMs: 10_000,
       idleMs: 60_000,
-      module: new URL('./body-thread.ts', import.meta.url),
+      module: new URL('./json-thread.ts', import.meta.url),
       ...options,
     };
   }
@@ -71,23 +75,47 @@ export class BodyThreads {
    *
    * @throws {ServiceError} that says what is wrong with the body, or that it could not be read.
    */
-  prepare(tenant: string, task: BodyTask): Promise<PreparedRequest> {
-    if (this.#isStopped) return Promise.reject(unreadable());
-    const settled = Promise.withResolvers<PreparedRequest>();
-    this.#waiting.add(tenant, { task, tenant, settled });
-    this.#assign();
-    return settled.promise;
+  prepare(
+    tenant: string,
+    { body, withDigest }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean },
+  ): Promise<PreparedRequest> {
+    return this.#do(tenant, { kind: 'prepare', body, withDigest }, body);
   }
 
-  /** Ends every thread. Bodies that are under way are refused. */
+  /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */
+  pickItems(tenant: string, part: PartJson, itemIds: readonly string[]): Promise<PickedItem[]> {
+    return this.#do(tenant, { kind: 'pick_items', part, itemIds }, part.json);
+  }
+
+  /** A page of a stored input; see `pickPage`. Bytes of the part are transferred. */
+  pickPage(tenant: string, part: PartJson, page: InputPage): Promise<PickedPage | undefined> {
+    return this.#do(tenant, { kind: 'pick_page', part, page }, part.json);
+  }
+
+  /** Ends every thread. Tasks that are under way are refused. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all([...this.#threads].map((thread) => this.#end(thread, unreadable())));
     for (let next = this.#take(); next; next = this.#take()) next.settled.reject(unreadable());
   }
 
+  #do<Task extends JsonTask>(
+    tenant: string,
+    task: Task,
+    json: string | Uint8Array<ArrayBuffer>,
+  ): Promise<JsonTaskResults[Task['kind']]> {
+    if (this.#isStopped) return Promise.reject(unreadable());
+    const settled = Promise.withResolvers<JsonTaskResults[JsonTask['kind']]>();
+    const transfer = typeof json === 'string' ? [] : [json.buffer];
+    this.#waiting.add(tenant, { task, bytes: json.length, transfer, tenant, settled });
+    this.#assign();
+    // A thread answers a task with its kind of result.
+    return settled.promise as Promise<JsonTaskResults[Task['kind']]>;
+  }
+
   #assign(): void {
     while (!this.#isStopped) {
+      this.#endOutgrown();
       const thread = [...this.#threads].find(({ waiting }) => !waiting);
       if (!thread && this.#threads.size >= this.#options.threads) return;
       const next = this.#take();
@@ -96,7 +124,15 @@ export class BodyThreads {
     }
   }
 
-  /** The next body of a tenant that does not have all the threads it may have. */
+  /** Ends idle threads whose heap was measured for smaller bodies than there may be by now. */
+  #endOutgrown(): void {
+    for (const thread of this.#threads) {
+      if (!thread.waiting && thread.bodyBytes < this.#options.bodyBytes())
+        void this.#end(thread, unreadable());
+    }
+  }
+
+  /** The next task of a tenant that does not have all the threads it may have. */
   #take(): Waiting | undefined {
     const most = Math.max(1, this.#options.threads - 1);
     const busy = [...this.#threads].map(({ waiting }) => waiting?.tenant);
@@ -107,18 +143,18 @@ export class BodyThreads {
     const { withinMs } = this.#options;
     clearTimeout(thread.timer);
     thread.waiting = next;
-    thread.bytes = next.task.body.byteLength;
     thread.timer = setTimeout(() => {
-      this.#options.onError(new Error(`A body was not read within ${withinMs} ms`));
+      this.#options.onError(new Error(`JSON was not read within ${withinMs} ms`));
       void this.#end(thread, unreadable());
     }, withinMs);
-    thread.worker.postMessage(next.task, [next.task.body.buffer]);
+    thread.worker.postMessage(next.task, next.transfer);
   }
 
   #start(): Thread {
-    const { module, bodyBytes } = this.#options;
+    const { module } = this.#options;
+    const bodyBytes = this.#options.bodyBytes();
     const worker = startThread(module, {
-      name: 'bodies',
+      name: 'json',
       // A body is a text and a value at a time, each with two bytes a character at most. Tight, so that what is left over
       // is collected before it adds up.
       resourceLimits: {
@@ -126,9 +162,9 @@ export class BodyThreads {
         maxYoungGenerationSizeMb: 8,
       },
     });
-    const thread: Thread = { worker, bytes: 0, waiting: undefined, timer: undefined };
+    const thread: Thread = { worker, bodyBytes, waiting: undefined, timer: undefined };
     this.#threads.add(thread);
-    worker.on('message', (result: BodyResult) => void this.#settle(thread, result));
+    worker.on('message', (result: JsonResult) => void this.#settle(thread, result));
     worker.on('error', (error) => {
       this.#options.onError(error);
       void this.#end(thread, isOutOfMemory(error) ? tooLarge() : unreadable());
@@ -137,19 +173,19 @@ export class BodyThreads {
     return thread;
   }
 
-  async #settle(thread: Thread, result: BodyResult): Promise<void> {
+  async #settle(thread: Thread, result: JsonResult): Promise<void> {
     const { waiting } = thread;
     clearTimeout(thread.timer);
     thread.waiting = undefined;
-    if (thread.bytes > lastingBytes) {
+    if (waiting && waiting.bytes > lastingBytes) {
       await this.#end(thread, unreadable());
     } else {
       thread.timer = setTimeout(() => void this.#end(thread, unreadable()), this.#options.idleMs);
       this.#assign();
     }
     switch (result.kind) {
-      case 'prepared':
-        waiting?.settled.resolve(result.prepared);
+      case 'done':
+        waiting?.settled.resolve(result.value);
         break;
       case 'refused':
         waiting?.settled.reject(new ServiceError(result.code, result.message, { param: result.param }));
@@ -173,9 +209,9 @@ function isOutOfMemory(error: unknown): boolean {
 }
 
 function tooLarge(): ServiceError {
-  return new ServiceError('request_too_large', 'The request body takes too much memory to read.');
+  return new ServiceError('request_too_large', 'The request takes too much memory to read.');
 }
 
 function unreadable(): ServiceError {
-  return new ServiceError('server_is_overloaded', 'The server could not read the request body in time.');
+  return new ServiceError('server_is_overloaded', 'The server could not read the request in time.');
 }

@@ -1,9 +1,9 @@
-import { parentPort } from 'node:worker_threads';
-import type { BodyTask } from '../../src/bodies/body-thread.ts';
+import { parentPort, resourceLimits } from 'node:worker_threads';
+import type { JsonTask } from '../../src/bodies/json-thread.ts';
 
 // A thread that does what the body says, in place of one that reads it.
-parentPort?.on('message', ({ body }: BodyTask) => {
-  const text = Buffer.from(body).toString();
+parentPort?.on('message', (task: JsonTask) => {
+  const text = task.kind === 'prepare' ? Buffer.from(task.body).toString() : '';
   switch (text) {
     case 'hang':
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
@@ -17,10 +17,13 @@ parentPort?.on('message', ({ body }: BodyTask) => {
     case 'exit':
       process.exit(0);
       break;
+    case 'heap':
+      parentPort?.postMessage({ kind: 'done', value: resourceLimits.maxOldGenerationSizeMb });
+      break;
     case 'fail':
       parentPort?.postMessage({ kind: 'failed', error: new Error('a defect') });
       break;
     default:
-      parentPort?.postMessage({ kind: 'prepared', prepared: text });
+      parentPort?.postMessage({ kind: 'done', value: text });
   }
 });

@@ -1,0 +1,78 @@
+import { type ErrorCode, ServiceError } from '@sluice/contract';
+import {
+  type InputPage,
+  type PartJson,
+  type PickedItem,
+  type PickedPage,
+  pickItems,
+  pickPage,
+  type PreparedRequest,
+} from '@sluice/response-store';
+import { parentPort } from 'node:worker_threads';
+import { prepareBody } from './prepare-body.ts';
+
+/** What a thread of `JsonThreads` does. Bytes are transferred, both ways. */
+export type JsonTask =
+  | { kind: 'prepare'; body: Uint8Array<ArrayBuffer>; withDigest: boolean }
+  | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
+  | { kind: 'pick_page'; part: PartJson; page: InputPage };
+
+export interface JsonTaskResults {
+  prepare: PreparedRequest;
+  pick_items: PickedItem[];
+  pick_page: PickedPage | undefined;
+}
+
+/** What a thread answers. */
+export type JsonResult =
+  | { kind: 'done'; value: JsonTaskResults[JsonTask['kind']] }
+  | { kind: 'refused'; code: ErrorCode; message: string; param: string | null }
+  /** Something that is no fault of the JSON. */
+  | { kind: 'failed'; error: unknown };
+
+/** A text of more characters goes to the event loop as bytes, which cost it nothing. */
+const longText = 64 * 1024;
+
+// Does one task after the other. A thread of its own has a heap of its own, so what the JSON takes there is bounded.
+parentPort?.on('message', (task: JsonTask) => {
+  const transfer: ArrayBuffer[] = [];
+  let result: JsonResult;
+  try {
+    result = { kind: 'done', value: valueOf(task, transfer) };
+  } catch (error) {
+    if (error instanceof ServiceError) {
+      const { code, message, param } = error;
+      result = { kind: 'refused', code, message, param };
+    } else result = { kind: 'failed', error };
+  }
+  parentPort?.postMessage(result, transfer);
+});
+
+function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonTask['kind']] {
+  switch (task.kind) {
+    case 'prepare': {
+      const { body, withDigest } = task;
+      const { byteLength: inputBytes } = body;
+      const prepared = prepareBody(body, { withDigest, inputBytes, consume: true });
+      const { buffer } = prepared.input as Uint8Array<ArrayBuffer>; // `inputBytes` asks for bytes
+      transfer.push(buffer);
+      return prepared;
+    }
+    case 'pick_items':
+      return asBytes(pickItems(task.part, task.itemIds), transfer);
+    case 'pick_page': {
+      const page = pickPage(task.part, task.page);
+      return page && { ...page, items: asBytes(page.items, transfer) };
+    }
+  }
+}
+
+/** The same items, long ones as bytes that can be transferred. */
+function asBytes(items: readonly PickedItem[], transfer: ArrayBuffer[]): PickedItem[] {
+  return items.map((item) => {
+    if (typeof item.json !== 'string' || item.json.length <= longText) return item;
+    const json = Buffer.from(item.json);
+    transfer.push(json.buffer);
+    return { ...item, json };
+  });
+}
