@@ -144,7 +144,8 @@ describe('what is read of large stored inputs', () => {
     await eventually(() => api.bodyBudget.held === 0);
     const referring = () => api.create({ model, input: [itemOf(id)] });
     const statuses = (await Promise.all([referring(), referring(), referring()])).map(({ status }) => status);
-    expect(statuses.toSorted()).toEqual([200, 429, 429]);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+    expect(statuses).toContain(200);
     await eventually(() => api.bodyBudget.held === 0);
   });
 

@@ -40,7 +40,7 @@ export const listInputItems = defineRoute({
 function printPage({ items, hasMore }: PickedPage): Buffer {
   const ids = { first_id: items[0]?.id ?? null, last_id: items.at(-1)?.id ?? null };
   const rest = JSON.stringify({ ...ids, has_more: hasMore });
-  const pieces = items.flatMap(({ json }, at) => [at === 0 ? '' : ',', json]);
+  const pieces = items.flatMap((item, at) => [at === 0 ? '' : ',', item.json]);
   return Buffer.concat(
     ['{"object":"list","data":[', ...pieces, '],', rest.slice(1)].map((piece) =>
       typeof piece === 'string' ? Buffer.from(piece) : piece,
