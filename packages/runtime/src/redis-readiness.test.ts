@@ -55,6 +55,15 @@ describe('redis problems', () => {
     expect(verdicts(different)).toEqual(['warn']);
   });
 
+  it.each<Partial<RedisFacts>>([{ version: '7.0.15' }, { appendOnly: false }, { appendFsync: 'no' }])(
+    'refuses %j where what is told of must be on the disk',
+    (different) => {
+      const problems = redisProblems(facts(different), { durability: 'fsync' });
+      const refused = problems.filter(({ severity }) => severity === 'refuse').map(({ message }) => message);
+      expect(refused).toEqual([expect.stringMatching(/^durability is fsync/)]);
+    },
+  );
+
   it('says plainly when nothing is kept on disk', () => {
     const [problem] = redisProblems(facts({ appendOnly: false, save: '' }));
     expect(problem?.message).toContain('keeps nothing on disk');

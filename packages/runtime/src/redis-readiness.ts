@@ -153,14 +153,19 @@ function persistenceProblem({ appendOnly, appendFsync, save }: RedisFacts): Redi
   );
 }
 
-function fsyncProblem({ version, appendOnly }: RedisFacts): RedisProblem | undefined {
+function fsyncProblem({ version, appendOnly, appendFsync }: RedisFacts): RedisProblem | undefined {
   if (isOlder(version, WAITAOF_VERSION)) {
     return refuse(
       `durability is fsync, which needs Redis ${WAITAOF_VERSION.major}.${WAITAOF_VERSION.minor} or newer, and this is ${version}. On an older one, set appendfsync to always in Redis and durability to local: that is as safe.`,
     );
   }
-  if (appendOnly !== false) return undefined;
-  return refuse('durability is fsync, and Redis keeps no log on disk: set appendonly to yes.');
+  if (appendOnly === false) {
+    return refuse('durability is fsync, and Redis keeps no log on disk: set appendonly to yes.');
+  }
+  if (appendFsync !== 'no') return undefined;
+  return refuse(
+    'durability is fsync, and Redis never asks for its log to be on disk (appendfsync is no): set appendfsync to everysec.',
+  );
 }
 
 function configProblem({ isConfigForbidden, maxmemoryPolicy }: RedisFacts): RedisProblem | undefined {

@@ -8,7 +8,7 @@ export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { freePort } from './free-ports.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
-export { hasServer, serverOnPath, startLocalRedis } from './local-redis.ts';
+export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { terminalProgress, type Progress } from './progress.ts';
 export { testRedis } from './redis.ts';

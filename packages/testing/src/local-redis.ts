@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,6 +17,15 @@ export function serverOnPath(): string | undefined {
   return folders
     .flatMap((folder) => SERVERS.map((name) => join(folder, name)))
     .find((file) => existsSync(file));
+}
+
+/** Whether that server is of this version of Redis or newer. Every Valkey is of 7.2 at least. */
+export function isServerAtLeast(major: number, minor: number): boolean {
+  const binary = serverOnPath();
+  if (binary === undefined) return false;
+  const printed = spawnSync(binary, ['--version'], { encoding: 'utf8' }).stdout;
+  const [, ofMajor = 0, ofMinor = 0] = (/v=(\d+)\.(\d+)/.exec(printed) ?? []).map(Number);
+  return ofMajor > major || (ofMajor === major && ofMinor >= minor);
 }
 
 export interface LocalRedisOptions {

@@ -16,9 +16,7 @@ export type BarrierConnection = Pick<RedisCommands, 'set'> & {
 export interface DurabilityBarrierOptions {
   durability: Durability;
   /** A connection of its own: it stands still while it waits. */
-  connection: Pick<RedisCommands, 'set'> & {
-    call(name: string, ...args: (string | number)[]): Promise<unknown>;
-  };
+  connection: BarrierConnection;
   /** One key in each cell. What is written there says nothing; that it is written is the point. */
   keys: readonly string[];
   /** How long it may take, in milliseconds. */

@@ -1,0 +1,75 @@
+import type { Settings } from '@sluice/config';
+import { createLogger } from '@sluice/runtime';
+import { latch, type LocalRedis } from '@sluice/testing';
+import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { ApiProcess } from '../src/api-process.ts';
+import { apiKeys, model, testSettings } from './test-api.ts';
+
+const keyPrefix = 'test:';
+
+export const headers = { authorization: `Bearer ${apiKeys.first}`, 'content-type': 'application/json' };
+
+/** An api that waits until what it tells of is as safe as its settings ask for. */
+export interface DurableApi {
+  url: string;
+  create: (more?: object) => Promise<Response>;
+  startWorker: () => Promise<ScriptedWorker>;
+  stop: () => Promise<void>;
+}
+
+export async function startDurableApi(
+  redis: LocalRedis,
+  durability: Settings['durability'],
+  durabilityMs: number,
+): Promise<DurableApi> {
+  const ready = latch<string>();
+  const settings = testSettings(redis.url, keyPrefix, {});
+  const api = new ApiProcess({
+    settings: {
+      ...settings,
+      redisUrl: redis.url,
+      durability,
+      timeouts: { ...settings.timeouts, durabilityMs },
+    },
+    logger: createLogger({ name: 'api', level: 'silent' }),
+    onReady: (listening) => ready.open(listening.url),
+  });
+  const workers: ScriptedWorker[] = [];
+  const stop = async () => {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    await api.stop('requested');
+  };
+  try {
+    await api.start(new AbortController().signal);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const url = await ready.wait();
+  return {
+    url,
+    create: (more = {}) =>
+      fetch(`${url}/v1/responses`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model, input: 'Hi', ...more }),
+      }),
+    startWorker: async () => {
+      const worker = await startScriptedWorker({ redisUrl: redis.url, keyPrefix, models: [model] });
+      workers.push(worker);
+      return worker;
+    },
+    stop,
+  };
+}
+
+/** The keys that a response has from its accept on: its record and its job. */
+export function keysOf(responseId: string): string[] {
+  return [`${keyPrefix}{0}:response:${responseId}`, `${keyPrefix}{0}:bull:${model}:${responseId}`];
+}
+
+/** The ids of those that were accepted. */
+export async function acceptedIds(answers: readonly Response[]): Promise<string[]> {
+  const accepted = answers.filter(({ status }) => status === 200);
+  return Promise.all(accepted.map(async (answer) => ((await answer.json()) as { id: string }).id));
+}
