@@ -83,27 +83,21 @@ function figuresOf(tries: readonly Try[]): string[] {
 }
 
 /** What became of wrong requests, and of a neighbour beside them. */
-export function corpusSection({
-  sent,
-  statuses,
-  problems,
-  beside,
-  alone,
-  alonePercentiles,
-}: CorpusResult): Table {
+export function corpusSection({ sent, statuses, problems, times, alonePercentiles }: CorpusResult): Table {
   const byStatus = [...statuses].toSorted(([one], [other]) => one - other);
-  const [quiet, busy] = [percentile(alone, 0.99), percentile(beside, 0.99)];
+  const beside = (fraction: number) =>
+    `${figure(percentile(times.good, fraction))} ms beside good ones, ${figure(percentile(times.none, fraction))} ms alone`;
   return {
     title: 'Bad requests',
-    text: 'Requests made from the schemas of the contract and then broken: members of the wrong type, out of range, missing, unknown or named twice, broken JSON and UTF-8, odd headers, methods, ids and queries. Each is different. Each must get an error in the envelope that names the member at fault, and none a 5xx other than a 503. Blocks of them take turns with pauses; a neighbour, another tenant, sends good requests to the same api all the time.',
-    columns: ['', 'measured', 'goal'],
+    text: 'Requests made from the schemas of the contract and then broken: members of the wrong type, out of range, missing, unknown or named twice, broken JSON and UTF-8, odd headers, methods, ids and queries. Each is different. Each must get an error in the envelope that names the member at fault, and none a 5xx other than a 503. A neighbour, another tenant, sends good requests to the same api all the time. Blocks of bad requests take turns with as many good ones of a third tenant, at the same pace, and with pauses: what the neighbour waits longer beside bad ones than beside good ones is their fault.',
+    columns: ['', 'measured', 'to compare with'],
     rows: [
       ['requests', figure(sent), '10,000 or more'],
       ['violations', figure(problems.length), '0'],
       ...byStatus.map(([status, count]) => [`answered with ${status}`, figure(count), '']),
-      ['requests of the neighbour beside them', figure(beside.length), 'all answered with 200'],
-      ['their p50', `${figure(percentile(beside, 0.5))} ms`, `${figure(percentile(alone, 0.5))} ms alone`],
-      ['their p99', `${figure(busy)} ms`, `${figure(quiet)} ms alone, and 20 %`],
+      ['requests of the neighbour beside them', figure(times.bad.length), 'all answered with 200'],
+      ['their p50', `${figure(percentile(times.bad, 0.5))} ms`, beside(0.5)],
+      ['their p99', `${figure(percentile(times.bad, 0.99))} ms`, beside(0.99)],
       [
         'p99 alone, pause by pause',
         `${figure(Math.min(...alonePercentiles))} to ${figure(Math.max(...alonePercentiles))} ms`,

@@ -86,6 +86,7 @@ async function sendCorpus({ requests, seed }: FaultsOptions, progress: Progress)
       requests,
       seed,
       redisUrl: url,
+      isCompared: true,
       onProgress: (sent) => progress.say(`corpus: ${sent} of ${requests} requests`),
     }),
   );

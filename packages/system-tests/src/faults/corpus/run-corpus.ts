@@ -1,26 +1,32 @@
+import { startThread } from '@sluice/runtime';
+import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { callerOf } from '../../caller.ts';
 import { type Service, startService } from '../../service.ts';
-import { concurrently, percentile } from '../../statistics.ts';
-import { badRequests } from './bad-requests.ts';
-import { judgeAnswer } from './judge-answer.ts';
-import { sendRaw } from './raw-http.ts';
+import { percentile } from '../../statistics.ts';
+import type { Block, BlockResult, SenderOptions } from './corpus-sender.ts';
+import { shortRequest } from './short-request.ts';
 
 export interface CorpusOptions {
   requests: number;
   seed: number;
   redisUrl: string;
+  /** Whether the neighbour is also watched beside good requests and alone. */
+  isCompared: boolean;
   onProgress?: (sent: number) => void;
 }
+
+/** What is sent beside the neighbour's requests: the corpus, as many good requests of another tenant, or nothing. */
+export type Company = 'bad' | 'good' | 'none';
 
 export interface CorpusResult {
   sent: number;
   /** Requests by the status of their answer. */
   statuses: Map<number, number>;
   problems: string[];
-  /** Times of the neighbour's requests, in milliseconds: while the corpus is sent, and in the pauses between. */
-  beside: number[];
-  alone: number[];
+  /** Times of the neighbour's requests, in milliseconds. */
+  times: Record<Company, number[]>;
   /** 99th percentiles of the pauses one by one, in milliseconds: how much they differ is noise. */
   alonePercentiles: number[];
 }
@@ -29,13 +35,11 @@ const keys = { sender: 'sk-sender-0123456789abcdef', neighbour: 'sk-neighbour-01
 
 /** Requests between two pauses, each of which takes as long. */
 const blockSize = 1_000;
-/** Requests in flight, and how many are sent in a second at most: a load that the machine can bear. */
-const atATime = 4;
-const perSecond = 400;
 
 /**
- * Sends wrong requests to one api, while a neighbour sends good ones. Blocks of wrong requests take turns with pauses, in
- * which the neighbour is alone, so that both see the same machine.
+ * Sends wrong requests to one api, while a neighbour sends good ones. Blocks of them take turns with blocks of good requests at
+ * the same pace, which shows what is the fault of the wrong ones and what of any load, and with pauses. So all see the
+ * same machine.
  */
 export async function runCorpus(options: CorpusOptions): Promise<CorpusResult> {
   await using service = await startService({
@@ -53,49 +57,50 @@ export async function runCorpus(options: CorpusOptions): Promise<CorpusResult> {
     sent: 0,
     statuses: new Map(),
     problems: [],
-    beside: [],
-    alone: [],
+    times: { bad: [], good: [], none: [] },
     alonePercentiles: [],
   };
-  const corpus = badRequests(options.seed, keys.sender);
-  await probe(service, { until: pause(1_000), times: [], problems: [] }); // warms up the api and the worker
+  const workerData: SenderOptions = {
+    url: service.apiUrls[0] ?? '',
+    key: keys.sender,
+    seed: options.seed,
+  };
+  const sender = startThread(new URL('./corpus-sender.ts', import.meta.url), { workerData });
+  const { problems, times } = result;
+  await probe(service, { until: pause(1_000), times: [], problems }); // warms up the api and the worker
   for (let left = options.requests; left > 0; left -= blockSize) {
+    const count = Math.min(left, blockSize);
     const startedAt = performance.now();
-    const sending = sendBlock(service, corpus, Math.min(left, blockSize), result);
-    await probe(service, { until: sending, times: result.beside, problems: result.problems });
-    const times: number[] = [];
-    const asLong = pause(performance.now() - startedAt); // the time of the measurement itself
-    await probe(service, { until: asLong, times, problems: result.problems });
-    result.alone.push(...times);
-    result.alonePercentiles.push(percentile(times, 0.99));
+    const bad = sendBlock(sender, { kind: 'bad', count }, result);
+    await probe(service, { until: bad, times: times.bad, problems });
+    if (options.isCompared) {
+      const tookMs = performance.now() - startedAt;
+      const sent = sendBlock(sender, { kind: 'good', count }, result);
+      await probe(service, { until: sent, times: times.good, problems });
+      const alone: number[] = [];
+      await probe(service, { until: pause(tookMs), times: alone, problems }); // as long as the corpus took
+      times.none.push(...alone);
+      result.alonePercentiles.push(percentile(alone, 0.99));
+    }
     options.onProgress?.(result.sent);
   }
+  await sender.terminate();
   for (const each of [...service.apis, ...service.workers]) {
     if (!each.isRunning()) result.problems.push(`a process has ended:\n${each.output().slice(-2_000)}`);
   }
   return result;
 }
 
-async function sendBlock(
-  { apiUrls }: Service,
-  corpus: ReturnType<typeof badRequests>,
-  count: number,
-  result: CorpusResult,
-): Promise<void> {
-  const startedAt = performance.now();
-  await concurrently(count, atATime, async (at) => {
-    const number = result.sent;
-    result.sent += 1;
-    const { value: request } = corpus.next();
-    await pause(Math.max(0, startedAt + (at * 1000) / perSecond - performance.now())); // the pace of the load
-    const answer = await sendRaw(apiUrls[0] ?? '', request);
-    result.statuses.set(answer.status, (result.statuses.get(answer.status) ?? 0) + 1);
-    for (const problem of judgeAnswer(request, answer)) {
-      result.problems.push(
-        `request ${number} (${request.what}): ${problem}\n  ${request.method} ${request.path.slice(0, 200)}\n  ${request.body?.toString('utf8').slice(0, 600) ?? ''}`,
-      );
-    }
-  });
+/** Has the sender send the next requests, and adds up what became of them. */
+async function sendBlock(sender: Worker, block: Block, result: CorpusResult): Promise<void> {
+  sender.postMessage(block);
+  const [{ statuses, problems }] = (await once(sender, 'message')) as [BlockResult]; // it answers each block once
+  result.problems.push(...problems);
+  if (block.kind === 'good') return;
+  result.sent += block.count;
+  for (const [status, times] of statuses) {
+    result.statuses.set(status, (result.statuses.get(status) ?? 0) + times);
+  }
 }
 
 interface Probing {
@@ -112,7 +117,7 @@ async function probe({ apiUrls }: Service, { until, times, problems }: Probing):
   over.catch(() => undefined); // It is awaited below.
   while (!isOver) {
     const sentAt = performance.now();
-    const { status } = await create({ input: 'Hi. [[sluice: tokens=1]]' });
+    const { status } = await create(shortRequest);
     times.push(performance.now() - sentAt);
     if (status !== 200) problems.push(`the neighbour was answered with ${status}`);
     await pause(10); // the pace of the neighbour
