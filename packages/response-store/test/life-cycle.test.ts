@@ -240,7 +240,14 @@ describe.each(servers)('on %s', (_name, connect) => {
     it('leaves a record of another release alone', async () => {
       const id = await accepted({ fields: { version: '1000' } });
       const before = await store.server.client.hgetall(store.keys.record(id));
+      const { caller, attempts } = store;
       expect(await take(id, 'a')).toEqual({ kind: 'unknown_version' });
+      expect(await caller.cancel(id, 'requested')).toEqual({ kind: 'unknown_version' });
+      expect(await caller.leave(id, { graceMs: 0 })).toEqual({ kind: 'unknown_version' });
+      expect(await caller.abandon(id, 1)).toMatchObject({ kind: 'unknown_version' });
+      expect(await attempts.survey('0', { offset: 0, count: 100 })).toMatchObject([
+        { responseId: id, kind: 'unknown_version' },
+      ]);
       expect(await store.server.client.hgetall(store.keys.record(id))).toEqual(before);
     });
 

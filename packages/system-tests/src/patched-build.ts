@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const workspace = fileURLToPath(new URL('../../..', import.meta.url));
+export const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A change of one built file, or of one script in Lua, as a search and what takes the place of what it finds. */
+/** A change of one file of the workspace, as a search and what takes the place of what it finds. */
 export interface Patch {
   /** Below the root of the workspace. */
   file: string;
@@ -13,7 +13,7 @@ export interface Patch {
   replace: string;
 }
 
-/** A copy of the built workspace with changes, which stands for another release of it. */
+/** A copy of the workspace with changes, which stands for another release of it. */
 export interface PatchedBuild {
   root: string;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -21,15 +21,32 @@ export interface PatchedBuild {
 
 /** Copies what runs, and changes it. Rejects when a patch finds nothing. */
 export async function patchedBuild(patches: readonly Patch[]): Promise<PatchedBuild> {
+  const build = await copyOf((path) => !path.endsWith('.ts') && basename(path) !== 'test');
+  for (const patch of patches)
+    await writeFile(join(build.root, patch.file), await patched(patch, build.root));
+  return build;
+}
+
+/** Copies the sources, so that tests can run in the copy. */
+export async function copiedSources(): Promise<PatchedBuild> {
+  const copy = await copyOf((path) => basename(path) !== 'dist');
+  for (const name of await readdir(workspace)) {
+    if (/^(package|tsconfig.*)\.json$|^vitest\.config\.ts$/.test(name)) {
+      await cp(join(workspace, name), join(copy.root, name));
+    }
+  }
+  return copy;
+}
+
+async function copyOf(isWanted: (path: string) => boolean): Promise<PatchedBuild> {
   const root = await mkdtemp(join(tmpdir(), 'sluice-build-'));
   for (const folder of ['apps', 'packages']) {
     await cp(join(workspace, folder), join(root, folder), {
       recursive: true,
-      filter: (path) => !/^(node_modules|test|\.turbo)$/.test(basename(path)) && !path.endsWith('.ts'),
+      filter: (path) => !/^(node_modules|\.turbo)$/.test(basename(path)) && isWanted(path),
     });
   }
   await linkModules(root);
-  for (const patch of patches) await writeFile(join(root, patch.file), await patched(patch, root));
   return { root, [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true }) };
 }
 

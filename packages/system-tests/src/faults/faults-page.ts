@@ -7,6 +7,7 @@ import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.t
 import type { OutageResult } from './long-outage.ts';
 import type { EventsResult } from './cut-streams.ts';
 import type { MixResult } from './mix.ts';
+import type { TestedResult } from './run-tests-without.ts';
 import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
 import type { SoakResult } from './soak.ts';
@@ -119,6 +120,16 @@ export function mutantsSection(results: readonly MutantResult[]): Table {
       figure(failed.length),
       (failed[0] ?? 'none: nobody noticed').split('\n', 1)[0]?.replaceAll('|', '/').slice(0, 160) ?? '',
     ]),
+  };
+}
+
+/** Which tests notice that a mechanism is missing. */
+export function testedSection(results: readonly TestedResult[]): Table {
+  return {
+    title: 'Mechanisms that are switched off, and the tests that notice',
+    text: 'A line is replaced in a copy of the sources, and the tests of the mechanism run. At least one of them must fail.',
+    columns: ['without it', 'the first test that fails'],
+    rows: results.map(({ mechanism, failed }) => [mechanism.name, failed[0] ?? '**nobody noticed**']),
   };
 }
 

@@ -1,10 +1,13 @@
 import { hasServer } from '@sluice/testing';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cellAt, type Fault, faults, isPromised, nameOf, places } from './matrix.ts';
-import { patched } from '../patched-build.ts';
+import { patched, workspace } from '../patched-build.ts';
 import { mutants } from './mutants.ts';
 import type { Try } from './round.ts';
 import { placesFor, startMatrix } from './run-matrix.ts';
+import { testedMechanisms } from './tested-mechanisms.ts';
 
 /** Rerun a failure with `npm run test:faults -- --seed <seed> --only '<fault>'`. */
 const seed = Date.now() % 1_000_000;
@@ -58,6 +61,11 @@ it('has a promise, or a reason why there is none, in every cell', () => {
     expect(isPromised(cell) ? cell.promise : cell.cannotHappen, nameOf(place)).toMatch(/^\S.*\S$/);
     if (isPromised(cell)) expect(cell.ends, nameOf(place)).not.toEqual([]);
   }
+});
+
+it.each(testedMechanisms)('has tests to be run without: $name', async ({ patch, tests }) => {
+  await patched(patch);
+  expect(tests.split(' ').filter((file) => !existsSync(join(workspace, file)))).toEqual([]);
 });
 
 it.each(mutants)('can still be run without its mechanism: $name', async (mutant) => {

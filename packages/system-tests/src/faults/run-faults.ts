@@ -1,6 +1,7 @@
 import { type LocalRedis, type Progress, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import type { Table } from '../delivery-page.ts';
+import { copiedSources } from '../patched-build.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
@@ -12,6 +13,7 @@ import {
   outageSection,
   renderFaultsPage,
   soakSection,
+  testedSection,
 } from './faults-page.ts';
 import { runLongOutage } from './long-outage.ts';
 import { runEvents } from './cut-streams.ts';
@@ -19,6 +21,8 @@ import { runMix } from './mix.ts';
 import { type MutantResult, mutants, runMutant } from './mutants.ts';
 import { runSoak } from './soak.ts';
 import { startMatrix } from './run-matrix.ts';
+import { runTestsWithout, type TestedResult } from './run-tests-without.ts';
+import { testedMechanisms } from './tested-mechanisms.ts';
 
 /** What one part of the suite came to. */
 export interface PartReport {
@@ -103,12 +107,26 @@ async function switchOff({ only = '', seed }: FaultsOptions, progress: Progress)
     progress.say(`mutants: ${mutant.name}`);
     results.push(await runMutant(mutant, seed));
   }
+  const tested = await switchOffInSources(only, progress);
+  const unnoticed = [
+    ...results.filter(({ failed }) => failed.length === 0).map(({ mutant }) => mutant.name),
+    ...tested.filter(({ failed }) => failed.length === 0).map(({ mechanism }) => mechanism.name),
+  ];
   return {
-    sections: [mutantsSection(results)],
-    violations: results
-      .filter(({ failed }) => failed.length === 0)
-      .map(({ mutant }) => `mutants (seed ${seed}): nothing fails although ${mutant.name}`),
+    sections: [mutantsSection(results), testedSection(tested)],
+    violations: unnoticed.map((name) => `mutants (seed ${seed}): nothing fails although ${name}`),
   };
+}
+
+/** The same for mechanisms that tests of their own stand on. */
+async function switchOffInSources(only: string, progress: Progress): Promise<TestedResult[]> {
+  await using copy = await copiedSources();
+  const results: TestedResult[] = [];
+  for (const mechanism of testedMechanisms.filter(({ name }) => name.includes(only))) {
+    progress.say(`mechanisms: ${mechanism.name}`);
+    results.push({ mechanism, failed: await runTestsWithout(mechanism, copy.root) });
+  }
+  return results;
 }
 
 async function mixFaults({ mixMinutes, seed }: FaultsOptions, progress: Progress): Promise<PartReport> {
