@@ -19,6 +19,8 @@ export interface ServiceOptions {
   redisUrlOfProcesses?: string;
   /** The root of another build of the workspace, for every process that is given none of its own. */
   root?: string;
+  /** Variables of every process besides those that tell it where everything is. */
+  env?: Record<string, string>;
 }
 
 export interface RunningApi extends SluiceProcess {
@@ -67,6 +69,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const written = { keyPrefix, keys: [{ name: 'tester', key }], logLevel: 'info', ...settings };
   await writeFile(file, JSON.stringify(written, undefined, 2));
   const env = {
+    ...options.env,
     SLUICE_CONFIG: file,
     REDIS_URL: options.redisUrlOfProcesses ?? redis.url,
     DATA_DIR: directory,

@@ -56,10 +56,12 @@ export interface FaultSiteOptions {
   root?: string;
   /** Overrides settings of the site. */
   settings?: SettingsFile;
+  /** Variables of its processes. */
+  env?: Record<string, string>;
 }
 
 /** Starts a site. Its processes, its store and its files are gone when it is disposed of. */
-export async function startFaultSite({ root, settings }: FaultSiteOptions = {}): Promise<FaultSite> {
+export async function startFaultSite({ root, settings, env }: FaultSiteOptions = {}): Promise<FaultSite> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-faults-'));
   let redis = await startLocalRedis({ directory, kind: 'server' });
   const proxy = await startRedisProxy(redis.url);
@@ -71,6 +73,7 @@ export async function startFaultSite({ root, settings }: FaultSiteOptions = {}):
     redisUrl: redis.url,
     redisUrlOfProcesses: proxy.url,
     ...(root !== undefined && { root }),
+    ...(env && { env }),
     settings: {
       keys: [{ name: 'tester', key: testerKey }],
       recovery,

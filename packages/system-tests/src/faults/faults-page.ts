@@ -192,6 +192,7 @@ export function outageSection(result: OutageResult): Table {
 export function soakSection(result: SoakResult): Table {
   const { minutes, responses, left, kills, rows, violations } = result;
   const units = {
+    heapMiB: 'alive after a full collection, MiB',
     rssMiB: 'memory (RSS), MiB',
     fds: 'open files and sockets',
     keys: 'keys',
@@ -199,7 +200,7 @@ export function soakSection(result: SoakResult): Table {
   };
   return {
     title: 'Soak',
-    text: `${minutes} min with ${figure(responses)} responses, of which ${figure(left)} callers left before the end, and ${kills} kills of other processes. The first quarter is warm-up and not counted. A slope says little in less than an hour, in which the goal for memory is less than 5 %. Files, sockets and connections must be back behind the load, and so must counters and keys: ${violations.length} violations.`,
+    text: `${minutes} min with ${figure(responses)} responses, of which ${figure(left)} callers left before the end, and ${kills} kills of other processes. The first quarter is warm-up and not counted. Memory (RSS) grows for a while whatever a process holds; what is alive in it says whether it leaks. A slope says little in less than an hour, in which the goal for memory is less than 5 %. Files, sockets and connections must be back behind the load, and so must counters and keys: ${violations.length} violations.`,
     columns: ['process', 'what', 'first', 'last', 'slope per hour', 'of the mean'],
     rows: rows.map(({ process, what, first, last, slope, share }) => [
       process,

@@ -4,6 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 export interface Resources {
   rssMiB: number;
   fds: number;
+  /** What is alive in it, of a process of ours; see `liveHeapMiB`. It is not in every sample. */
+  heapMiB?: number;
   /** Of the store alone. */
   keys?: number;
   connections?: number;

@@ -3,6 +3,7 @@ import { eventually } from '@sluice/testing';
 import type { RunningApi, RunningWorker } from '../service.ts';
 import { randomFrom } from '../statistics.ts';
 import { type FaultSite, startFaultSite } from './fault-site.ts';
+import { inspectable, liveHeapMiB } from './live-heap.ts';
 import { follow } from './followed-response.ts';
 import { endAndReplace } from './inject.ts';
 import { modes } from './matrix.ts';
@@ -45,6 +46,8 @@ const load = { lanes: 6, idleMs: 600, silenceMs: 400 };
 const leaving = 0.1;
 const killEveryMs = 60_000;
 const sampleEveryMs = 5_000;
+/** A full collection stops a process for a moment, so its heap is looked at in some samples alone. */
+const samplesPerHeap = 6;
 /** Samples before this share of the time are warm-up. */
 const warmUp = 0.25;
 
@@ -56,6 +59,7 @@ export async function runSoak({ minutes, seed, onProgress }: SoakOptions): Promi
   // Kept for less than the warm-up, so that what is stored reaches its level in it.
   const keptSeconds = Math.max(1, Math.min(60, Math.floor(minutes * 60 * warmUp * 0.5)));
   await using site = await startFaultSite({
+    env: inspectable,
     settings: {
       retention: { responseSeconds: keptSeconds, eventLogSeconds: keptSeconds, idempotencySeconds: 60 },
     },
@@ -82,9 +86,14 @@ export async function runSoak({ minutes, seed, onProgress }: SoakOptions): Promi
     ),
     killAgain(site, kept, result, isOver),
   ];
-  while (!isOver()) {
+  for (let at = 0; !isOver(); at += 1) {
+    const heaps = at % samplesPerHeap === 0 ? await heapsOf(kept) : {};
     samples.push(
-      ...(await sampleAll(site, kept)).map((each) => ({ ...each, at: performance.now() - begun })),
+      ...(await sampleAll(site, kept)).map((each) => ({
+        ...each,
+        ...heaps[each.process],
+        at: performance.now() - begun,
+      })),
     );
     onProgress?.(`soak: ${result.responses} responses, ${result.kills} kills`);
     await pause(Math.min(sampleEveryMs * (0.9 + random() * 0.2), endsAt - performance.now() + 1)); // the rhythm of the samples
@@ -122,6 +131,12 @@ async function sampleAll({ service, redis }: FaultSite, { api, worker }: Kept): 
       connections: Number(clients),
     },
   ];
+}
+
+/** What is alive in the processes that are measured, by their names. */
+async function heapsOf({ api, worker }: Kept): Promise<Record<string, { heapMiB: number }>> {
+  const [ofApi, ofWorker] = await Promise.all([liveHeapMiB(api), liveHeapMiB(worker)]);
+  return { api: { heapMiB: ofApi }, worker: { heapMiB: ofWorker } };
 }
 
 async function callAgain(
@@ -198,7 +213,7 @@ function rowsOf(samples: readonly Sample[]): SoakRow[] {
   const rows: SoakRow[] = [];
   for (const process of new Set(samples.map((sample) => sample.process))) {
     const own = samples.filter((sample) => sample.process === process);
-    for (const what of ['rssMiB', 'fds', 'keys', 'connections'] as const) {
+    for (const what of ['heapMiB', 'rssMiB', 'fds', 'keys', 'connections'] as const) {
       const points = own.flatMap(({ at, [what]: value }) => (value === undefined ? [] : [{ at, value }]));
       const [first, last] = [points[0], points.at(-1)];
       if (!first || !last) continue;
