@@ -40,6 +40,15 @@ export function generateTarget(url: string): Target {
   };
 }
 
+/** The same for a stream, whose bytes are those of the upstream. */
+export function relayTarget(url: string, model: NoOpModel): Target {
+  return {
+    ...directTarget(url, model),
+    path: '/stream',
+    body: JSON.stringify({ prompt, model: modelName(model) }),
+  };
+}
+
 /** A synchronous response. */
 export function wholeTarget(service: BenchService, model: NoOpModel): Target {
   return {

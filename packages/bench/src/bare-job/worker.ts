@@ -1,9 +1,12 @@
-/** The worker of the bare job: as many BullMQ workers as Sluice has for its slots, and one publish for each answer. */
+/**
+ * The worker of the bare job: as many BullMQ workers as Sluice has for its slots, and one publish for each answer, or for
+ * each piece of a streamed one as it arrives.
+ */
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';
 import { readPlace, wakeChannel } from '../place.ts';
-import { callUpstream } from '../upstream/call-upstream.ts';
+import { callUpstream, streamUpstream } from '../upstream/call-upstream.ts';
 
 const slotsPerWorker = 8;
 
@@ -15,12 +18,16 @@ const upstream = new Pool(upstreamUrl, { connections: concurrency });
 const workers = Array.from(
   { length: Math.ceil(concurrency / slotsPerWorker) },
   () =>
-    new Worker<{ prompt: string }>(
+    new Worker<{ prompt: string; model?: string }>(
       queueName,
-      async (job) => {
-        // An empty answer means a failure, so that the caller does not wait for ever.
-        const text = await callUpstream(upstream, job.data.prompt).catch(() => '');
-        await connection.publish(wakeChannel(place), `${job.id} ${text}`);
+      async ({ id, data: { prompt, model } }) => {
+        const say = (text: string) => connection.publish(wakeChannel(place), `${id} ${text}`);
+        // An empty text is the end of a stream, and else a failure, so that the caller does not wait for ever.
+        if (model === undefined) await say(await callUpstream(upstream, prompt).catch(() => ''));
+        else {
+          for await (const piece of streamUpstream(upstream, { model, prompt })) void say(piece);
+          await say('');
+        }
       },
       { connection, prefix, concurrency: slotsPerWorker },
     ),

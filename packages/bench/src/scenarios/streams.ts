@@ -1,12 +1,13 @@
 import type { Child } from '../child-process.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
+import { type Pattern, startPattern } from '../pattern.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { startService, type BenchService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
-import { directTarget, streamTarget } from '../targets.ts';
+import { directTarget, relayTarget, streamTarget } from '../targets.ts';
 import { modelName, type NoOpModel } from '../upstream/no-op-answer.ts';
 
 const slots = 64;
@@ -45,7 +46,7 @@ const plans: Record<'full' | 'quick', readonly StreamLoad[]> = {
   ],
 };
 
-type Alternative = 'direct' | 'sluice';
+type Alternative = 'direct' | 'bare job' | 'sluice';
 
 /** Streams: how many events go through, and how long the first token takes. */
 export const streams: Scenario = {
@@ -58,20 +59,27 @@ export const streams: Scenario = {
       models: plan.map(({ model }) => modelName(model)),
       concurrency: slots,
     });
+    let bare: Pattern | undefined;
     try {
       const worker = await service.startWorker();
+      bare = await startPattern('bare-job', slots, context);
       const tables: Table[] = [];
-      for (const load of plan) tables.push(...tablesOf(load, await compete(context, service, worker, load)));
+      for (const load of plan) {
+        tables.push(...tablesOf(load, await compete(context, { service, worker, bare }, load)));
+      }
       return { title: 'Streams', description, tables };
     } finally {
-      await service.stop();
+      await Promise.all([service.stop(), bare?.stop()]);
       await context.redis.clear(service.keyPrefix);
+      if (bare) await context.redis.clear(bare.prefix);
     }
   },
 };
 
 const description =
-  'Streamed answers, from the same upstream called directly and through Sluice (one api, one worker). The upstream ' +
+  'Streamed answers, from the same upstream called directly, through a bare BullMQ job whose worker publishes the bytes ' +
+  'as they come and keeps nothing, and through Sluice (one api and one worker each). The bare job is the least that ' +
+  'any way through a queue and pub/sub can take. The upstream ' +
   'writes every token by itself. A token is one `response.output_text.delta` event, which is in the log before it is ' +
   'sent. The first token is timed from sending the request to reading its event.';
 
@@ -79,15 +87,13 @@ type Results = Map<Alternative, Measurement[]>;
 
 function compete(
   context: ScenarioContext,
-  service: BenchService,
-  worker: Child,
+  { service, worker, bare }: { service: BenchService; worker: Child; bare: Pattern },
   { model, concurrency, staggerMs, rounds, roundMs }: StreamLoad,
 ): Promise<Results> {
   const { load, redis, upstream, progress } = context;
-  const run = (name: Alternative, target: Target) => {
-    const isOurs = name === 'sluice';
+  const run = (name: Alternative, target: Target, queue?: { api: Child; worker: Child }) => {
     const processes = new Map([
-      ...(isOurs ? [['api', service.api] as const, ['worker', worker] as const] : []),
+      ...(queue ? [['api', queue.api] as const, ['worker', queue.worker] as const] : []),
       ['upstream', upstream] as const,
     ]);
     const order: LoadOrder = { target, concurrency, staggerMs, durationMs: roundMs };
@@ -96,13 +102,14 @@ function compete(
       progress.say(`streams: ${name}: ${titleOf(model, concurrency)}`);
       if (!isWarm) await runLoad(load, { ...order, staggerMs: 0, durationMs: roundMs / 2 });
       isWarm = true;
-      return measure(order, { load, redis: isOurs ? redis : undefined, processes });
+      return measure(order, { load, redis: queue ? redis : undefined, processes });
     };
   };
   return alternate(
     new Map<Alternative, () => Promise<Measurement>>([
       ['direct', run('direct', directTarget(context.upstreamUrl, model))],
-      ['sluice', run('sluice', streamTarget(service, model))],
+      ['bare job', run('bare job', relayTarget(String(bare.api.ready['url']), model), bare)],
+      ['sluice', run('sluice', streamTarget(service, model), { api: service.api, worker })],
     ]),
     rounds,
   );
@@ -116,10 +123,9 @@ function titleOf({ tokens, intervalMs }: NoOpModel, concurrency: number): string
 
 function tablesOf({ model, concurrency }: StreamLoad, results: Results): Table[] {
   const direct = results.get('direct') ?? [];
-  const sluice = results.get('sluice') ?? [];
-  const overMs = sluice.map(
-    (round, at) => round.firstMarkMs.p50 - (direct[at]?.firstMarkMs.p50 ?? Number.NaN),
-  );
+  const rivals = [...results].filter(([name]) => name !== 'direct');
+  const laterMs = (rounds: readonly Measurement[]) =>
+    rounds.map((round, at) => round.firstMarkMs.p50 - (direct[at]?.firstMarkMs.p50 ?? Number.NaN));
   return [
     {
       title: `${titleOf(model, concurrency)}; CPU in µs a token`,
@@ -140,9 +146,13 @@ function tablesOf({ model, concurrency }: StreamLoad, results: Results): Table[]
       ]),
     },
     {
-      title: 'Sluice against direct, compared within each round',
-      columns: ['first token p50 later by ms', 'tokens/s'],
-      rows: [[spreadFigure(spread(overMs)), spreadFigure(spread(ratios(sluice, direct, rate)))]],
+      title: 'Against direct, compared within each round',
+      columns: ['', 'first token p50 later by ms', 'tokens/s'],
+      rows: rivals.map(([name, rounds]) => [
+        name,
+        spreadFigure(spread(laterMs(rounds))),
+        spreadFigure(spread(ratios(rounds, direct, rate))),
+      ]),
     },
   ];
 }

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { type CommandCalls, callsBetween } from '../bench-redis.ts';
-import { type Child, ownProcess, startChild } from '../child-process.ts';
+import type { Child } from '../child-process.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
-import { placeVariables } from '../place.ts';
+import { type Pattern, startPattern } from '../pattern.ts';
 import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { startService } from '../service.ts';
@@ -43,9 +42,9 @@ export const synchronousRequests: Scenario = {
     const patterns: Pattern[] = [];
     try {
       const worker = await service.startWorker();
-      const usual = await startPattern('usual-pattern', context);
+      const usual = await startPattern('usual-pattern', slots, context);
       patterns.push(usual);
-      const bare = await startPattern('bare-job', context);
+      const bare = await startPattern('bare-job', slots, context);
       patterns.push(bare);
       const upstream = ['upstream', context.upstream] as const;
       const contestants = new Map<Alternative, Contestant>([
@@ -76,44 +75,6 @@ export const synchronousRequests: Scenario = {
     }
   },
 };
-
-/** An api and a worker that Sluice is compared with. */
-interface Pattern {
-  prefix: string;
-  api: Child;
-  worker: Child;
-  stop(): Promise<void>;
-}
-
-async function startPattern(
-  folder: 'usual-pattern' | 'bare-job',
-  context: ScenarioContext,
-): Promise<Pattern> {
-  const prefix = `bench-${folder}-${randomBytes(8).toString('hex')}`;
-  const env = placeVariables({
-    redisUrl: context.redis.url,
-    prefix,
-    upstreamUrl: context.upstreamUrl,
-    concurrency: slots,
-  });
-  const start = (role: 'api' | 'worker') =>
-    startChild({ name: `${folder} ${role}`, ...ownProcess(`./${folder}/${role}`), env });
-  const api = await start('api');
-  try {
-    const worker = await start('worker');
-    return {
-      prefix,
-      api,
-      worker,
-      async stop() {
-        await Promise.all([api.stop(), worker.stop()]);
-      },
-    };
-  } catch (error) {
-    await api.stop();
-    throw error;
-  }
-}
 
 function contestant({ api, worker }: Pattern, upstream: readonly ['upstream', Child]): Contestant {
   return {

@@ -1,19 +1,33 @@
 import type { Pool } from 'undici';
 import { modelName } from './no-op-answer.ts';
 
-const model = modelName({ tokens: 1, intervalMs: 0 });
+const oneToken = modelName({ tokens: 1, intervalMs: 0 });
 
 /** Gets the text of one answer. Its cost is the least that a worker can do. */
 export async function callUpstream(upstream: Pool, prompt: string): Promise<string> {
+  const body = await askUpstream(upstream, oneToken, prompt);
+  return (await body.text()).split('\n').map(contentOf).join('');
+}
+
+/** The bytes of an answer as they come, read by nobody. */
+export async function* streamUpstream(
+  upstream: Pool,
+  { model, prompt }: { model: string; prompt: string },
+): AsyncGenerator<string> {
+  for await (const chunk of await askUpstream(upstream, model, prompt)) {
+    yield (chunk as Buffer).toString('latin1'); // the answers are ASCII
+  }
+}
+
+async function askUpstream(upstream: Pool, model: string, prompt: string) {
   const { statusCode, body } = await upstream.request({
     method: 'POST',
     path: '/v1/chat/completions',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: prompt }], stream: true }),
   });
-  const text = await body.text();
   if (statusCode !== 200) throw new Error(`the upstream answered ${statusCode}`);
-  return text.split('\n').map(contentOf).join('');
+  return body;
 }
 
 function contentOf(line: string): string {
