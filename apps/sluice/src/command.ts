@@ -9,6 +9,7 @@ const usage = `Usage: sluice <command> [flags]
 
   keys     makes an API key and the hash for the settings file
   responses get | list | cancel | tail    shows, cancels or follows responses of a running service
+  doctor   looks at the settings, Redis and the upstreams, and says what to correct
 
 'sluice <command> --help' lists the flags of a command.`;
 
@@ -30,15 +31,22 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runResponses } = await import('./responses/responses-command.ts');
         return runResponses(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'doctor': {
+        const { runDoctor } = await import('./doctor/doctor-command.ts');
+        return runDoctor(rest, { env: process.env, cwd: process.cwd() });
+      }
       case undefined:
       case 'help':
       case '--help':
       case '-h':
         return print(usage);
       default:
-        throw new FatalError(`There is no command '${command}': use start, api, worker, keys or responses.`, {
-          exitCode: 2,
-        });
+        throw new FatalError(
+          `There is no command '${command}': use start, api, worker, keys, responses or doctor.`,
+          {
+            exitCode: 2,
+          },
+        );
     }
   });
 }

@@ -1,0 +1,123 @@
+import type { Settings } from '@sluice/config';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  FatalError,
+  inspectRedis,
+  maskRedisUrl,
+  type RedisFacts,
+  redisProblems,
+  requireRedis,
+} from '@sluice/runtime';
+import { bad, type Finding, good, warn } from './finding.ts';
+
+type Redis = ReturnType<typeof commandClient>;
+
+/** Answers that are timed. */
+const pings = 20;
+/** A response makes some six round trips, so more than this is felt, in milliseconds. */
+const slowPingMs = 5;
+/** The share of its memory at which Redis is nearly full: it refuses writes when it is. */
+const nearlyFull = 0.8;
+
+/** Looks at the Redis of these settings as a starting process does, and at how fast and how full it is. */
+export async function checkRedis({
+  redisUrl,
+  durability,
+  keyPrefix,
+}: Pick<Settings, 'redisUrl' | 'durability' | 'keyPrefix'>): Promise<Finding[]> {
+  const subject = 'Redis';
+  if (redisUrl === undefined) {
+    return [
+      good(
+        subject,
+        'REDIS_URL is not set: `sluice start` brings a store of its own, and nothing else can use it',
+      ),
+    ];
+  }
+  const logger = createLogger({ name: 'doctor', level: 'silent' });
+  const client = commandClient(redisUrl, { logger });
+  try {
+    // What this refuses is looked at below, with everything else.
+    await requireRedis(client, { url: redisUrl, logger, signal: new AbortController().signal }).catch(
+      (error: unknown) => {
+        if (client.status !== 'ready') throw error;
+      },
+    );
+    const facts = await inspectRedis(client);
+    return [
+      good(
+        subject,
+        `${facts.product} ${facts.version ?? 'of an unknown version'} answers at ${maskRedisUrl(redisUrl)}`,
+      ),
+      ...problems(facts, durability),
+      memory(facts),
+      await latency(client),
+      await writing(client, `${keyPrefix}doctor`),
+    ];
+  } catch (error) {
+    if (error instanceof FatalError) return [bad(subject, error.message)];
+    return [bad(subject, `${maskRedisUrl(redisUrl)} does not answer: ${String(error)}`)];
+  } finally {
+    await closeRedis(client);
+  }
+}
+
+function problems(facts: RedisFacts, durability: Settings['durability']): Finding[] {
+  const found = redisProblems(facts, { isEmbedded: facts.isEmbedded, durability });
+  if (found.length === 0)
+    return [
+      good('durability', `role, eviction, log on disk and clock are as durability: ${durability} needs them`),
+    ];
+  return found.map(({ severity, message }) =>
+    severity === 'refuse' ? bad('durability', message) : warn('durability', message),
+  );
+}
+
+function memory({ usedMemoryBytes, maxmemoryBytes }: RedisFacts): Finding {
+  const subject = 'memory';
+  const used = mebibytes(usedMemoryBytes ?? 0);
+  if (!maxmemoryBytes) {
+    return warn(
+      subject,
+      `${used} in use and no maxmemory: set one below the memory of the machine, or the system may kill Redis`,
+    );
+  }
+  const share = (usedMemoryBytes ?? 0) / maxmemoryBytes;
+  const message = `${used} of ${mebibytes(maxmemoryBytes)} in use`;
+  if (share < nearlyFull) return good(subject, message);
+  return warn(
+    subject,
+    `${message}: give Redis more, or shorten retention.responseSeconds; a full one refuses work`,
+  );
+}
+
+async function latency(client: Redis): Promise<Finding> {
+  const subject = 'latency';
+  const times: number[] = [];
+  for (let at = 0; at < pings; at += 1) {
+    const startedAt = performance.now();
+    await client.ping();
+    times.push(performance.now() - startedAt);
+  }
+  times.sort((one, other) => one - other);
+  const median = times[Math.floor(pings / 2)] ?? Number.NaN;
+  const message = `a PING takes ${median.toFixed(2)} ms (${times[0]?.toFixed(2)} to ${times.at(-1)?.toFixed(2)})`;
+  if (median <= slowPingMs) return good(subject, message);
+  return warn(subject, `${message}: a response takes some six round trips; run Sluice nearer to Redis`);
+}
+
+/** A write that goes by itself. A full server, a replica, and one that lost its disk refuse it. */
+async function writing(client: Redis, key: string): Promise<Finding> {
+  try {
+    await client.set(key, '1', 'PX', 1_000);
+    return good('writing', 'a write is taken');
+  } catch (error) {
+    return bad('writing', `a write is refused: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / (1024 * 1024)).toLocaleString('en-US')} MiB`;
+}

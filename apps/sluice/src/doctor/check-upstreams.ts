@@ -1,0 +1,80 @@
+import type { ProviderSettings, Settings } from '@sluice/config';
+import { bad, type Finding, good, warn } from './finding.ts';
+
+/** How long an upstream may take to list its models, in milliseconds. */
+const withinMs = 5_000;
+
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
+
+/** Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. */
+export async function checkUpstreams({
+  providers,
+  models,
+}: Pick<Settings, 'providers' | 'models'>): Promise<Finding[]> {
+  if (models.length === 0) return [warn('models', 'there are none: add `models` to the settings file')];
+  return Promise.all(
+    providers.map(async (provider) =>
+      provider.type === 'simulator'
+        ? good(provider.id, 'is a simulator, which answers without a model')
+        : checkUpstream(provider, modelsOf(provider.id, models)),
+    ),
+  );
+}
+
+async function checkUpstream(
+  { id, baseUrl, apiKey, headers }: Upstream,
+  wanted: readonly string[],
+): Promise<Finding> {
+  const url = `${baseUrl.replace(/\/+$/, '')}/models`;
+  let answer: Response;
+  try {
+    answer = await fetch(url, {
+      headers: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
+      redirect: 'error',
+      signal: AbortSignal.timeout(withinMs),
+    });
+  } catch (error) {
+    return bad(id, `${url} does not answer (${causeOf(error)}): start it, or correct \`baseUrl\``);
+  }
+  const text = await answer.text().catch(() => '');
+  if (answer.status === 401 || answer.status === 403) {
+    return bad(id, `${url} refuses our key with ${answer.status}: correct \`apiKey\` or \`headers\``);
+  }
+  if (answer.status >= 500) return bad(id, `${url} answers with ${answer.status}`);
+  const offered = offeredBy(text);
+  if (!answer.ok || !offered)
+    return warn(id, `answers, but lists no models at ${url} (${answer.status}), so they were not checked`);
+  const missing = wanted.filter((model) => !offered.includes(model));
+  if (missing.length === 0)
+    return good(id, `answers, takes our key, and has ${wanted.join(', ') || 'no model of ours'}`);
+  return warn(
+    id,
+    `does not list ${missing.join(', ')}: correct \`model\` in the routes. It has ${offered.slice(0, 10).join(', ')}`,
+  );
+}
+
+/** Its names of the models that are routed to it. */
+function modelsOf(providerId: string, models: Settings['models']): string[] {
+  const routes = models.flatMap((model) => model.routes).filter(({ provider }) => provider === providerId);
+  return [...new Set(routes.map(({ model }) => model))];
+}
+
+/** The ids in a list of models as OpenAI's protocol has it; undefined for any other text. */
+function offeredBy(text: string): string[] | undefined {
+  try {
+    const { data } = JSON.parse(text) as { data?: unknown };
+    if (!Array.isArray(data)) return undefined;
+    return data.flatMap((each: unknown) =>
+      typeof each === 'object' && each !== null && 'id' in each && typeof each.id === 'string'
+        ? [each.id]
+        : [],
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message || error.message : error.message;
+}

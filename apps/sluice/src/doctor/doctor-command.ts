@@ -1,0 +1,69 @@
+import { parseArgs, styleText } from 'node:util';
+import { type Environment, loadSettings } from '@sluice/config';
+import { FatalError } from '@sluice/runtime';
+import { checkRedis } from './check-redis.ts';
+import { checkUpstreams } from './check-upstreams.ts';
+import { type Finding, good } from './finding.ts';
+
+export const doctorUsage = `Usage: sluice doctor [flags]
+
+Looks at what the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
+eviction, log on disk, memory, latency, clock) and whether each upstream answers. Ends with 1 when something is bad.
+
+  --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml]
+  --json          prints one line of JSON for each finding`;
+
+/**
+ * `sluice doctor`: prints what it finds as it finds it.
+ *
+ * @throws {FatalError} with exit code 1 when something is bad, 2 for wrong arguments; {ConfigError} for settings that
+ *   cannot be used.
+ */
+export async function runDoctor(
+  argv: readonly string[],
+  { env, cwd }: { env: Environment; cwd: string },
+): Promise<void> {
+  const { config, json, help } = parseFlags(argv);
+  if (help) return console.log(doctorUsage);
+  const settings = loadSettings({ env, argv: config === undefined ? [] : ['--config', config], cwd });
+  const file = settings.file ?? 'no file, so defaults and the environment';
+  const tell = (findings: readonly Finding[]) => {
+    for (const finding of findings) console.log(json ? JSON.stringify(finding) : lineOf(finding));
+    return findings;
+  };
+  const findings = [
+    ...tell([
+      good('Node', process.version),
+      good('settings', `${file}; ${settings.models.length} models, ${settings.keys.length} keys`),
+    ]),
+    ...tell(await checkRedis(settings)),
+    ...tell(await checkUpstreams(settings)),
+  ];
+  const count = (verdict: Finding['verdict']) => findings.filter((each) => each.verdict === verdict).length;
+  if (count('bad') > 0) throw new FatalError(`${count('bad')} to correct, and ${count('warn')} to look at.`);
+  if (!json) console.log(`\nNothing is bad${count('warn') > 0 ? `, and ${count('warn')} to look at` : ''}.`);
+}
+
+const marks = { good: '✓', warn: '!', bad: '✗' } as const;
+const colours = { good: 'green', warn: 'yellow', bad: 'red' } as const;
+
+/** Coloured on a terminal only. */
+function lineOf({ verdict, subject, message }: Finding): string {
+  return `${styleText(colours[verdict], marks[verdict])} ${subject}: ${message}`;
+}
+
+function parseFlags(argv: readonly string[]): { config?: string; json?: boolean; help?: boolean } {
+  try {
+    return parseArgs({
+      args: [...argv],
+      options: {
+        config: { type: 'string' },
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new FatalError(`${said}; 'sluice doctor --help' lists the flags`, { exitCode: 2 });
+  }
+}

@@ -1,0 +1,20 @@
+/** What a check found. `bad` keeps the service from working as promised, `warn` does not. */
+export interface Finding {
+  verdict: 'good' | 'warn' | 'bad';
+  /** What was looked at, in a word or two. */
+  subject: string;
+  /** What is so, and what to change if that is not good. */
+  message: string;
+}
+
+export function good(subject: string, message: string): Finding {
+  return { verdict: 'good', subject, message };
+}
+
+export function warn(subject: string, message: string): Finding {
+  return { verdict: 'warn', subject, message };
+}
+
+export function bad(subject: string, message: string): Finding {
+  return { verdict: 'bad', subject, message };
+}

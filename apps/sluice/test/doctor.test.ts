@@ -1,0 +1,103 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { runDoctor } from '../src/doctor/doctor-command.ts';
+import type { Finding } from '../src/doctor/finding.ts';
+
+const cleanups: (() => unknown)[] = [];
+let cwd: string;
+
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), 'sluice-doctor-'));
+  cleanups.push(() => rm(cwd, { recursive: true, force: true }));
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+});
+
+/** An upstream that answers every request in one way, and remembers what it was asked. */
+async function upstream(status: number, body: string) {
+  const asked: { url: string | undefined; key: string | undefined }[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ url: request.url, key: request.headers.authorization });
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => server.close());
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked };
+}
+
+/** What the doctor finds with a file of settings, and how it ends. */
+async function examine(settings: object, env: Record<string, string> = {}) {
+  await writeFile(join(cwd, 'sluice.yaml'), JSON.stringify(settings));
+  const lines: string[] = [];
+  vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
+  const failure = await runDoctor(['--json'], { env, cwd }).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  const findings = lines.map((line) => JSON.parse(line) as Finding);
+  return { failure, find: (subject: string) => findings.filter((finding) => finding.subject === subject) };
+}
+
+const settingsFor = (baseUrl: string) => ({
+  providers: [{ id: 'gpu', type: 'openai-chat', baseUrl, apiKey: 'sk-upstream-secret' }],
+  models: [{ id: 'small', routes: [{ provider: 'gpu', model: 'llama' }] }],
+});
+
+describe('sluice doctor', () => {
+  it('finds Redis and an upstream that has our model, and shows no secret', async () => {
+    const { baseUrl, asked } = await upstream(200, '{"data":[{"id":"llama"},{"id":"other"}]}');
+    const { failure, find } = await examine(settingsFor(baseUrl), { REDIS_URL: inject('redisUrl') });
+    expect(failure).toBeUndefined();
+    expect(find('Redis')).toMatchObject([{ verdict: 'good' }]);
+    expect(find('latency')).toHaveLength(1);
+    expect(find('writing')).toMatchObject([{ verdict: 'good' }]);
+    expect(find('gpu')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('llama') }]);
+    expect(asked).toEqual([{ url: '/v1/models', key: 'Bearer sk-upstream-secret' }]);
+    expect(JSON.stringify(find('gpu'))).not.toContain('secret');
+  });
+
+  it('says what to correct when Redis does not answer, and goes on', async () => {
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const env = { REDIS_URL: `redis://user:hidden@127.0.0.1:${await freePort()}` };
+    const { failure, find } = await examine(settingsFor(baseUrl), env);
+    expect(failure).toMatch(/^1 to correct/);
+    expect(find('Redis')).toMatchObject([{ verdict: 'bad', message: expect.not.stringContaining('hidden') }]);
+    expect(find('gpu')).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  it('finds nothing wrong where there is no REDIS_URL: the start brings a store', async () => {
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const { failure, find } = await examine(settingsFor(baseUrl));
+    expect(failure).toBeUndefined();
+    expect(find('Redis')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('REDIS_URL') }]);
+  });
+
+  it.each([
+    ['refuses our key', 401, '{}', 'bad', /apiKey/],
+    ['fails', 502, 'oops', 'bad', /502/],
+    ['has another model', 200, '{"data":[{"id":"mistral"}]}', 'warn', /llama.*It has mistral/],
+    ['lists no models', 404, 'not here', 'warn', /lists no models/],
+    ['answers with anything else', 200, '[]', 'warn', /lists no models/],
+  ])('says what to correct when an upstream %s', async (_what, status, body, verdict, message) => {
+    const { baseUrl } = await upstream(status, body);
+    const { find } = await examine(settingsFor(baseUrl));
+    expect(find('gpu')).toMatchObject([{ verdict, message: expect.stringMatching(message) }]);
+  });
+
+  it('says what to correct when nothing listens where an upstream should be', async () => {
+    const { failure, find } = await examine(settingsFor(`http://127.0.0.1:${await freePort()}/v1`));
+    expect(failure).toMatch(/^1 to correct/);
+    expect(find('gpu')).toMatchObject([
+      { verdict: 'bad', message: expect.stringMatching(/ECONNREFUSED.*baseUrl/) },
+    ]);
+  });
+});
