@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  defaultReadsPerMinute,
   developmentKey,
   LiveSettings,
   type OpenSettings,
@@ -36,6 +35,7 @@ import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { Responses } from './responses/responses.ts';
+import { unusedSettings } from './unused-settings.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
 const interruptShare = 0.8;
@@ -182,6 +182,7 @@ export class ApiProcess {
     this.#admin = await buildAdminApp({
       queue: this.#queue,
       registry: this.#metrics.registry,
+      settings: this.#settings,
       token: server.adminToken,
       failedLogins: new FailedLogins({ trustedProxies }),
       logger: this.#logger,
@@ -251,21 +252,10 @@ export class ApiProcess {
     this.#warnOfUnusedSettings(settings);
   }
 
-  /** Warns, once for each, of settings that this release accepts and does not act on yet. */
-  #warnOfUnusedSettings({ keys, models }: Settings): void {
-    const unused = {
-      'keys[].limits.tokensPerMinute': keys.some(({ limits }) => limits.tokensPerMinute !== undefined),
-      'keys[].limits.concurrent': keys.some(({ limits }) => limits.concurrent !== undefined),
-      'keys[].limits.readsPerMinute': keys.some(
-        ({ limits }) => limits.readsPerMinute !== defaultReadsPerMinute,
-      ),
-      'keys[].weight': new Set(keys.map(({ weight }) => weight)).size > 1,
-      'keys[].tiers': keys.some(({ tiers }) => tiers.includes('priority')),
-      'models[].contextTokens': models.some(({ contextTokens }) => contextTokens !== undefined),
-      'models[].maxOutputTokens': models.some(({ maxOutputTokens }) => maxOutputTokens !== undefined),
-    };
-    for (const [setting, isSet] of Object.entries(unused)) {
-      if (!isSet || this.#warned.has(setting)) continue;
+  /** Warns, once for each, of settings that have no effect. */
+  #warnOfUnusedSettings(settings: Settings): void {
+    for (const setting of unusedSettings(settings)) {
+      if (this.#warned.has(setting)) continue;
       this.#warned.add(setting);
       this.#logger.warn({ setting }, 'this setting has no effect in this version');
     }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { queueName } from '@sluice/queue';
 import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,6 +24,7 @@ async function build(options: { withToken: boolean }): Promise<void> {
   admin = await buildAdminApp({
     queue: api.queue,
     registry: api.registry,
+    settings: { ...api.settings, workerConcurrency: 2 },
     token: options.withToken ? token : undefined,
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
@@ -32,6 +34,7 @@ async function build(options: { withToken: boolean }): Promise<void> {
 const paths = [
   '/',
   '/metrics',
+  '/scale',
   '/queues',
   '/queues/',
   '/queues/api/queues',
@@ -156,7 +159,7 @@ describe('a path that does not exist', () => {
   it('is answered with what there is', async () => {
     await build({ withToken: false });
     const { statusCode, body } = await admin.inject({ url: '/nope' });
-    expect([statusCode, body]).toEqual([404, 'Not here. There are /queues and /metrics.\n']);
+    expect([statusCode, body]).toEqual([404, 'Not here. There are /queues, /metrics and /scale.\n']);
   });
 });
 
@@ -247,5 +250,61 @@ describe('the log of an api', () => {
     await api.create({ model, input: [{ role: 'canary-of-a-role', content: 'canary-of-a-prompt' }] });
     await eventually(() => api.logged.filter((line) => line.includes('answered')).length >= 3);
     expect(api.logged.filter((line) => line.includes('canary'))).toEqual([]);
+  });
+});
+
+describe('what an autoscaler is told', () => {
+  const scale = async (query = '') => {
+    const answer = await admin.inject({ url: `/scale${query}`, headers: { host: 'localhost' } });
+    return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+  };
+
+  it('is nothing to do where nothing waits', async () => {
+    await build({ withToken: false });
+    const idle = { needed_workers: 0, waiting: 0, active: 0, oldest_waiting_seconds: 0 };
+    expect(await scale()).toEqual({ status: 200, body: idle });
+    expect(await scale(`?model=${model}`)).toEqual({ status: 200, body: idle });
+  });
+
+  it('is how many workers would leave nothing waiting, and for how long the next one has waited', async () => {
+    await build({ withToken: false });
+    const name = queueName(model);
+    await api.worker.stop();
+    for (const id of ['first', 'second', 'third', 'fourth', 'fifth']) await api.queue.enqueue(name, id);
+    const job = await api.queue
+      .forDashboard()
+      .find((each) => each.name === name)
+      ?.getJob('first');
+    const { body } = await scale(`?model=${model}`);
+    expect(body).toMatchObject({ needed_workers: 3, waiting: 5, active: 0 });
+    const waitedMs = Date.now() - (job?.timestamp ?? 0);
+    expect(Number(body['oldest_waiting_seconds']) * 1000).toBeLessThanOrEqual(waitedMs);
+    expect(Number(body['oldest_waiting_seconds'])).toBeGreaterThan(0);
+    expect((await scale()).body).toMatchObject({ needed_workers: 3, waiting: 5 });
+  });
+
+  it('is no more than the limit of the model allows, and nothing for a paused queue', async () => {
+    await build({ withToken: false });
+    await api.worker.stop();
+    const name = queueName(model);
+    for (const id of ['first', 'second', 'third']) await api.queue.enqueue(name, id);
+    const limited = api.settings.models.map((each) => ({ ...each, concurrency: 1 }));
+    await admin.close();
+    admin = await buildAdminApp({
+      queue: api.queue,
+      registry: api.registry,
+      settings: { models: limited, workerConcurrency: 2 },
+      token: undefined,
+      failedLogins: new FailedLogins(),
+      logger: createLogger({ name: 'api', level: 'silent' }),
+    });
+    expect((await scale()).body).toMatchObject({ needed_workers: 1, waiting: 3 });
+    for (const queue of api.queue.forDashboard()) await queue.pause();
+    expect((await scale()).body).toMatchObject({ needed_workers: 0, waiting: 3 });
+  });
+
+  it('is refused for a model that nobody has', async () => {
+    await build({ withToken: false });
+    expect(await scale('?model=none')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   });
 });

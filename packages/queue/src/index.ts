@@ -3,6 +3,7 @@ export { queueName, queuePrefix } from './queue-names.ts';
 export {
   ResponseQueue,
   type QueueCounts,
+  type QueueBacklog,
   type QueueRoom,
   type ResponseQueueOptions,
 } from './response-queue.ts';

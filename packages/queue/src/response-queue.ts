@@ -16,6 +16,16 @@ export type QueueCounts = Record<
   number
 >;
 
+/** What there is to do in a queue. */
+export interface QueueBacklog {
+  /** Jobs that wait, those that wait for a time included. */
+  waiting: number;
+  active: number;
+  isPaused: boolean;
+  /** When the job that is next was added, in milliseconds since 1970; undefined when none waits. */
+  oldestAddedAt: number | undefined;
+}
+
 /** What says whether a worker with room for a job should have taken one. */
 export interface QueueRoom {
   /** Jobs that a worker could take now, but for the limit. */
@@ -111,6 +121,14 @@ export class ResponseQueue {
       failed: of('failed'),
       paused: of('paused'),
     };
+  }
+
+  /** What there is to do in a queue. Rejects while Redis is away, like `counts`. */
+  async backlog(name: string): Promise<QueueBacklog> {
+    const { waiting, active, delayed } = await this.counts(name);
+    const queue = this.#queue(name);
+    const [isPaused, [oldest]] = await Promise.all([queue.isPaused(), queue.getWaiting(0, 0)]);
+    return { waiting: waiting + delayed, active, isPaused, oldestAddedAt: oldest?.timestamp };
   }
 
   async room(name: string): Promise<QueueRoom> {

@@ -7,10 +7,12 @@ import { sendPlain } from './plain-answers.ts';
 import { registerMetrics } from './routes/metrics.ts';
 import { queuesPath, registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
+import { registerScale, type ScaleOptions } from './routes/scale.ts';
 
 export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
+  settings: ScaleOptions['settings'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
   failedLogins: FailedLogins;
@@ -19,11 +21,12 @@ export interface AdminAppOptions {
 
 /**
  * The operator's listener, apart from the API and with a credential of its own: the dashboard of the queues,
- * read-only, and the metrics. Jobs carry ids alone, so neither shows a prompt or an answer.
+ * read-only, the metrics, and what an autoscaler asks. Jobs carry ids alone, so neither shows a prompt or an answer.
  */
 export async function buildAdminApp({
   queue,
   registry,
+  settings,
   token,
   failedLogins,
   logger,
@@ -46,6 +49,7 @@ export async function buildAdminApp({
   });
   registerRoot(app, queuesPath);
   registerMetrics(app, registry);
+  registerScale(app, { queue, settings });
   await registerQueues(app, queue);
   return app;
 }

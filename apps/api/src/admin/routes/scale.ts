@@ -1,0 +1,73 @@
+import type { Settings } from '@sluice/config';
+import { queueName, type QueueBacklog, type ResponseQueue } from '@sluice/queue';
+import type { FastifyInstance } from 'fastify';
+
+export interface ScaleOptions {
+  queue: Pick<ResponseQueue, 'backlog'>;
+  settings: Pick<Settings, 'models' | 'workerConcurrency'>;
+  /** The clock, in milliseconds since 1970. */
+  now?: () => number;
+}
+
+/** What an autoscaler is told of a model, or of the model that needs most. */
+export interface Scale {
+  /** Workers that would leave nothing waiting for a slot, were there no more to come. */
+  needed_workers: number;
+  waiting: number;
+  active: number;
+  /** Of the response that is next, in seconds; 0 when none waits. */
+  oldest_waiting_seconds: number;
+}
+
+/**
+ * `GET /scale`: how many workers there should be, as JSON with plain numbers, for KEDA's `metrics-api` and the like.
+ *
+ * `?model=` asks for one model, for a pool of workers of its own. Without it the numbers add up, and `needed_workers` is
+ * that of the model that needs most, because each worker has slots for each model. Models that share a queue share its
+ * numbers. A model's own limit bounds what more workers could do. What waits in a paused queue needs none.
+ */
+export function registerScale(
+  app: FastifyInstance,
+  { queue, settings, now = () => Date.now() }: ScaleOptions,
+): void {
+  const { models, workerConcurrency } = settings;
+  app.get<{ Querystring: { model?: unknown } }>('/scale', async (request, reply) => {
+    const { model } = request.query;
+    const asked = model === undefined ? models : models.filter(({ id }) => id === model);
+    if (model !== undefined && asked.length === 0) {
+      return reply.code(404).send({ error: "'model' is not the id of a model in the settings" });
+    }
+    const limits = new Map(asked.map(({ queue: name, concurrency }) => [queueName(name), concurrency]));
+    const scales = await Promise.all(
+      [...limits].map(async ([name, limit]) =>
+        scaleOf(await queue.backlog(name), { limit, slots: workerConcurrency, now: now() }),
+      ),
+    );
+    return reply.send(inAll(scales));
+  });
+}
+
+function scaleOf(
+  { waiting, active, isPaused, oldestAddedAt }: QueueBacklog,
+  { limit = Number.POSITIVE_INFINITY, slots, now }: { limit: number | undefined; slots: number; now: number },
+): Scale {
+  const wanted = active + (isPaused ? 0 : waiting);
+  const waitedMs = oldestAddedAt === undefined ? 0 : Math.max(0, now - oldestAddedAt);
+  return {
+    needed_workers: Math.ceil(Math.min(wanted, limit) / slots),
+    waiting,
+    active,
+    oldest_waiting_seconds: Math.round(waitedMs) / 1000,
+  };
+}
+
+function inAll(scales: readonly Scale[]): Scale {
+  const of = (member: keyof Scale) => scales.map((scale) => scale[member]);
+  const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);
+  return {
+    needed_workers: Math.max(0, ...of('needed_workers')),
+    waiting: sum(of('waiting')),
+    active: sum(of('active')),
+    oldest_waiting_seconds: Math.max(0, ...of('oldest_waiting_seconds')),
+  };
+}
