@@ -9,6 +9,7 @@ const usage = `Usage: sluice <command> [flags]
 
   keys     makes an API key and the hash for the settings file
   responses get | list | cancel | tail    shows, cancels or follows responses of a running service
+  queues list | pause | resume | drain    shows, stops, starts or empties whole queues
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
 
 'sluice <command> --help' lists the flags of a command.`;
@@ -31,6 +32,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runResponses } = await import('./responses/responses-command.ts');
         return runResponses(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'queues': {
+        const { runQueues } = await import('./queues/queues-command.ts');
+        return runQueues(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'doctor': {
         const { runDoctor } = await import('./doctor/doctor-command.ts');
         return runDoctor(rest, { env: process.env, cwd: process.cwd() });
@@ -42,7 +47,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses or doctor.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, queues or doctor.`,
           {
             exitCode: 2,
           },

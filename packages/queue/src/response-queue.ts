@@ -123,6 +123,28 @@ export class ResponseQueue {
     };
   }
 
+  /** Lets no worker take from a queue any more, in no process, until `resume`. What runs goes on. Twice is fine. */
+  async pause(name: string): Promise<void> {
+    await this.#queue(name).pause();
+  }
+
+  async resume(name: string): Promise<void> {
+    await this.#queue(name).resume();
+  }
+
+  /** Ids of responses that wait for a worker, or for their time to come; those that are next first. */
+  async waitingIds(
+    name: string,
+    { waitsFor, first, count }: { waitsFor: 'worker' | 'time'; first: number; count: number },
+  ): Promise<string[]> {
+    const queue = this.#queue(name);
+    const last = first + count - 1;
+    const jobs = await (waitsFor === 'worker'
+      ? queue.getWaiting(first, last)
+      : queue.getDelayed(first, last));
+    return jobs.flatMap((job) => job.id ?? []);
+  }
+
   /** What there is to do in a queue. Rejects while Redis is away, like `counts`. */
   async backlog(name: string): Promise<QueueBacklog> {
     const { waiting, active, delayed } = await this.counts(name);

@@ -1,0 +1,45 @@
+import type { Settings } from '@sluice/config';
+import { queueName, ResponseQueue } from '@sluice/queue';
+import { defaultCell, ResponseStore } from '@sluice/response-store';
+import { closeRedis, commandClient, createLogger, largeValueClient, requireRedis } from '@sluice/runtime';
+
+/** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
+export interface Operator {
+  store: ResponseStore;
+  queues: ResponseQueue;
+  /** Names of the queues in the settings, as they are written there. */
+  names: string[];
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+/** @throws {FatalError} that says what to change, when Redis cannot be used. */
+export async function openOperator(settings: Settings & { redisUrl: string }): Promise<Operator> {
+  const { redisUrl: url, keyPrefix, retention, models } = settings;
+  const logger = createLogger({ name: 'operator', level: 'silent' });
+  const commands = commandClient(url, { logger });
+  const largeValues = largeValueClient(url, { logger });
+  const close = () => Promise.all([closeRedis(commands), closeRedis(largeValues)]);
+  try {
+    await requireRedis(commands, { url, logger, signal: new AbortController().signal });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const store = new ResponseStore({ commands, largeValues, keyPrefix, retention });
+  const names = [...new Set(models.map(({ queue }) => queue))];
+  const queues = new ResponseQueue({
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    names: names.map(queueName),
+    onError: () => undefined, // Each command says by itself when it fails.
+  });
+  return {
+    store,
+    queues,
+    names,
+    async [Symbol.asyncDispose]() {
+      await queues.close();
+      await close();
+    },
+  };
+}

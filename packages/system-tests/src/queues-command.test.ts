@@ -1,0 +1,86 @@
+import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Caller, callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+import { startProcess } from './sluice-process.ts';
+
+let service: Service;
+let caller: Caller;
+
+beforeAll(async () => {
+  service = await startService({
+    workers: 0,
+    settings: {
+      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: [
+        { id: 'simulator', routes: [{ provider: 'simulator' }] },
+        { id: 'team/other', routes: [{ provider: 'simulator' }] },
+      ],
+    },
+  });
+  caller = callerOf(service.apiUrls[0] ?? '', service.key);
+});
+afterAll(() => service?.stop());
+
+/** Runs `sluice queues` to its end, with the settings of the service. */
+async function queues(...args: string[]): Promise<{ code: number | null; out: string }> {
+  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
+  const process = startProcess({ command: 'queues', args, env });
+  const { code } = await process.exited;
+  return { code, out: process.output() };
+}
+
+async function listed(queue: string): Promise<Record<string, unknown>> {
+  const { out } = await queues('list', '--json');
+  const lines = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  return lines.find((line) => line['queue'] === queue) ?? {};
+}
+
+const inBackground = async (model: string) =>
+  (await caller.create({ model, input: 'Hi', background: true })).body.id;
+const statusOf = async (id: string) => (await caller.get(id)).body.status;
+
+describe('sluice queues', () => {
+  it('pauses a queue for every process, and resumes it', async () => {
+    expect(await queues('pause', 'team/other')).toMatchObject({ code: 0 });
+    const id = await inBackground('team/other');
+    expect(await listed('team/other')).toMatchObject({ state: 'paused', waiting: 1, active: 0 });
+    expect(await listed('simulator')).toMatchObject({ state: 'open', waiting: 0 });
+    await service.addWorker();
+    expect((await caller.create({ input: 'Hi' })).body.status).toBe('completed');
+    expect(await statusOf(id)).toBe('queued');
+    expect(await queues('resume', 'team/other')).toMatchObject({ code: 0 });
+    await eventually(async () => (await statusOf(id)) === 'completed');
+    const table = (await queues('list')).out;
+    expect(table).toMatch(/^simulator +open +0 +0 +-$/m);
+  });
+
+  it('cancels what waits, tells its callers, and only when it is sure', async () => {
+    await queues('pause', 'team/other');
+    const ids = await Promise.all(Array.from({ length: 120 }, () => inBackground('team/other')));
+    const waiting = caller.create({ model: 'team/other', input: 'Hi' });
+    await eventually(async () => (await listed('team/other'))['waiting'] === 121);
+    expect((await queues('drain', 'team/other')).out).toBe('121 would be cancelled. Add --yes to do it.\n');
+    expect(await statusOf(ids[0] ?? '')).toBe('queued');
+    expect((await queues('drain', 'team/other', '--yes')).out).toBe('Cancelled 121.\n');
+    expect((await waiting).body.status).toBe('cancelled');
+    expect(new Set(await Promise.all(ids.map(statusOf)))).toEqual(new Set(['cancelled']));
+    expect(await listed('team/other')).toMatchObject({ waiting: 0, active: 0 });
+    await queues('resume', 'team/other');
+    expect((await caller.create({ model: 'team/other', input: 'Hi' })).body.status).toBe('completed');
+  });
+
+  it.each([
+    [['pause', 'nope'], 1, /There is no queue 'nope' in the settings: there are simulator, team\/other\./],
+    [['pause'], 2, /name a queue/],
+    [['list', 'x'], 2, /'list' takes no queue/],
+    [['fill', 'simulator'], 2, /there is no command 'fill'/],
+    [['drain', 'simulator', 'x'], 2, /'x' is one argument too many/],
+    [['list', '--nope'], 2, /--nope/],
+  ])('says what is wrong with %j', async (args, code, message) => {
+    expect(await queues(...args)).toEqual({ code, out: expect.stringMatching(message) });
+  });
+});
