@@ -1,5 +1,4 @@
 import type { Readiness } from '@sluice/runtime';
-import type { BodyBudget } from './bodies/body-budget.ts';
 import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
@@ -12,7 +11,7 @@ import { listResponses } from './routes/list-responses.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
 /** What the routes of a mount work with, all together. */
-export type MountContext = CreateResponseContext & ListModelsContext & { bodyBudget: BodyBudget };
+export type MountContext = CreateResponseContext & ListModelsContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [

@@ -23,7 +23,7 @@ const largeEvent = 128 * 1024;
 export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
   readonly #gone = new AbortController();
-  #repeat: (() => SentEvent) | undefined;
+  #repeat: (() => SentEvent | undefined) | undefined;
   #lastWrite = performance.now();
   #lastEvent = performance.now();
   readonly #timer: NodeJS.Timeout;
@@ -50,7 +50,7 @@ export class SseStream implements EventSink {
   }
 
   /** Sets what is sent again while the stream is silent: the latest life-cycle event, under the last number. */
-  repeatWhileSilent(event: () => SentEvent): void {
+  repeatWhileSilent(event: () => SentEvent | undefined): void {
     this.#repeat = event;
   }
 
@@ -107,10 +107,10 @@ export class SseStream implements EventSink {
   #beat(): void {
     if (this.#gone.signal.aborted || this.#raw.writableNeedDrain) return;
     const now = performance.now();
-    if (this.#repeat && now - this.#lastEvent >= repeatMs) {
+    const repeated = now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
+    if (repeated) {
       this.#lastEvent = now;
-      const { type, json } = this.#repeat();
-      this.#send(`event: ${type}\ndata: ${json}\n\n`);
+      this.#send(`event: ${repeated.type}\ndata: ${repeated.json}\n\n`);
     } else if (now - this.#lastWrite >= pingMs - 100) {
       this.#send(': ping\n\n');
     }

@@ -83,6 +83,28 @@ describe('an answer that its caller does not read', () => {
     await eventually(() => bytesOfBuffers() < before + text.length / 2);
   });
 
+  it('counts as held for its tenant, who is told to come back when it has too much of them', async () => {
+    await api.stop();
+    api = await startTestApi({ stalledMs, bodyBytesInFlight: 5 * text.length });
+    api.worker.onRun(async (run) => {
+      run.say(text);
+      await run.complete();
+    });
+    const path = `/v1/responses/${await storedId()}`;
+    const { socket, served } = await caller('GET', path);
+    await eventually(() => api.bodyBudget.held > 2 * text.length);
+    const refused = await api.get(path);
+    expect(refused.status).toBe(429);
+    expect(refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect(refused.headers['retry-after']).toBeDefined();
+    // Of another tenant it holds up nobody, and no short answer of the same one.
+    expect((await api.get('/v1/models')).status).toBe(200);
+    if (!served.destroyed) await within(once(served, 'close'));
+    await eventually(() => api.bodyBudget.held === 0);
+    expect((await api.get(path)).status).toBe(200);
+    socket.destroy();
+  });
+
   it('is not given up while its caller reads on, however slowly', async () => {
     const { socket, served } = await create();
     await eventually(() => served.writableLength > 0);

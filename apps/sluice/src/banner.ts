@@ -50,7 +50,7 @@ function storeLine({ kind, why, url }: BannerFacts['store']): string {
     case 'server':
       return `a server of its own at ${maskRedisUrl(url)}, with an append-only log (${why})`;
     case 'embedded':
-      return `embedded, for trying things out: a crash may lose its last seconds (${why})`;
+      return `embedded, for trying things out: a crash may lose its last seconds (${why}); at ${maskRedisUrl(url)}`;
   }
 }
 

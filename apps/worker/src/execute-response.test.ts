@@ -66,6 +66,7 @@ function setUp(options: SetUpOptions = {}) {
     tenant: 'team',
     status: 'in_progress',
     request: { model: 'm', stream: streams, ...request },
+    isRequestLarge: false,
     serviceTier: 'default',
     queue: 'm',
     acceptedAt: 1_000,

@@ -47,6 +47,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     tenant: 'team',
     status: 'in_progress',
     request: { model: 'm', stream: streams },
+    isRequestLarge: false,
     serviceTier: 'default',
     queue: 'm',
     acceptedAt: 1_000,

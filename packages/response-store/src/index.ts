@@ -10,6 +10,7 @@ export {
   type PreparedRequest,
 } from './prepared-request.ts';
 export type { EventWriter } from './event-writer.ts';
+export { largeFrom } from './large-values.ts';
 export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
@@ -29,6 +30,7 @@ export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { CellKeys, RedisKeys } from './record/keys.ts';
+export { letGoOfLongMembers } from './record/large-value.ts';
 export {
   acceptedResponse,
   responseOf,

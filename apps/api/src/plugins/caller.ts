@@ -1,13 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { type Caller, CallerPresence } from '../responses/caller.ts';
+
+export interface ServedRequest {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  open: OpenRequests;
+  bodyBudget: BodyBudget;
+}
 
 /**
  * Serves a request as long as its caller is there: until its connection closes before the answer is written, or this
  * process cannot wait any longer.
  */
 export async function serveCaller<Result>(
-  { request, reply, open }: { request: FastifyRequest; reply: FastifyReply; open: OpenRequests },
+  { request, reply, open, bodyBudget }: ServedRequest,
   serve: (caller: Caller) => Promise<Result>,
 ): Promise<Result> {
   const presence = new CallerPresence();
@@ -25,6 +33,11 @@ export async function serveCaller<Result>(
       key: request.key,
       requestId: request.id,
       presence,
+      hold(bytes) {
+        const reservation = bodyBudget.open(request.key.name);
+        reservation.grow(bytes);
+        return () => reservation.release();
+      },
       elapsedMs: () => reply.elapsedTime,
     });
   } finally {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import { defaultStalledMs, isSliced, slicedBody } from '../reader-pace.ts';
 
 interface UnreadAnswer {
@@ -19,7 +20,7 @@ const looksPerTime = 10;
  */
 export function registerUnreadAnswers(
   app: FastifyInstance,
-  { stalledMs = defaultStalledMs }: { stalledMs?: number | undefined },
+  { stalledMs = defaultStalledMs, bodyBudget }: { stalledMs?: number | undefined; bodyBudget: BodyBudget },
 ): void {
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
@@ -40,6 +41,16 @@ export function registerUnreadAnswers(
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (!isWhole || request.method === 'HEAD' || !isSliced(payload)) {
       done();
+      return;
+    }
+    // Its reader may be slow: until the answer is over it counts as held for its tenant.
+    const held = bodyBudget.open(request.key?.name ?? '');
+    try {
+      held.grow(payload.length);
+      reply.raw.once('close', () => held.release());
+    } catch (error) {
+      unread.delete(reply.raw);
+      done(error as Error); // only errors are thrown above
       return;
     }
     const body = typeof payload === 'string' ? Buffer.from(payload) : payload;

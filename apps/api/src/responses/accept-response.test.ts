@@ -59,7 +59,13 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
   const accepting: NewResponse = {
     responseId: 'r',
     pending: new PendingRequest(prepareRequest(request, { withDigest: false })),
-    caller: { key, requestId: 'req_1', presence: new CallerPresence(), elapsedMs: () => 0 },
+    caller: {
+      key,
+      requestId: 'req_1',
+      presence: new CallerPresence(),
+      elapsedMs: () => 0,
+      hold: () => () => undefined,
+    },
     idempotencyKey: undefined,
     reserve: () => undefined,
   };

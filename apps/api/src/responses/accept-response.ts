@@ -1,9 +1,15 @@
 import type { RequestRate } from '@sluice/admission';
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import { requestedTier, type Response, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
+import { requestedTier, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
-import type { AcceptResult, PreparedRequest, StoredRequest } from '@sluice/response-store';
+import {
+  type AcceptResult,
+  largeFrom,
+  type PreparedRequest,
+  type StoredRequest,
+} from '@sluice/response-store';
 import { isNeverSent } from '@sluice/runtime';
+import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -41,7 +47,7 @@ export interface NewResponse {
 
 export type AcceptOutcome =
   /** It waits in its queue, and survives the death of any process. */
-  | { kind: 'accepted'; response: Response; rate: RequestRate | undefined }
+  | { kind: 'accepted'; accepted: AcceptedResponse; rate: RequestRate | undefined }
   /** Its Idempotency-Key stands for this response already. */
   | { kind: 'duplicate'; responseId: string };
 
@@ -115,8 +121,11 @@ export class ResponseAcceptor {
     const about = { responseId, requestId, tenant: key.name, model: request.model, mode } as const;
     this.#dependencies.telemetry.emit('response.accepted', about);
     const createdAt = Math.floor(result.acceptedAt / 1000);
+    const isLarge = prepared.requestJson.length > largeFrom;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
-    return { kind: 'accepted', response, rate: result.rate };
+    if (isLarge) pending.letGo();
+    const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, isLarge });
+    return { kind: 'accepted', accepted, rate: result.rate };
   }
 
   /**

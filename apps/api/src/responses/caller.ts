@@ -36,6 +36,11 @@ export interface Caller {
   /** Names the request in answers and in the log. */
   requestId: string;
   presence: CallerPresence;
+  /**
+   * Holds memory for so many bytes on behalf of the caller until the returned function is called. Throws a
+   * {@link ServiceError} when its tenant, or everybody together, has too much.
+   */
+  hold: (bytes: number) => () => void;
   /** Since the request arrived, in milliseconds. */
   elapsedMs: () => number;
 }

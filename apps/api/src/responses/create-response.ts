@@ -1,14 +1,9 @@
 import { randomBytes } from '@sluice/runtime';
 import type { RequestRate } from '@sluice/admission';
 import type { Response } from '@sluice/contract';
-import {
-  acceptedResponse,
-  type EndWait,
-  parseEnd,
-  type ResponseRecord,
-  responseOf,
-} from '@sluice/response-store';
+import { type EndWait, parseEnd, type ResponseRecord, responseOf } from '@sluice/response-store';
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
+import { AcceptedResponse } from './accepted-response.ts';
 import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
@@ -78,7 +73,7 @@ export class ResponseCreator {
       if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
       isAccepted = true;
       creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
-      return await this.#awaitWhole(caller, wait, acceptance.response);
+      return await this.#awaitWhole(caller, wait, acceptance.accepted);
     } finally {
       wait.close();
       attachment.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');
@@ -110,7 +105,8 @@ export class ResponseCreator {
         sink: openSink(),
         subscription,
         presence: caller.presence,
-        accepted: acceptance.response,
+        accepted: acceptance.accepted,
+        hold: caller.hold,
         cursor: 1,
         opening: ['response.created', 'response.queued'],
         isRunning: false,
@@ -132,7 +128,7 @@ export class ResponseCreator {
     const acceptance = await this.#accept(caller, creation, this.#newId(caller));
     if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
     creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
-    return { kind: 'response', response: acceptance.response };
+    return { kind: 'response', response: await acceptance.accepted.whole() };
   }
 
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
@@ -148,7 +144,7 @@ export class ResponseCreator {
         if (!(await store.isDurable())) throw notDurable();
         return { kind: 'response', response: responseOf(record) };
       }
-      return await this.#awaitWhole(caller, wait, acceptedResponse(record));
+      return await this.#awaitWhole(caller, wait, AcceptedResponse.takenFrom(record, store));
     } finally {
       wait?.close();
       attachment.close(endOfWait(wait, caller));
@@ -193,7 +189,7 @@ export class ResponseCreator {
     return record;
   }
 
-  async #awaitWhole(caller: Caller, wait: EndWait, accepted: Response): Promise<Created> {
+  async #awaitWhole(caller: Caller, wait: EndWait, accepted: AcceptedResponse): Promise<Created> {
     const { syncWaitMs } = this.#dependencies.settings.timeouts;
     wait.begin(syncWaitMs);
     caller.presence.onEnd((departure) => wait.giveUp(departure));
@@ -204,7 +200,7 @@ export class ResponseCreator {
         const { store } = this.#dependencies;
         if (!(await store.isDurable())) throw notDurable();
         if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-        return { kind: 'response', response: wholeResponse(accepted, end) };
+        return { kind: 'response', response: wholeResponse(await accepted.whole(), end) };
       }
       case 'gone':
         throw responseGone();

@@ -3,10 +3,18 @@ import {
   failed,
   isLifecycleType,
   isTerminalType,
+  type LifecycleType,
   type Response,
   type ResponseEnd,
 } from '@sluice/contract';
-import { type LoggedEvent, numberedEvent, type Subscription, typeOf } from '@sluice/response-store';
+import {
+  largeFrom,
+  type LoggedEvent,
+  numberedEvent,
+  type Subscription,
+  typeOf,
+} from '@sluice/response-store';
+import type { AcceptedResponse } from './accepted-response.ts';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { EventSink, SentEvent } from './event-sink.ts';
@@ -18,7 +26,9 @@ export interface DeliverEventsOptions {
   subscription: Subscription;
   presence: CallerPresence;
   /** The response as it was accepted; its life-cycle events are made from it. */
-  accepted: Response;
+  accepted: AcceptedResponse;
+  /** Holds memory for what is written to a slow reader; see `Caller`. */
+  hold: (bytes: number) => () => void;
   /** The last number the reader has; -1 for none. */
   cursor: number;
   /** Sent before anything is read: events that are known already. */
@@ -67,6 +77,7 @@ async function sendUntilEnd(
     sink,
     subscription,
     accepted,
+    hold,
     cursor,
     opening,
     isRunning,
@@ -77,17 +88,30 @@ async function sendUntilEnd(
   }: DeliverEventsOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const presentation = new EventPresentation(accepted, wanted);
+  const presentation = new EventPresentation(wanted);
+  const lifecycle = async (type: LifecycleType, sequenceNumber: number, end?: ResponseEnd) =>
+    presentation.lifecycle(await accepted.whole(), { type, sequenceNumber }, end);
+  const send = async (events: readonly SentEvent[]) => {
+    const length = events.reduce((sum, { json }) => sum + json.length, 0);
+    const letGo = length > largeFrom ? hold(length) : undefined;
+    try {
+      await sink.write(events);
+    } finally {
+      letGo?.();
+    }
+  };
   let last = cursor;
   let latest: 'response.queued' | 'response.in_progress' = isRunning
     ? 'response.in_progress'
     : 'response.queued';
   let hasOutput = false;
   // The numbers of repeated events are those of the last event sent, or of the first there is.
-  sink.repeatWhileSilent(() => ({ type: latest, json: presentation.lifecycle(latest, Math.max(last, 0)) }));
-  await sink.write(
-    opening.map((type, number): SentEvent => ({ type, json: presentation.lifecycle(type, number) })),
+  sink.repeatWhileSilent(
+    () =>
+      accepted.held &&
+      presentation.lifecycle(accepted.held, { type: latest, sequenceNumber: Math.max(last, 0) }),
   );
+  await send(await Promise.all(opening.map((type, number) => lifecycle(type, number))));
   for (;;) {
     const batch = await subscription.next(signal);
     if (!batch) return false;
@@ -104,13 +128,14 @@ async function sendUntilEnd(
     // Its reader comes back for the rest.
     if (end && !(await isDurable())) throw notDurable();
     const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
-    await sink.write(
-      batch.events.flatMap((event) =>
-        isLost && isTerminalType(typeOf(event.json))
-          ? failureInstead(presentation, event, end)
-          : [presentation.present(event, end)],
-      ),
-    );
+    const sent: SentEvent[] = [];
+    for (const event of batch.events) {
+      const type = typeOf(event.json);
+      if (!isLifecycleType(type)) sent.push(presentation.present(event));
+      else if (!isLost || !isTerminalType(type)) sent.push(await lifecycle(type, event.sequenceNumber, end));
+      else sent.push(...failureInstead(presentation, await accepted.whole(), event, end));
+    }
+    await send(sent);
     if (end) return true;
   }
 }
@@ -121,6 +146,7 @@ async function sendUntilEnd(
  */
 function failureInstead(
   presentation: EventPresentation,
+  accepted: Response,
   { sequenceNumber }: LoggedEvent,
   { output, usage }: ResponseEnd,
 ): SentEvent[] {
@@ -128,6 +154,6 @@ function failureInstead(
   const end = failed({ output, usage }, lostTouch);
   return [
     presentation.present({ sequenceNumber, json }),
-    { type: 'response.failed', json: presentation.lifecycle('response.failed', sequenceNumber + 1, end) },
+    presentation.lifecycle(accepted, { type: 'response.failed', sequenceNumber: sequenceNumber + 1 }, end),
   ];
 }

@@ -1,4 +1,10 @@
-import { completed, responseFor, type UnnumberedEvent } from '@sluice/contract';
+import {
+  completed,
+  type LifecycleType,
+  type ResponseEnd,
+  responseFor,
+  type UnnumberedEvent,
+} from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { type Dialect, dialects } from './dialect.ts';
 import { EventPresentation } from './event-presentation.ts';
@@ -14,7 +20,7 @@ function presentation(
   options: { dialect?: Dialect; obfuscate?: boolean; specificationNames?: boolean } = {},
 ) {
   const { dialect = standard, obfuscate = false, specificationNames = false } = options;
-  return new EventPresentation(accepted, { dialect, obfuscate, specificationNames });
+  return new EventPresentation({ dialect, obfuscate, specificationNames });
 }
 
 function logged(sequenceNumber: number, { type, ...members }: UnnumberedEvent | { type: string }) {
@@ -77,10 +83,14 @@ describe('a padded event', () => {
 });
 
 describe('a life-cycle event', () => {
+  const shown = (
+    type: LifecycleType,
+    { dialect = standard, end }: { dialect?: Dialect; end?: ResponseEnd } = {},
+  ) => presentation({ dialect }).lifecycle(accepted, { type, sequenceNumber: 1 }, end);
+
   it('carries the whole response in the words of the mount', () => {
-    const event = logged(1, { type: 'response.queued' });
     for (const dialect of [seed, standard]) {
-      const { type, json } = presentation({ dialect }).present(event);
+      const { type, json } = shown('response.queued', { dialect });
       expect(type).toBe('response.queued');
       expect(JSON.parse(json)).toEqual({
         type: 'response.queued',
@@ -91,13 +101,13 @@ describe('a life-cycle event', () => {
   });
 
   it('shows a response in progress once a worker has it', () => {
-    const { json } = presentation().present(logged(2, { type: 'response.in_progress' }));
+    const { json } = shown('response.in_progress');
     expect(JSON.parse(json)).toMatchObject({ response: { status: 'in_progress' } });
   });
 
   it('ends with what the end added', () => {
     const end = completed({ output: [], usage: null }, 9);
-    const { json } = presentation().present(logged(3, { type: 'response.completed' }), end);
+    const { json } = shown('response.completed', { end });
     expect(JSON.parse(json)).toMatchObject({
       response: { status: 'completed', completed_at: 9, output_text: '' },
     });

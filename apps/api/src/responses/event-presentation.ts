@@ -1,5 +1,4 @@
 import {
-  isLifecycleType,
   isTerminalType,
   type LifecycleType,
   type Response,
@@ -33,18 +32,14 @@ const reasoning = { here: 'response.reasoning_text.', specification: 'response.r
  */
 export class EventPresentation {
   readonly #options: PresentationOptions;
-  readonly #accepted: Response;
 
-  /** `accepted` is the response as it was accepted. */
-  constructor(accepted: Response, options: PresentationOptions) {
-    this.#accepted = accepted;
+  constructor(options: PresentationOptions) {
     this.#options = options;
   }
 
-  /** `end` is needed for the event that ends the response, and may be there for those before it. */
-  present({ sequenceNumber, json }: LoggedEvent, end?: ResponseEnd): SentEvent {
+  /** An event of the content. */
+  present({ sequenceNumber, json }: LoggedEvent): SentEvent {
     const type = typeOf(json);
-    if (isLifecycleType(type)) return { type, json: this.lifecycle(type, sequenceNumber, end) };
     if (this.#options.specificationNames && type.startsWith(reasoning.here)) {
       const renamed = reasoning.specification + type.slice(reasoning.here.length);
       return this.#padded(renamed, `{"type":"${renamed}"${json.slice(9 + type.length + 1)}`, sequenceNumber);
@@ -52,12 +47,18 @@ export class EventPresentation {
     return this.#padded(type, json, sequenceNumber);
   }
 
-  lifecycle(type: LifecycleType, sequenceNumber: number, end?: ResponseEnd): string {
+  /**
+   * An event of the life cycle, from the response as it was accepted. `end` is needed for the event that ends the response,
+   * and may be there for those before it.
+   */
+  lifecycle(
+    accepted: Response,
+    { type, sequenceNumber }: { type: LifecycleType; sequenceNumber: number },
+    end?: ResponseEnd,
+  ): SentEvent {
     const isLast = end !== undefined && isTerminalType(type);
-    const response = isLast
-      ? withEnd(this.#accepted, end)
-      : { ...this.#accepted, status: statusShownBy(type) };
-    return lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
+    const response = isLast ? withEnd(accepted, end) : { ...accepted, status: statusShownBy(type) };
+    return { type, json: lifecycleJson(this.#options.dialect, type, sequenceNumber, response) };
   }
 
   #padded(type: string, json: string, sequenceNumber: number): SentEvent {

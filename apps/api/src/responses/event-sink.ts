@@ -16,8 +16,8 @@ export interface EventSink {
    * too long.
    */
   write(events: readonly SentEvent[]): Promise<void>;
-  /** Sets what is sent again while nothing else is: the latest life-cycle event, under the last number. */
-  repeatWhileSilent(event: () => SentEvent): void;
+  /** Sets what is sent again while nothing else is: the latest life-cycle event, under the last number, unless it is large. */
+  repeatWhileSilent(event: () => SentEvent | undefined): void;
   /** The last event was sent. */
   end(): void;
   /** Nothing more comes, although the last event was not sent: the reader is not told that it has everything. */

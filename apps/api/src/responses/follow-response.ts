@@ -1,5 +1,6 @@
 import { isTerminal } from '@sluice/contract';
-import { acceptedResponse, type ResponseRecord } from '@sluice/response-store';
+import type { ResponseRecord } from '@sluice/response-store';
+import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
@@ -45,7 +46,8 @@ export async function followResponse(
       sink: openSink(),
       subscription,
       presence: caller.presence,
-      accepted: acceptedResponse(record),
+      accepted: AcceptedResponse.takenFrom(record, store),
+      hold: caller.hold,
       cursor,
       opening: [],
       isRunning: record.status !== 'queued',

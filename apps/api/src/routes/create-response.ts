@@ -7,6 +7,7 @@ import {
 import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import { openEventStream } from '../event-stream.ts';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { cutOff } from '../plugins/error-handler.ts';
@@ -25,6 +26,7 @@ export interface CreateResponseContext {
   dialect: Dialect;
   responses: Responses;
   open: OpenRequests;
+  bodyBudget: BodyBudget;
 }
 
 export const createResponse = defineRoute({
@@ -69,8 +71,11 @@ export const createResponse = defineRoute({
     'upstream_error',
     'timeout',
   ],
-  handle({ body: pending, headers, request, reply }, { dialect, responses, open }: CreateResponseContext) {
-    return serveCaller({ request, reply, open }, async (caller) => {
+  handle(
+    { body: pending, headers, request, reply },
+    { dialect, responses, open, bodyBudget }: CreateResponseContext,
+  ) {
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       let isReplayed = false;
       const letGo = request.bodyReservation?.hold();
       const creation = {

@@ -5,6 +5,7 @@ import {
   retrieveResponseQuerySchema,
 } from '@sluice/contract';
 import { openEventStream } from '../event-stream.ts';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
@@ -16,6 +17,7 @@ export interface GetResponseContext {
   dialect: Dialect;
   responses: Responses;
   open: OpenRequests;
+  bodyBudget: BodyBudget;
 }
 
 export const getResponse = defineRoute({
@@ -26,13 +28,16 @@ export const getResponse = defineRoute({
   query: retrieveResponseQuerySchema,
   answers: [json(responseBodySchema), eventStream(eventSchema)],
   errors: [...anyErrors, 'invalid_value', 'not_found', 'stream_expired'],
-  async handle({ params, query, request, reply }, { dialect, responses, open }: GetResponseContext) {
+  async handle(
+    { params, query, request, reply },
+    { dialect, responses, open, bodyBudget }: GetResponseContext,
+  ) {
     if (!query.stream) {
       const response = await responses.retrieve(request.key.name, params.id);
       return reply.type(jsonType).send(responseBody(dialect, response));
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;
-    return serveCaller({ request, reply, open }, async (caller) => {
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       const presentation = presentationOf(request, dialect, obfuscate);
       const openSink = () => openEventStream(reply);
       await responses.follow(caller, params.id, { cursor, presentation, openSink });

@@ -25,13 +25,11 @@ export const listInputItems = defineRoute({
     { responses, bodyBudget }: { responses: Responses; bodyBudget: BodyBudget },
   ) {
     const { name: tenant } = request.key;
-    const reservation = bodyBudget.open(tenant);
-    // Given back when the answer is over.
-    request.bodyReservation = reservation;
-    const page = await responses.inputItems(tenant, params.id, {
-      ...query,
-      reserve: (bytes) => reservation.grow(bytes),
-    });
+    const reading = bodyBudget.open(tenant);
+    const reserve = (bytes: number) => reading.grow(bytes);
+    const page = await responses
+      .inputItems(tenant, params.id, { ...query, reserve })
+      .finally(() => reading.release());
     return reply.type(jsonType).send(printPage(page));
   },
 });

@@ -20,6 +20,15 @@ export function shortMembers(request: StoredRequest): StoredRequest {
   };
 }
 
+/**
+ * Takes everything but its short members out of a request that is held for long. The object itself is changed: a function
+ * that waits keeps whatever it had in hand, also what it will not look at again.
+ */
+export function letGoOfLongMembers(request: StoredRequest): void {
+  const short = shortMembers(request);
+  for (const name of Object.keys(request)) if (!(name in short)) Reflect.deleteProperty(request, name);
+}
+
 /** The JSON of a request that is in the large value; undefined when it is in the record, or lost. */
 export async function readRequestAhead(
   access: LargeAccess,

@@ -20,6 +20,8 @@ export interface ResponseRecord {
   tenant: string;
   status: Status;
   request: StoredRequest;
+  /** Whether the request without its input is so large that it is kept apart from the record. */
+  isRequestLarge: boolean;
   serviceTier: ServiceTier;
   /** The BullMQ queue the response waits in. */
   queue: string;
@@ -95,6 +97,7 @@ export function parseRecord(
     status: fields.status,
     serviceTier: present(fields.tier, 'tier') as ServiceTier, // written by the accept
     request: JSON.parse(present(fields.request, 'request')) as StoredRequest, // written by the accept
+    isRequestLarge: (fields.request_ahead ?? 0) > 0,
     queue: present(fields.queue, 'queue'),
     acceptedAt: present(fields.accepted_at, 'accepted_at'),
     startedAt: fields.started_at,

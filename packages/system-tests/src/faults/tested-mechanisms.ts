@@ -53,6 +53,24 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     tests: `${api}/test/references.test.ts`,
   },
   {
+    name: 'an answer that is not read is not counted',
+    patch: {
+      file: `${api}/src/plugins/unread-answers.ts`,
+      find: 'held.grow(payload.length);',
+      replace: '',
+    },
+    tests: `${api}/test/unread-answers.test.ts`,
+  },
+  {
+    name: 'a caller that waits holds its long instructions',
+    patch: {
+      file: `${api}/src/responses/accepted-response.ts`,
+      find: 'isLarge ? undefined : response',
+      replace: 'response',
+    },
+    tests: `${api}/src/responses/accepted-response.test.ts`,
+  },
+  {
     name: 'a page of responses has no bound in bytes',
     patch: {
       file: `${store}/src/reading/list-stored.ts`,

@@ -1,0 +1,49 @@
+import type { Response } from '@sluice/contract';
+import {
+  acceptedResponse,
+  type CallerStore,
+  letGoOfLongMembers,
+  type ResponseRecord,
+} from '@sluice/response-store';
+import { responseGone } from './whole-response.ts';
+
+/**
+ * The response as it was accepted, for as long as somebody waits for its end or follows it.
+ *
+ * It repeats what was asked for, instructions and tools included, which may be megabytes. Of a large request it holds
+ * nothing, and reads it again whenever it is to be told: callers may wait for long, and there may be many of them.
+ */
+export class AcceptedResponse {
+  readonly id: string;
+  /** Undefined for a large one. */
+  readonly held: Response | undefined;
+  readonly #store: Pick<CallerStore, 'read'>;
+
+  private constructor(id: string, held: Response | undefined, store: Pick<CallerStore, 'read'>) {
+    this.id = id;
+    this.held = held;
+    this.#store = store;
+  }
+
+  static of(
+    response: Response,
+    { store, isLarge }: { store: Pick<CallerStore, 'read'>; isLarge: boolean },
+  ): AcceptedResponse {
+    return new AcceptedResponse(response.id, isLarge ? undefined : response, store);
+  }
+
+  /** That of a record, which lets go of a large request: whoever holds the record must not hold that. */
+  static takenFrom(record: ResponseRecord, store: Pick<CallerStore, 'read'>): AcceptedResponse {
+    const accepted = acceptedResponse(record);
+    if (record.isRequestLarge) letGoOfLongMembers(record.request);
+    return AcceptedResponse.of(accepted, { store, isLarge: record.isRequestLarge });
+  }
+
+  /** @throws {ServiceError} when it is no longer there. */
+  async whole(): Promise<Response> {
+    if (this.held) return this.held;
+    const record = await this.#store.read(this.id);
+    if (!record) throw responseGone();
+    return acceptedResponse(record);
+  }
+}
