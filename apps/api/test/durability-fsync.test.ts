@@ -4,7 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { acceptedIds, type DurableApi, keysOf, startDurableApi } from './durable-api.ts';
+import {
+  acceptedIds,
+  type DurableApi,
+  expectAnswers,
+  expectRefusals,
+  keysOf,
+  startDurableApi,
+} from './durable-api.ts';
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -45,30 +52,10 @@ describe.skipIf(!isServerAtLeast(7, 2))(
     const neverSync = () => operator.config('SET', 'appendfsync', 'no');
     const syncEverySecond = () => operator.config('SET', 'appendfsync', 'everysec');
 
-    it('answers as ever while the log gets there', async () => {
-      const api = await startApi();
-      await api.startWorker();
-      const answers = await Promise.all(Array.from({ length: 20 }, () => api.create()));
-      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
-      const stream = await api.create({ stream: true });
-      expect(await stream.text()).toContain('response.completed');
-    });
+    it('answers as ever while the log gets there', async () => expectAnswers(await startApi()));
 
-    it('refuses what is not there in time, and runs none of it', async () => {
-      const api = await startApi();
-      const worker = await api.startWorker();
-      await neverSync();
-      const refused = await Promise.all([
-        api.create(),
-        api.create({ background: true }),
-        api.create({ stream: true }),
-      ]);
-      expect(refused.map(({ status }) => status)).toEqual([503, 503, 503]);
-      expect(worker.runs).toEqual([]);
-      await syncEverySecond();
-      await eventually(async () => (await api.create()).status === 200);
-      expect(worker.runs).toHaveLength(1);
-    });
+    it('refuses what is not there in time, and runs none of it', async () =>
+      expectRefusals(await startApi(), { begin: neverSync, end: syncEverySecond }));
 
     it('keeps an end to itself that is not there', async () => {
       const api = await startApi();

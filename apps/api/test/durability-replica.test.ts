@@ -1,7 +1,15 @@
 import { eventually, hasServer, latch, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { acceptedIds, type DurableApi, headers, keysOf, startDurableApi } from './durable-api.ts';
+import {
+  acceptedIds,
+  type DurableApi,
+  expectAnswers,
+  expectRefusals,
+  headers,
+  keysOf,
+  startDurableApi,
+} from './durable-api.ts';
 
 describe.skipIf(!hasServer)(
   'an api that tells nobody of what no replica has (needs a server on the PATH)',
@@ -35,31 +43,10 @@ describe.skipIf(!hasServer)(
     const freeze = () => process.kill(replica.pid, 'SIGSTOP');
     const thaw = () => process.kill(replica.pid, 'SIGCONT');
 
-    it('answers as ever while the replica follows', async () => {
-      await api.startWorker();
-      const answers = await Promise.all(Array.from({ length: 20 }, () => api.create()));
-      expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
-      const stream = await api.create({ stream: true });
-      expect(await stream.text()).toContain('response.completed');
-    });
+    it('answers as ever while the replica follows', () => expectAnswers(api));
 
-    it('refuses what the replica does not have in time, and runs none of it', async () => {
-      const worker = await api.startWorker();
-      freeze();
-      const refused = await Promise.all([
-        api.create(),
-        api.create({ background: true }),
-        api.create({ stream: true }),
-      ]);
-      thaw();
-      for (const answer of refused) {
-        expect(answer.status).toBe(503);
-        expect(await answer.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
-      }
-      expect(worker.runs).toEqual([]);
-      await eventually(async () => (await api.create()).status === 200);
-      expect(worker.runs).toHaveLength(1);
-    });
+    it('refuses what the replica does not have in time, and runs none of it', () =>
+      expectRefusals(api, { begin: freeze, end: thaw }));
 
     it('keeps an end to itself that the replica does not have', async () => {
       const worker = await api.startWorker();

@@ -1,7 +1,8 @@
 import type { Settings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { latch, type LocalRedis } from '@sluice/testing';
+import { eventually, latch, type LocalRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { expect } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';
 
@@ -72,4 +73,33 @@ export function keysOf(responseId: string): string[] {
 export async function acceptedIds(answers: readonly Response[]): Promise<string[]> {
   const accepted = answers.filter(({ status }) => status === 200);
   return Promise.all(accepted.map(async (answer) => ((await answer.json()) as { id: string }).id));
+}
+
+/** An api that can reach what it promises answers whoever asks, whole and as a stream. */
+export async function expectAnswers(api: DurableApi): Promise<void> {
+  await api.startWorker();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => api.create()));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  const stream = await api.create({ stream: true });
+  expect(await stream.text()).toContain('response.completed');
+}
+
+/** One that cannot refuses in every mode, runs nothing, and goes on when it can again. */
+export async function expectRefusals(
+  api: DurableApi,
+  { begin, end }: { begin: () => unknown; end: () => unknown },
+): Promise<void> {
+  const worker = await api.startWorker();
+  await begin();
+  const refused = await Promise.all(
+    [{}, { background: true }, { stream: true }].map((mode) => api.create(mode)),
+  );
+  await end();
+  for (const answer of refused) {
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+  }
+  expect(worker.runs).toEqual([]);
+  await eventually(async () => (await api.create()).status === 200);
+  expect(worker.runs).toHaveLength(1);
 }

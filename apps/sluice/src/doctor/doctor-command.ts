@@ -1,6 +1,7 @@
-import { parseArgs, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { type Environment, loadSettings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
+import { badUsage, parseFlags } from '../command-flags.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkUpstreams } from './check-upstreams.ts';
 import { type Finding, good } from './finding.ts';
@@ -23,7 +24,12 @@ export async function runDoctor(
   argv: readonly string[],
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<void> {
-  const { config, json, help } = parseFlags(argv);
+  const { values, positionals } = parseFlags('doctor', argv, {
+    config: { type: 'string' },
+    json: { type: 'boolean' },
+  });
+  const { config, json, help } = values;
+  if (positionals.length > 0) throw badUsage('doctor', `'${positionals[0]}' is one argument too many`);
   if (help) return console.log(doctorUsage);
   const settings = loadSettings({ env, argv: config === undefined ? [] : ['--config', config], cwd });
   const file = settings.file ?? 'no file, so defaults and the environment';
@@ -50,20 +56,4 @@ const colours = { good: 'green', warn: 'yellow', bad: 'red' } as const;
 /** Coloured on a terminal only. */
 function lineOf({ verdict, subject, message }: Finding): string {
   return `${styleText(colours[verdict], marks[verdict])} ${subject}: ${message}`;
-}
-
-function parseFlags(argv: readonly string[]): { config?: string; json?: boolean; help?: boolean } {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        config: { type: 'string' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
-    throw new FatalError(`${said}; 'sluice doctor --help' lists the flags`, { exitCode: 2 });
-  }
 }

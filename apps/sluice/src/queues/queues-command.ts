@@ -1,7 +1,7 @@
-import { parseArgs } from 'node:util';
 import { type Environment, loadSettings } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
+import { badUsage, parseFlags } from '../command-flags.ts';
 import { drainQueue } from './drain-queue.ts';
 import { openOperator, type Operator } from './operator.ts';
 
@@ -24,13 +24,17 @@ export async function runQueues(
   argv: readonly string[],
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<void> {
-  const { values, positionals } = parseFlags(argv);
+  const { values, positionals } = parseFlags('queues', argv, {
+    yes: { type: 'boolean' },
+    json: { type: 'boolean' },
+    config: { type: 'string' },
+  });
   const [command, queue, ...rest] = positionals;
   if (values.help || command === undefined) {
     console.log(queuesUsage);
     return;
   }
-  if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
+  if (rest.length > 0) throw badUsage('queues', `'${rest[0]}' is one argument too many`);
   const settings = loadSettings({
     env,
     argv: values.config === undefined ? [] : ['--config', values.config],
@@ -45,7 +49,7 @@ export async function runQueues(
   await using operator = await openOperator({ ...settings, redisUrl });
   switch (command) {
     case 'list':
-      if (queue !== undefined) throw badUsage("'list' takes no queue");
+      if (queue !== undefined) throw badUsage('queues', "'list' takes no queue");
       return await list(operator, values.json ?? false);
     case 'pause':
       await operator.queues.pause(known(operator, queue));
@@ -58,7 +62,7 @@ export async function runQueues(
     case 'drain':
       return await drain(operator, known(operator, queue), values.yes ?? false);
     default:
-      throw badUsage(`there is no command '${command}'`);
+      throw badUsage('queues', `there is no command '${command}'`);
   }
 }
 
@@ -96,30 +100,9 @@ async function drain(operator: Operator, name: string, isSure: boolean): Promise
 }
 
 function known({ names }: Operator, queue: string | undefined): string {
-  if (queue === undefined) throw badUsage('name a queue');
+  if (queue === undefined) throw badUsage('queues', 'name a queue');
   if (!names.includes(queue)) {
     throw new FatalError(`There is no queue '${queue}' in the settings: there are ${names.join(', ')}.`);
   }
   return queueName(queue);
-}
-
-function parseFlags(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        yes: { type: 'boolean' },
-        json: { type: 'boolean' },
-        config: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw badUsage(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function badUsage(message: string): FatalError {
-  return new FatalError(`${message}; 'sluice queues --help' says what it does`, { exitCode: 2 });
 }

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util';
 import { type Environment, findDevelopmentKey, readVariable } from '@sluice/config';
-import { FatalError } from '@sluice/runtime';
+import { badUsage, parseFlags } from '../command-flags.ts';
 import { ApiClient, type ShownResponse } from './api-client.ts';
 import { printList, printResponse, tail } from './print-responses.ts';
 
@@ -22,18 +21,28 @@ Without a key, the development key is looked up with the settings of that servic
   --config FILE    its file of settings [SLUICE_CONFIG, ./sluice.yaml]
   --data-dir DIR   its data folder [DATA_DIR, the one of its file, ./.data]`;
 
+const flags = {
+  json: { type: 'boolean' },
+  limit: { type: 'string' },
+  after: { type: 'string' },
+  url: { type: 'string' },
+  key: { type: 'string' },
+  config: { type: 'string' },
+  'data-dir': { type: 'string' },
+} as const;
+
 /** `sluice responses …`: shows, cancels and follows responses from a terminal, over the same API as any client. */
 export async function runResponses(
   argv: readonly string[],
   { env, cwd }: { env: Environment; cwd: string },
 ): Promise<void> {
-  const { values, positionals } = parseFlags(argv);
+  const { values, positionals } = parseFlags('responses', argv, flags);
   const [command, id, ...rest] = positionals;
   if (values.help || command === undefined) {
     console.log(responsesUsage);
     return;
   }
-  if (rest.length > 0) throw badUsage(`'${rest[0]}' is one argument too many`);
+  if (rest.length > 0) throw badUsage('responses', `'${rest[0]}' is one argument too many`);
   const client = new ApiClient({
     url: values.url ?? readVariable(env, 'SLUICE_URL') ?? 'http://127.0.0.1:3000',
     key: values.key ?? readVariable(env, 'SLUICE_API_KEY') ?? (await developmentKeyFor(values, { env, cwd })),
@@ -45,7 +54,7 @@ export async function runResponses(
     case 'cancel':
       return printResponse(await client.json<ShownResponse>('POST', `/${encoded(id)}/cancel`), json);
     case 'list': {
-      if (id !== undefined) throw badUsage("'list' takes no id");
+      if (id !== undefined) throw badUsage('responses', "'list' takes no id");
       const query = new URLSearchParams({
         limit: values.limit ?? '20',
         ...(values.after && { after: values.after }),
@@ -63,33 +72,12 @@ export async function runResponses(
       return tail(client.events(`/${encoded(id)}?${query.toString()}`), json);
     }
     default:
-      throw badUsage(`there is no command '${command}'`);
-  }
-}
-
-function parseFlags(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-        limit: { type: 'string' },
-        after: { type: 'string' },
-        url: { type: 'string' },
-        key: { type: 'string' },
-        config: { type: 'string' },
-        'data-dir': { type: 'string' },
-      },
-    });
-  } catch (error) {
-    throw badUsage(error instanceof Error ? error.message : 'the flags are wrong');
+      throw badUsage('responses', `there is no command '${command}'`);
   }
 }
 
 function encoded(id: string | undefined): string {
-  if (id === undefined) throw badUsage('an id is missing');
+  if (id === undefined) throw badUsage('responses', 'an id is missing');
   return encodeURIComponent(id);
 }
 
@@ -102,10 +90,7 @@ async function developmentKeyFor(
     ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
   ];
   const key = await findDevelopmentKey({ ...surroundings, argv });
-  if (key === undefined) throw badUsage('an API key is missing: set SLUICE_API_KEY or give --key');
+  if (key === undefined)
+    throw badUsage('responses', 'an API key is missing: set SLUICE_API_KEY or give --key');
   return key;
-}
-
-function badUsage(problem: string): FatalError {
-  return new FatalError(`${problem}; 'sluice responses --help' shows how`, { exitCode: 2 });
 }
