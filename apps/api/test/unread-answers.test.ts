@@ -105,6 +105,23 @@ describe('an answer that its caller does not read', () => {
     socket.destroy();
   });
 
+  it('makes that of a create wait for room, since its work is done', async () => {
+    await api.stop();
+    api = await startTestApi({ stalledMs, bodyBytesInFlight: 5 * text.length });
+    api.worker.onRun(async (run) => {
+      run.say(text);
+      await run.complete();
+    });
+    const { socket, served } = await create();
+    await eventually(() => api.bodyBudget.held > 2 * text.length);
+    const answer = await api.create({ model, input: 'Hi' });
+    expect(answer.status).toBe(200);
+    expect(served.destroyed).toBe(true);
+    expect(api.worker.runs).toHaveLength(2);
+    await eventually(() => api.bodyBudget.held === 0);
+    socket.destroy();
+  });
+
   it('is not given up while its caller reads on, however slowly', async () => {
     const { socket, served } = await create();
     await eventually(() => served.writableLength > 0);

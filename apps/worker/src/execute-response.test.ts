@@ -66,7 +66,7 @@ function setUp(options: SetUpOptions = {}) {
     tenant: 'team',
     status: 'in_progress',
     request: { model: 'm', stream: streams, ...request },
-    isRequestLarge: false,
+    largeRequestBytes: 0,
     serviceTier: 'default',
     queue: 'm',
     acceptedAt: 1_000,

@@ -47,7 +47,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     tenant: 'team',
     status: 'in_progress',
     request: { model: 'm', stream: streams },
-    isRequestLarge: false,
+    largeRequestBytes: 0,
     serviceTier: 'default',
     queue: 'm',
     acceptedAt: 1_000,

@@ -1,5 +1,6 @@
+import { ServiceError } from '@sluice/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { BodyBudget } from '../bodies/body-budget.ts';
+import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { type Caller, CallerPresence } from '../responses/caller.ts';
 
@@ -33,9 +34,9 @@ export async function serveCaller<Result>(
       key: request.key,
       requestId: request.id,
       presence,
-      hold(bytes) {
+      async hold(bytes) {
         const reservation = bodyBudget.open(request.key.name);
-        reservation.grow(bytes);
+        await growWhenThereIsRoom(reservation, bytes, presence);
         return () => reservation.release();
       },
       elapsedMs: () => reply.elapsedTime,
@@ -43,5 +44,26 @@ export async function serveCaller<Result>(
   } finally {
     raw.off('close', onClose);
     underWay.end();
+  }
+}
+
+/** How long a caller waits for room in memory, and how often it looks, in milliseconds. */
+const roomWithinMs = 30_000;
+const lookEveryMs = 100;
+
+async function growWhenThereIsRoom(
+  reservation: BodyReservation,
+  bytes: number,
+  presence: CallerPresence,
+): Promise<void> {
+  const giveUpAt = performance.now() + roomWithinMs;
+  for (;;) {
+    try {
+      return reservation.grow(bytes);
+    } catch (error) {
+      const mayChange = error instanceof ServiceError && error.code !== 'request_too_large';
+      if (!mayChange || presence.departure !== undefined || performance.now() > giveUpAt) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
 }

@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
+import type { Caller } from '../responses/caller.ts';
 import { defaultStalledMs, isSliced, slicedBody } from '../reader-pace.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the bytes of its answer are counted already; see `holdAnswer`. */
+    isAnswerHeld: boolean;
+  }
+}
 
 interface UnreadAnswer {
   raw: ServerResponse;
@@ -22,6 +30,7 @@ export function registerUnreadAnswers(
   app: FastifyInstance,
   { stalledMs = defaultStalledMs, bodyBudget }: { stalledMs?: number | undefined; bodyBudget: BodyBudget },
 ): void {
+  app.decorateRequest('isAnswerHeld', false);
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
     const now = performance.now();
@@ -46,7 +55,7 @@ export function registerUnreadAnswers(
     // Its reader may be slow: until the answer is over it counts as held for its tenant.
     const held = bodyBudget.open(request.key?.name ?? '');
     try {
-      held.grow(payload.length);
+      if (!request.isAnswerHeld) held.grow(payload.length);
       reply.raw.once('close', () => held.release());
     } catch (error) {
       unread.delete(reply.raw);
@@ -66,4 +75,20 @@ export function registerUnreadAnswers(
     unread.delete(reply.raw);
     done();
   });
+}
+
+/**
+ * Waits until there is room for an answer that must not be refused, because its work is done and a client would ask for
+ * it again.
+ */
+export async function holdAnswer(
+  reply: FastifyReply,
+  body: string,
+  { hold }: Pick<Caller, 'hold'>,
+): Promise<void> {
+  if (!isSliced(body)) return;
+  const letGo = await hold(body.length);
+  reply.request.isAnswerHeld = true;
+  reply.raw.once('close', letGo);
+  if (reply.raw.destroyed) letGo();
 }

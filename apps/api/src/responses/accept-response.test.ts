@@ -64,7 +64,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
       requestId: 'req_1',
       presence: new CallerPresence(),
       elapsedMs: () => 0,
-      hold: () => () => undefined,
+      hold: () => Promise.resolve(() => undefined),
     },
     idempotencyKey: undefined,
     reserve: () => undefined,

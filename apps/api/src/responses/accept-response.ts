@@ -121,10 +121,11 @@ export class ResponseAcceptor {
     const about = { responseId, requestId, tenant: key.name, model: request.model, mode } as const;
     this.#dependencies.telemetry.emit('response.accepted', about);
     const createdAt = Math.floor(result.acceptedAt / 1000);
-    const isLarge = prepared.requestJson.length > largeFrom;
+    const requestBytes = Buffer.byteLength(prepared.requestJson);
+    const largeBytes = requestBytes > largeFrom ? requestBytes : 0;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
-    if (isLarge) pending.letGo();
-    const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, isLarge });
+    if (largeBytes > 0) pending.letGo();
+    const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     return { kind: 'accepted', accepted, rate: result.rate };
   }
 

@@ -17,26 +17,33 @@ export class AcceptedResponse {
   readonly id: string;
   /** Undefined for a large one. */
   readonly held: Response | undefined;
+  /** How many bytes of a large request are read each time it is told; 0 for one that is held. */
+  readonly largeBytes: number;
   readonly #store: Pick<CallerStore, 'read'>;
 
-  private constructor(id: string, held: Response | undefined, store: Pick<CallerStore, 'read'>) {
-    this.id = id;
-    this.held = held;
+  private constructor(
+    response: Response,
+    { store, largeBytes }: { store: Pick<CallerStore, 'read'>; largeBytes: number },
+  ) {
+    this.id = response.id;
+    this.held = largeBytes > 0 ? undefined : response;
+    this.largeBytes = largeBytes;
     this.#store = store;
   }
 
   static of(
     response: Response,
-    { store, isLarge }: { store: Pick<CallerStore, 'read'>; isLarge: boolean },
+    options: { store: Pick<CallerStore, 'read'>; largeBytes: number },
   ): AcceptedResponse {
-    return new AcceptedResponse(response.id, isLarge ? undefined : response, store);
+    return new AcceptedResponse(response, options);
   }
 
   /** That of a record, which lets go of a large request: whoever holds the record must not hold that. */
   static takenFrom(record: ResponseRecord, store: Pick<CallerStore, 'read'>): AcceptedResponse {
     const accepted = acceptedResponse(record);
-    if (record.isRequestLarge) letGoOfLongMembers(record.request);
-    return AcceptedResponse.of(accepted, { store, isLarge: record.isRequestLarge });
+    const { largeRequestBytes: largeBytes } = record;
+    if (largeBytes > 0) letGoOfLongMembers(record.request);
+    return AcceptedResponse.of(accepted, { store, largeBytes });
   }
 
   /** @throws {ServiceError} when it is no longer there. */

@@ -37,10 +37,10 @@ export interface Caller {
   requestId: string;
   presence: CallerPresence;
   /**
-   * Holds memory for so many bytes on behalf of the caller until the returned function is called. Throws a
-   * {@link ServiceError} when its tenant, or everybody together, has too much.
+   * Holds memory for so many bytes on behalf of the caller until the returned function is called. Waits while its tenant, or
+   * everybody together, has too much, and rejects with a {@link ServiceError} when that takes too long.
    */
-  hold: (bytes: number) => () => void;
+  hold: (bytes: number) => Promise<() => void>;
   /** Since the request arrived, in milliseconds. */
   elapsedMs: () => number;
 }

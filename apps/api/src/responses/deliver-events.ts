@@ -7,13 +7,7 @@ import {
   type Response,
   type ResponseEnd,
 } from '@sluice/contract';
-import {
-  largeFrom,
-  type LoggedEvent,
-  numberedEvent,
-  type Subscription,
-  typeOf,
-} from '@sluice/response-store';
+import { type LoggedEvent, numberedEvent, type Subscription, typeOf } from '@sluice/response-store';
 import type { AcceptedResponse } from './accepted-response.ts';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
@@ -27,8 +21,8 @@ export interface DeliverEventsOptions {
   presence: CallerPresence;
   /** The response as it was accepted; its life-cycle events are made from it. */
   accepted: AcceptedResponse;
-  /** Holds memory for what is written to a slow reader; see `Caller`. */
-  hold: (bytes: number) => () => void;
+  /** Holds memory for what is read and written to a reader who may be slow; see `Caller`. */
+  hold: (bytes: number) => Promise<() => void>;
   /** The last number the reader has; -1 for none. */
   cursor: number;
   /** Sent before anything is read: events that are known already. */
@@ -89,17 +83,9 @@ async function sendUntilEnd(
   signal: AbortSignal,
 ): Promise<boolean> {
   const presentation = new EventPresentation(wanted);
-  const lifecycle = async (type: LifecycleType, sequenceNumber: number, end?: ResponseEnd) =>
-    presentation.lifecycle(await accepted.whole(), { type, sequenceNumber }, end);
-  const send = async (events: readonly SentEvent[]) => {
-    const length = events.reduce((sum, { json }) => sum + json.length, 0);
-    const letGo = length > largeFrom ? hold(length) : undefined;
-    try {
-      await sink.write(events);
-    } finally {
-      letGo?.();
-    }
-  };
+  const lifecycle = (response: Response, type: LifecycleType, sequenceNumber: number, end?: ResponseEnd) =>
+    presentation.lifecycle(response, { type, sequenceNumber }, end);
+  const outbox = new Outbox(sink, accepted, hold);
   let last = cursor;
   let latest: 'response.queued' | 'response.in_progress' = isRunning
     ? 'response.in_progress'
@@ -111,7 +97,10 @@ async function sendUntilEnd(
       accepted.held &&
       presentation.lifecycle(accepted.held, { type: latest, sequenceNumber: Math.max(last, 0) }),
   );
-  await send(await Promise.all(opening.map((type, number) => lifecycle(type, number))));
+  for (const [number, type] of opening.entries()) {
+    await outbox.addFrom((response) => [lifecycle(response, type, number)]);
+  }
+  await outbox.flush();
   for (;;) {
     const batch = await subscription.next(signal);
     if (!batch) return false;
@@ -128,14 +117,14 @@ async function sendUntilEnd(
     // Its reader comes back for the rest.
     if (end && !(await isDurable())) throw notDurable();
     const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
-    const sent: SentEvent[] = [];
     for (const event of batch.events) {
       const type = typeOf(event.json);
-      if (!isLifecycleType(type)) sent.push(presentation.present(event));
-      else if (!isLost || !isTerminalType(type)) sent.push(await lifecycle(type, event.sequenceNumber, end));
-      else sent.push(...failureInstead(presentation, await accepted.whole(), event, end));
+      if (!isLifecycleType(type)) outbox.add(presentation.present(event));
+      else if (isLost && isTerminalType(type)) {
+        await outbox.addFrom((response) => failureInstead(presentation, response, event, end));
+      } else await outbox.addFrom((response) => [lifecycle(response, type, event.sequenceNumber, end)]);
     }
-    await send(sent);
+    await outbox.flush();
     if (end) return true;
   }
 }
@@ -156,4 +145,47 @@ function failureInstead(
     presentation.present({ sequenceNumber, json }),
     presentation.lifecycle(accepted, { type: 'response.failed', sequenceNumber: sequenceNumber + 1 }, end),
   ];
+}
+
+/**
+ * Events on their way to a reader: those of a turn go together. One that repeats a large request goes alone, and there is
+ * room for it before it is made: readers may be slow, and many.
+ */
+class Outbox {
+  readonly #sink: EventSink;
+  readonly #accepted: AcceptedResponse;
+  readonly #hold: DeliverEventsOptions['hold'];
+  #events: SentEvent[] = [];
+
+  constructor(sink: EventSink, accepted: AcceptedResponse, hold: DeliverEventsOptions['hold']) {
+    this.#sink = sink;
+    this.#accepted = accepted;
+    this.#hold = hold;
+  }
+
+  add(event: SentEvent): void {
+    this.#events.push(event);
+  }
+
+  /** Adds events that are made from the response as it was accepted. */
+  async addFrom(make: (accepted: Response) => readonly SentEvent[]): Promise<void> {
+    const { held, largeBytes } = this.#accepted;
+    if (held) {
+      this.#events.push(...make(held));
+      return;
+    }
+    await this.flush();
+    const letGo = await this.#hold(largeBytes);
+    try {
+      await this.#sink.write(make(await this.#accepted.whole()));
+    } finally {
+      letGo();
+    }
+  }
+
+  async flush(): Promise<void> {
+    const events = this.#events;
+    this.#events = [];
+    if (events.length > 0) await this.#sink.write(events);
+  }
 }

@@ -12,6 +12,7 @@ import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { cutOff } from '../plugins/error-handler.ts';
 import { releaseBody } from '../plugins/json-body.ts';
+import { holdAnswer } from '../plugins/unread-answers.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
@@ -106,7 +107,9 @@ export const createResponse = defineRoute({
         if (isBackground && !isReplayed) {
           reply.header('location', `${dialect.mount}/responses/${response.id}`);
         }
-        return reply.type(jsonType).send(responseBody(dialect, response));
+        const body = responseBody(dialect, response);
+        await holdAnswer(reply, body, caller);
+        return reply.type(jsonType).send(body);
       } catch (error) {
         if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.rate));
         throw error;

@@ -20,8 +20,8 @@ export interface ResponseRecord {
   tenant: string;
   status: Status;
   request: StoredRequest;
-  /** Whether the request without its input is so large that it is kept apart from the record. */
-  isRequestLarge: boolean;
+  /** How many bytes the request without its input has, when it is so large that it is kept apart from the record; else 0. */
+  largeRequestBytes: number;
   serviceTier: ServiceTier;
   /** The BullMQ queue the response waits in. */
   queue: string;
@@ -97,7 +97,7 @@ export function parseRecord(
     status: fields.status,
     serviceTier: present(fields.tier, 'tier') as ServiceTier, // written by the accept
     request: JSON.parse(present(fields.request, 'request')) as StoredRequest, // written by the accept
-    isRequestLarge: (fields.request_ahead ?? 0) > 0,
+    largeRequestBytes: fields.request_ahead ?? 0,
     queue: present(fields.queue, 'queue'),
     acceptedAt: present(fields.accepted_at, 'accepted_at'),
     startedAt: fields.started_at,

@@ -65,7 +65,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a caller that waits holds its long instructions',
     patch: {
       file: `${api}/src/responses/accepted-response.ts`,
-      find: 'isLarge ? undefined : response',
+      find: 'largeBytes > 0 ? undefined : response',
       replace: 'response',
     },
     tests: `${api}/src/responses/accepted-response.test.ts`,
