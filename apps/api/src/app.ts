@@ -33,7 +33,6 @@ export interface AppDependencies {
   /** Whether the process has been told to stop. */
   isStopping: () => boolean;
   logger: Logger;
-  /** Most bytes of a body. */
   bodyBudget: BodyBudget;
   json: JsonReader;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */

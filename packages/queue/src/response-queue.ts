@@ -22,8 +22,8 @@ export interface QueueBacklog {
   waiting: number;
   active: number;
   isPaused: boolean;
-  /** When the job that is next was added, in milliseconds since 1970; undefined when none waits. */
-  oldestAddedAt: number | undefined;
+  /** How long ago the job that is next was added, in milliseconds by the local clock; undefined when none waits. */
+  oldestWaitMs: number | undefined;
 }
 
 /** What says whether a worker with room for a job should have taken one. */
@@ -150,7 +150,8 @@ export class ResponseQueue {
     const { waiting, active, delayed } = await this.counts(name);
     const queue = this.#queue(name);
     const [isPaused, [oldest]] = await Promise.all([queue.isPaused(), queue.getWaiting(0, 0)]);
-    return { waiting: waiting + delayed, active, isPaused, oldestAddedAt: oldest?.timestamp };
+    const oldestWaitMs = oldest && Math.max(0, Date.now() - oldest.timestamp);
+    return { waiting: waiting + delayed, active, isPaused, oldestWaitMs };
   }
 
   async room(name: string): Promise<QueueRoom> {

@@ -8,7 +8,7 @@ import {
 } from '@sluice/contract';
 import { eventually, startLocalRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { responseOf } from '../src/index.ts';
+import { responseOf, UnknownVersion } from '../src/index.ts';
 import {
   type AcceptedOptions,
   oneServer,
@@ -242,6 +242,7 @@ describe.each(servers)('on %s', (_name, connect) => {
       const before = await store.server.client.hgetall(store.keys.record(id));
       const { caller, attempts } = store;
       expect(await take(id, 'a')).toEqual({ kind: 'unknown_version' });
+      await expect(caller.locateInput('team-a', id)).rejects.toThrow(UnknownVersion);
       expect(await caller.cancel(id, 'requested')).toEqual({ kind: 'unknown_version' });
       expect(await caller.leave(id, { graceMs: 0 })).toEqual({ kind: 'unknown_version' });
       expect(await caller.abandon(id, 1)).toMatchObject({ kind: 'unknown_version' });

@@ -3,7 +3,6 @@ import {
   failed,
   isLifecycleType,
   isTerminalType,
-  type LifecycleType,
   type Response,
   type ResponseEnd,
 } from '@sluice/contract';
@@ -83,8 +82,6 @@ async function sendUntilEnd(
   signal: AbortSignal,
 ): Promise<boolean> {
   const presentation = new EventPresentation(wanted);
-  const lifecycle = (response: Response, type: LifecycleType, sequenceNumber: number, end?: ResponseEnd) =>
-    presentation.lifecycle(response, { type, sequenceNumber }, end);
   const outbox = new Outbox(sink, accepted, hold);
   let last = cursor;
   let latest: 'response.queued' | 'response.in_progress' = isRunning
@@ -98,7 +95,7 @@ async function sendUntilEnd(
       presentation.lifecycle(accepted.held, { type: latest, sequenceNumber: Math.max(last, 0) }),
   );
   for (const [number, type] of opening.entries()) {
-    await outbox.addFrom((response) => [lifecycle(response, type, number)]);
+    await outbox.addFrom((response) => [presentation.lifecycle(response, { type, sequenceNumber: number })]);
   }
   await outbox.flush();
   for (;;) {
@@ -118,11 +115,14 @@ async function sendUntilEnd(
     if (end && !(await isDurable())) throw notDurable();
     const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
     for (const event of batch.events) {
-      const type = typeOf(event.json);
+      const { json, sequenceNumber } = event;
+      const type = typeOf(json);
       if (!isLifecycleType(type)) outbox.add(presentation.present(event));
       else if (isLost && isTerminalType(type)) {
         await outbox.addFrom((response) => failureInstead(presentation, response, event, end));
-      } else await outbox.addFrom((response) => [lifecycle(response, type, event.sequenceNumber, end)]);
+      } else {
+        await outbox.addFrom((response) => [presentation.lifecycle(response, { type, sequenceNumber }, end)]);
+      }
     }
     await outbox.flush();
     if (end) return true;

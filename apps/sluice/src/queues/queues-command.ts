@@ -70,15 +70,20 @@ async function list({ queues, names }: Operator, json: boolean): Promise<void> {
   const width = Math.max(5, ...names.map(({ length }) => length));
   if (!json) console.log(`${'queue'.padEnd(width)}  ${'state'.padEnd(7)}  waiting   active  next one waits`);
   for (const name of names) {
-    const { waiting, active, isPaused, oldestAddedAt } = await queues.backlog(queueName(name));
-    const waitedMs = oldestAddedAt === undefined ? 0 : Math.max(0, Date.now() - oldestAddedAt);
+    const { waiting, active, isPaused, oldestWaitMs } = await queues.backlog(queueName(name));
     const state = isPaused ? 'paused' : 'open';
     if (json) {
       console.log(
-        JSON.stringify({ queue: name, state, waiting, active, oldest_waiting_seconds: waitedMs / 1000 }),
+        JSON.stringify({
+          queue: name,
+          state,
+          waiting,
+          active,
+          oldest_waiting_seconds: (oldestWaitMs ?? 0) / 1000,
+        }),
       );
     } else {
-      const wait = oldestAddedAt === undefined ? '-' : `${(waitedMs / 1000).toFixed(1)} s`;
+      const wait = oldestWaitMs === undefined ? '-' : `${(oldestWaitMs / 1000).toFixed(1)} s`;
       const [waits, runs] = [waiting, active].map((count) => String(count).padStart(7));
       console.log(`${name.padEnd(width)}  ${state.padEnd(7)}  ${waits}  ${runs}  ${wait}`);
     }

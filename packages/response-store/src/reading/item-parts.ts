@@ -1,5 +1,6 @@
 import { isTerminal, responseIdOfItem } from '@sluice/contract';
-import { parseFields } from '../record/fields.ts';
+import { parseFields, recordVersion } from '../record/fields.ts';
+import { UnknownVersion } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readInputJson, readOutputJson } from './read-turn.ts';
 import { type Turn, walk } from './walk.ts';
@@ -54,19 +55,29 @@ export async function locateItems(
   return bytes > limits.bytes ? { kind: 'too_large' } : { kind: 'located', parts };
 }
 
-/** The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be stored. */
+/**
+ * The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be stored.
+ *
+ * @throws {UnknownVersion} for one that another release wrote.
+ */
 export async function locateInput(
   access: LargeAccess,
   responseId: string,
   tenant: string,
 ): Promise<ItemPart | undefined> {
-  const names = ['tenant', 'status', 'stored', 'input', 'large_bytes', 'request_ahead'] as const;
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...names);
+  const { record } = keysOf(access, responseId);
+  const names = ['version', 'tenant', 'status', 'stored', 'large_bytes', 'request_ahead'] as const;
+  const [values, inline] = await Promise.all([
+    access.redis.hmget(record, ...names),
+    access.redis.hstrlen(record, 'input'),
+  ]);
   const fields = parseFields(names, values);
-  const { status, input = '', large_bytes: largeBytes = 0, request_ahead: requestAhead = 0 } = fields;
-  if (fields.tenant !== tenant || status === undefined) return undefined;
+  const { status, large_bytes: largeBytes = 0, request_ahead: requestAhead = 0 } = fields;
+  if (status === undefined) return undefined;
+  if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
+  if (fields.tenant !== tenant) return undefined;
   if (fields.stored !== true && isTerminal(status)) return undefined;
-  const inputBytes = Buffer.byteLength(input) + largeBytes - requestAhead;
+  const inputBytes = inline + largeBytes - requestAhead;
   return {
     turn: { responseId, inputBytes, largeBytes, requestAhead, endBytes: 0 },
     isInput: true,

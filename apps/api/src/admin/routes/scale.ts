@@ -5,8 +5,6 @@ import type { FastifyInstance } from 'fastify';
 export interface ScaleOptions {
   queue: Pick<ResponseQueue, 'backlog'>;
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
-  /** The clock, in milliseconds since 1970. */
-  now?: () => number;
 }
 
 /** What an autoscaler is told of a model, or of the model that needs most. */
@@ -26,10 +24,7 @@ export interface Scale {
  * that of the model that needs most, because each worker has slots for each model. Models that share a queue share its
  * numbers. A model's own limit bounds what more workers could do. What waits in a paused queue needs none.
  */
-export function registerScale(
-  app: FastifyInstance,
-  { queue, settings, now = () => Date.now() }: ScaleOptions,
-): void {
+export function registerScale(app: FastifyInstance, { queue, settings }: ScaleOptions): void {
   const { models, workerConcurrency } = settings;
   app.get<{ Querystring: { model?: unknown } }>('/scale', async (request, reply) => {
     const { model } = request.query;
@@ -40,7 +35,7 @@ export function registerScale(
     const limits = new Map(asked.map(({ queue: name, concurrency }) => [queueName(name), concurrency]));
     const scales = await Promise.all(
       [...limits].map(async ([name, limit]) =>
-        scaleOf(await queue.backlog(name), { limit, slots: workerConcurrency, now: now() }),
+        scaleOf(await queue.backlog(name), { limit, slots: workerConcurrency }),
       ),
     );
     return reply.send(inAll(scales));
@@ -48,16 +43,15 @@ export function registerScale(
 }
 
 function scaleOf(
-  { waiting, active, isPaused, oldestAddedAt }: QueueBacklog,
-  { limit = Number.POSITIVE_INFINITY, slots, now }: { limit: number | undefined; slots: number; now: number },
+  { waiting, active, isPaused, oldestWaitMs = 0 }: QueueBacklog,
+  { limit = Number.POSITIVE_INFINITY, slots }: { limit: number | undefined; slots: number },
 ): Scale {
   const wanted = active + (isPaused ? 0 : waiting);
-  const waitedMs = oldestAddedAt === undefined ? 0 : Math.max(0, now - oldestAddedAt);
   return {
     needed_workers: Math.ceil(Math.min(wanted, limit) / slots),
     waiting,
     active,
-    oldest_waiting_seconds: Math.round(waitedMs) / 1000,
+    oldest_waiting_seconds: oldestWaitMs / 1000,
   };
 }
 
