@@ -3,7 +3,10 @@ import { connect, type Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { eventually, latch, within } from '@sluice/testing';
+import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { BodyBudget } from '../src/bodies/body-budget.ts';
+import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 /** Far shorter than the half minute of the service. */
@@ -103,6 +106,30 @@ describe('an answer that its caller does not read', () => {
     await eventually(() => api.bodyBudget.held === 0);
     expect((await api.get(path)).status).toBe(200);
     socket.destroy();
+  });
+
+  it('counts no longer when its caller had left before there was one', async () => {
+    const app = fastify();
+    const budget = new BodyBudget(() => 10 * text.length);
+    const [begun, sent] = [latch(), latch()];
+    registerUnreadAnswers(app, { bodyBudget: budget });
+    app.addHook('onSend', (_request, _reply, _payload, done) => {
+      sent.open();
+      done();
+    });
+    app.get('/', async (_request, reply) => {
+      begun.open();
+      await once(reply.raw, 'close');
+      return text;
+    });
+    const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect({ port: Number(port), host: '127.0.0.1' });
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await begun.wait();
+    socket.destroy();
+    await sent.wait();
+    expect(budget.held).toBe(0);
+    await app.close();
   });
 
   it('makes that of a create wait for room, since its work is done', async () => {

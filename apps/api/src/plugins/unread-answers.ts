@@ -56,7 +56,7 @@ export function registerUnreadAnswers(
     const held = bodyBudget.open(request.key?.name ?? '');
     try {
       if (!request.isAnswerHeld) held.grow(payload.length);
-      reply.raw.once('close', () => held.release());
+      whenOver(reply.raw, () => held.release());
     } catch (error) {
       unread.delete(reply.raw);
       done(error as Error); // only errors are thrown above
@@ -89,6 +89,11 @@ export async function holdAnswer(
   if (!isSliced(body)) return;
   const letGo = await hold(body.length);
   reply.request.isAnswerHeld = true;
-  reply.raw.once('close', letGo);
-  if (reply.raw.destroyed) letGo();
+  whenOver(reply.raw, letGo);
+}
+
+/** Acts when the connection is done with an answer, or at once when it was closed before there was one. */
+function whenOver(raw: ServerResponse, act: () => void): void {
+  if (raw.destroyed) act();
+  else raw.once('close', act);
 }
