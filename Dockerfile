@@ -13,6 +13,7 @@ COPY apps/api/package.json apps/api/
 COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/
+COPY packages/stored-keys/package.json packages/stored-keys/
 COPY packages/bench/package.json packages/bench/
 COPY packages/config/package.json packages/config/
 COPY packages/contract/package.json packages/contract/
@@ -42,7 +43,7 @@ RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
 FROM ${NODE_IMAGE}
 WORKDIR /app
 # A container is reached from outside, so it must listen on more than loopback. With these addresses the service does not
-# start without a configured API key and ADMIN_TOKEN.
+# start without an API key, in the file or in Redis, and ADMIN_TOKEN.
 ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice
 # Node.js sizes its heap by the memory limit of the container. To leave more memory for buffers, which are outside the
 # heap, set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.

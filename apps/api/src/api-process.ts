@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  developmentKey,
-  LiveSettings,
-  type OpenSettings,
-  type Settings,
-  type SettingsWatch,
-} from '@sluice/config';
+import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
@@ -18,11 +12,13 @@ import {
   type Logger,
   type Metrics,
   RedisClock,
+  RedisMemory,
   RedisWatch,
   type StopReason,
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
+import { KeyStore } from '@sluice/stored-keys';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { logApi } from './api-log.ts';
@@ -31,6 +27,7 @@ import { buildApp } from './app.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { JsonReader } from './bodies/json-reader.ts';
 import { JsonThreads } from './bodies/json-threads.ts';
+import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
@@ -54,7 +51,7 @@ export interface ApiProcessOptions {
   /** Called once requests are answered, if only by a refusal: Redis may not be there yet. */
   onListening?: (listening: ApiAddresses) => void;
   /** Called once requests are taken. */
-  onReady: (ready: ApiAddresses) => void;
+  onReady: (ready: ApiAddresses & { acceptsDevelopmentKey: boolean }) => void;
 }
 
 export interface ApiAddresses {
@@ -71,6 +68,7 @@ export interface ApiAddresses {
 export class ApiProcess {
   readonly #settings: ApiProcessOptions['settings'];
   readonly #live: LiveSettings;
+  readonly #keys: KeysInEffect;
   readonly #watch: SettingsWatch | undefined;
   readonly #logger: Logger;
   readonly #onListening: ApiProcessOptions['onListening'];
@@ -78,6 +76,7 @@ export class ApiProcess {
   readonly #connections: RedisConnections;
   readonly #clock: RedisClock;
   readonly #redis: RedisWatch;
+  readonly #memory: RedisMemory;
   readonly #metrics: Metrics;
   readonly #queue: ResponseQueue;
   readonly #store: CallerStore;
@@ -94,8 +93,8 @@ export class ApiProcess {
 
   constructor({ settings, watch, logger, onListening, onReady }: ApiProcessOptions) {
     this.#settings = settings;
-    this.#live = new LiveSettings(settings);
-    this.#watch = watch?.({ apply: (changed) => this.#apply(changed), log: logger });
+    this.#live = new LiveSettings({ ...settings, isComplete: false });
+    this.#watch = watch?.({ apply: (changed) => this.#keys.takeSettings(changed), log: logger });
     this.#logger = logger;
     this.#onListening = onListening;
     this.#onReady = onReady;
@@ -121,6 +120,7 @@ export class ApiProcess {
           : undefined,
       processId: randomUUID(),
       leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
+      onLetIn: (letIn) => this.#queue.letInAll(letIn),
       onError,
     });
     this.#redis = new RedisWatch({
@@ -131,11 +131,23 @@ export class ApiProcess {
       probeKey: this.#store.keys.inCell(defaultCell).probe,
       logger,
     });
+    this.#memory = new RedisMemory({ commands, onError });
+    this.#keys = new KeysInEffect({
+      settings,
+      live: this.#live,
+      store: new KeyStore({
+        connection: commands,
+        keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
+      }),
+      logger,
+      onKeys: (keys) => this.#warnOfUnusedSettings({ keys }),
+    });
     this.#queue = new ResponseQueue({
       connection: commands,
       keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
       names: [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
       onError,
+      onLetInFailed: (error) => onError(error),
     });
     countApi(this.#telemetry, this.#metrics.registry, {
       queue: this.#queue,
@@ -152,6 +164,7 @@ export class ApiProcess {
       store: this.#store,
       json: this.#json,
       queue: this.#queue,
+      redisUsedPercent: () => this.#memory.usedPercent,
       telemetry: this.#telemetry,
       now: () => this.#acceptingNow(),
       logger,
@@ -161,7 +174,7 @@ export class ApiProcess {
   async start(signal: AbortSignal): Promise<void> {
     const { server } = this.#settings;
     const { trustedProxies } = server;
-    await this.#apply(this.#settings);
+    await this.#keys.takeSettings(this.#settings);
     await this.#clock.start();
     // It listens for messages from the first connection on, and waits for that as long as it takes.
     const storeStarted = this.#store.start();
@@ -183,6 +196,8 @@ export class ApiProcess {
       queue: this.#queue,
       registry: this.#metrics.registry,
       settings: this.#settings,
+      store: this.#store,
+      live: this.#live,
       token: server.adminToken,
       failedLogins: new FailedLogins({ trustedProxies }),
       logger: this.#logger,
@@ -199,9 +214,11 @@ export class ApiProcess {
     await this.#redis.start(signal);
     await storeStarted;
     if (!this.#clock.isSynchronized) await this.#clock.sample();
+    await this.#keys.start(signal);
     this.#hasStarted = true;
+    this.#memory.start();
     this.#watch?.start();
-    this.#onReady({ url, adminUrl });
+    this.#onReady({ url, adminUrl, acceptsDevelopmentKey: this.#keys.acceptsDevelopmentKey });
   }
 
   /** Reads the settings file at once, and puts what changed in it into effect. */
@@ -229,7 +246,9 @@ export class ApiProcess {
     await closing;
     clearTimeout(cut);
     await this.#watch?.stop();
+    await this.#keys.stop();
     this.#redis.stop();
+    this.#memory.stop();
     await this.#jsonThreads.stop();
     await this.#responses.stop();
     await this.#store.stop();
@@ -240,20 +259,8 @@ export class ApiProcess {
     await Promise.all(Object.values(this.#connections).map((client) => closeRedis(client)));
   }
 
-  /**
-   * Puts keys and limits into effect. A service without keys takes its development key, as it does when it starts.
-   *
-   * @throws {ConfigError} when the development key cannot be kept; nothing has changed then.
-   */
-  async #apply(settings: Settings): Promise<void> {
-    const { keys, limits } = settings;
-    const accepted = keys.length > 0 ? keys : [(await developmentKey(this.#settings.dataDir)).settings];
-    this.#live.replace({ keys: accepted, limits });
-    this.#warnOfUnusedSettings(settings);
-  }
-
   /** Warns, once for each, of settings that have no effect. */
-  #warnOfUnusedSettings(settings: Settings): void {
+  #warnOfUnusedSettings(settings: Parameters<typeof unusedSettings>[0]): void {
     for (const setting of unusedSettings(settings)) {
       if (this.#warned.has(setting)) continue;
       this.#warned.add(setting);

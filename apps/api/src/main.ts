@@ -13,9 +13,9 @@ export async function runApi(argv: readonly string[]): Promise<void> {
     watch,
     logger,
     onListening: (addresses) => logger.info(addresses, 'api listening'),
-    onReady: ({ url, adminUrl }) => {
+    onReady: ({ url, adminUrl, acceptsDevelopmentKey }) => {
       logger.info({ url, adminUrl }, 'api ready');
-      process.send?.({ type: 'ready', url, adminUrl });
+      process.send?.({ type: 'ready', url, adminUrl, acceptsDevelopmentKey });
     },
   });
   await runProcess({

@@ -17,15 +17,23 @@ describe('a duration as Go prints it', () => {
 });
 
 describe('rate limit headers', () => {
-  it('are those of a tenant with a limit', () => {
-    expect(rateLimitHeaders({ limit: 600, remaining: 599, resetMs: 59_500 })).toEqual({
+  it('are those of each limit of a tenant', () => {
+    const requests = { limit: 600, remaining: 599, resetMs: 59_500 };
+    const tokens = { limit: 20_000, remaining: 0, resetMs: 61_000 };
+    expect(rateLimitHeaders({ requests, tokens: undefined })).toEqual({
       'x-ratelimit-limit-requests': '600',
       'x-ratelimit-remaining-requests': '599',
       'x-ratelimit-reset-requests': '59.5s',
+    });
+    expect(rateLimitHeaders({ requests: undefined, tokens })).toEqual({
+      'x-ratelimit-limit-tokens': '20000',
+      'x-ratelimit-remaining-tokens': '0',
+      'x-ratelimit-reset-tokens': '1m1s',
     });
   });
 
   it('are left out for one without', () => {
     expect(rateLimitHeaders(undefined)).toEqual({});
+    expect(rateLimitHeaders({ requests: undefined, tokens: undefined })).toEqual({});
   });
 });

@@ -1,12 +1,17 @@
-import type { RequestRate } from '@sluice/admission';
+import type { WindowUse } from '@sluice/admission';
+import type { TenantUse } from '@sluice/response-store';
 
-/** The `x-ratelimit-*` headers of a tenant with a request limit; none for one without. */
-export function rateLimitHeaders(rate: RequestRate | undefined): Record<string, string> {
-  if (!rate) return {};
+/** The `x-ratelimit-*` headers of a tenant, for each limit that it has. */
+export function rateLimitHeaders(use: TenantUse | undefined): Record<string, string> {
+  return { ...headersOf('requests', use?.requests), ...headersOf('tokens', use?.tokens) };
+}
+
+function headersOf(of: 'requests' | 'tokens', use: WindowUse | undefined): Record<string, string> {
+  if (!use) return {};
   return {
-    'x-ratelimit-limit-requests': String(rate.limit),
-    'x-ratelimit-remaining-requests': String(rate.remaining),
-    'x-ratelimit-reset-requests': goDuration(rate.resetMs),
+    [`x-ratelimit-limit-${of}`]: String(use.limit),
+    [`x-ratelimit-remaining-${of}`]: String(use.remaining),
+    [`x-ratelimit-reset-${of}`]: goDuration(use.resetMs),
   };
 }
 

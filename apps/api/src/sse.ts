@@ -5,6 +5,9 @@ import type { EventSink, SentEvent } from './responses/event-sink.ts';
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
 const pingMs = 15_000;
 
+/** When a stream that waits says so for the first time, in milliseconds. */
+const firstRemarkMs = 1_000;
+
 /** After this long without an event the latest life-cycle event is sent again: some clients count only events. */
 const repeatMs = 60_000;
 
@@ -24,9 +27,12 @@ export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
   readonly #gone = new AbortController();
   #repeat: (() => SentEvent | undefined) | undefined;
+  #isOver = false;
   #lastWrite = performance.now();
   #lastEvent = performance.now();
+  #remark: (() => Promise<string | undefined>) | undefined;
   readonly #timer: NodeJS.Timeout;
+  readonly #firstRemark: NodeJS.Timeout;
 
   constructor(raw: ServerResponse, headers: Record<string, string>) {
     this.#raw = raw;
@@ -40,7 +46,8 @@ export class SseStream implements EventSink {
       'x-accel-buffering': 'no',
     });
     raw.socket?.setNoDelay(true);
-    this.#timer = setInterval(() => this.#beat(), pingMs);
+    this.#timer = setInterval(() => void this.#beat(), pingMs);
+    this.#firstRemark = setTimeout(() => void this.#say(), firstRemarkMs);
     if (raw.destroyed) this.#gone.abort(new Error('The client closed the connection'));
   }
 
@@ -52,6 +59,11 @@ export class SseStream implements EventSink {
   /** Sets what is sent again while the stream is silent: the latest life-cycle event, under the last number. */
   repeatWhileSilent(event: () => SentEvent | undefined): void {
     this.#repeat = event;
+  }
+
+  /** Sets what a comment says while the stream is silent, soon after it was opened and then with each ping. */
+  remarkWhileSilent(remark: () => Promise<string | undefined>): void {
+    this.#remark = remark;
   }
 
   /**
@@ -74,7 +86,7 @@ export class SseStream implements EventSink {
 
   /** Sends the last frame and closes. */
   end(): void {
-    clearInterval(this.#timer);
+    this.#stopBeating();
     if (this.#raw.destroyed) return;
     // A client that stops reading right before the last frame must not keep its socket for ever.
     const timer = setTimeout(() => this.#raw.destroy(), stalledMs);
@@ -84,7 +96,7 @@ export class SseStream implements EventSink {
 
   /** Closes without a last frame: the stream was cut and does not pretend otherwise. */
   cut(): void {
-    clearInterval(this.#timer);
+    this.#stopBeating();
     this.#raw.destroy();
   }
 
@@ -104,15 +116,34 @@ export class SseStream implements EventSink {
     return this.#raw.write(text);
   }
 
-  #beat(): void {
-    if (this.#gone.signal.aborted || this.#raw.writableNeedDrain) return;
+  #stopBeating(): void {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    clearTimeout(this.#firstRemark);
+  }
+
+  get #mayBeat(): boolean {
+    return !this.#isOver && !this.#gone.signal.aborted && !this.#raw.writableNeedDrain;
+  }
+
+  /** Returns whether there was something to say. */
+  async #say(): Promise<boolean> {
+    const remark = await this.#remark?.();
+    if (remark === undefined || !this.#mayBeat) return false;
+    this.#send(`: ${remark}\n\n`);
+    return true;
+  }
+
+  async #beat(): Promise<void> {
+    if (!this.#mayBeat) return;
     const now = performance.now();
     const repeated = now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
     if (repeated) {
       this.#lastEvent = now;
       this.#send(`event: ${repeated.type}\ndata: ${repeated.json}\n\n`);
     } else if (now - this.#lastWrite >= pingMs - 100) {
-      this.#send(': ping\n\n');
+      if (this.#remark && (await this.#say())) return;
+      if (this.#mayBeat) this.#send(': ping\n\n');
     }
   }
 

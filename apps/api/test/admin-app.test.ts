@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { queueName } from '@sluice/queue';
 import { createLogger, FailedLogins } from '@sluice/runtime';
-import { eventually } from '@sluice/testing';
+import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import type { ReportedTenant } from '../src/admin/tenant-report.ts';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 const token = 'admin-token-of-the-test';
 
@@ -25,6 +26,8 @@ async function build(options: { withToken: boolean }): Promise<void> {
     queue: api.queue,
     registry: api.registry,
     settings: { ...api.settings, workerConcurrency: 2 },
+    store: api.store,
+    live: api.live,
     token: options.withToken ? token : undefined,
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
@@ -35,6 +38,7 @@ const paths = [
   '/',
   '/metrics',
   '/scale',
+  '/tenants',
   '/queues',
   '/queues/',
   '/queues/api/queues',
@@ -159,7 +163,10 @@ describe('a path that does not exist', () => {
   it('is answered with what there is', async () => {
     await build({ withToken: false });
     const { statusCode, body } = await admin.inject({ url: '/nope' });
-    expect([statusCode, body]).toEqual([404, 'Not here. There are /queues, /metrics and /scale.\n']);
+    expect([statusCode, body]).toEqual([
+      404,
+      'Not here. There are /queues, /metrics, /scale and /tenants.\n',
+    ]);
   });
 });
 
@@ -225,6 +232,7 @@ describe('the dashboard', () => {
       model,
       'other',
       encodeURIComponent('vendor/model'),
+      'small',
     ]);
     expect(queues.queues.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);
     const job = await admin.inject({ url: `/queues/api/queues/${model}/${first}` });
@@ -270,7 +278,7 @@ describe('what an autoscaler is told', () => {
     await build({ withToken: false });
     const name = queueName(model);
     await api.worker.stop();
-    for (const id of ['first', 'second', 'third', 'fourth', 'fifth']) await api.queue.enqueue(name, id);
+    for (const id of ['first', 'second', 'third', 'fourth', 'fifth']) await api.queue.enqueue(name, id, 1);
     const job = await api.queue
       .forDashboard()
       .find((each) => each.name === name)
@@ -287,13 +295,15 @@ describe('what an autoscaler is told', () => {
     await build({ withToken: false });
     await api.worker.stop();
     const name = queueName(model);
-    for (const id of ['first', 'second', 'third']) await api.queue.enqueue(name, id);
+    for (const id of ['first', 'second', 'third']) await api.queue.enqueue(name, id, 1);
     const limited = api.settings.models.map((each) => ({ ...each, concurrency: 1 }));
     await admin.close();
     admin = await buildAdminApp({
       queue: api.queue,
       registry: api.registry,
       settings: { models: limited, workerConcurrency: 2 },
+      store: api.store,
+      live: api.live,
       token: undefined,
       failedLogins: new FailedLogins(),
       logger: createLogger({ name: 'api', level: 'silent' }),
@@ -306,5 +316,93 @@ describe('what an autoscaler is told', () => {
   it('is refused for a model that nobody has', async () => {
     await build({ withToken: false });
     expect(await scale('?model=none')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
+  });
+});
+
+describe('what an operator is told of tenants', () => {
+  const tenants = async (query = '') => {
+    const answer = await admin.inject({ url: `/tenants${query}`, headers: { host: 'localhost' } });
+    const body = answer.json<{ tenants?: ReportedTenant[]; error?: string }>();
+    const one = (name: string) => body.tenants?.find(({ tenant }) => tenant === name);
+    return { status: answer.statusCode, text: answer.body, body, one };
+  };
+  const noLimits = {
+    requests_per_minute: null,
+    tokens_per_minute: null,
+    concurrent: null,
+    queued: null,
+    queued_bytes: null,
+    max_output_tokens: null,
+  };
+
+  it('is what each of them may do, and no key', async () => {
+    await build({ withToken: false });
+    const { status, text, body, one } = await tenants();
+    expect(status).toBe(200);
+    const names = Object.keys(apiKeys);
+    expect(body.tenants?.map(({ tenant }) => tenant)).toEqual(names);
+    expect(one('first')).toEqual({
+      tenant: 'first',
+      weight: 1,
+      tiers: ['default', 'flex'],
+      models: ['*'],
+      limits: noLimits,
+      use: {
+        requests_in_minute: null,
+        tokens_in_minute: null,
+        waiting: 0,
+        waiting_bytes: 0,
+        running: null,
+        in_line: null,
+      },
+    });
+    expect(one('narrow')).toMatchObject({ models: ['other'] });
+    expect(one('disabled')).toMatchObject({ models: [], tiers: [] });
+    expect(one('short')?.limits).toEqual({ ...noLimits, queued: 1 });
+    expect(one('capped')?.limits).toEqual({ ...noLimits, max_output_tokens: 50, queued_bytes: 1024 });
+    const hashes = api.settings.keys.map(({ hash }) => hash);
+    for (const secret of [...Object.values(apiKeys), ...hashes]) expect(text).not.toContain(secret);
+  });
+
+  it('is what they use now', async () => {
+    await build({ withToken: false });
+    await api.create({ model, input: 'Hi' }, { key: apiKeys.limited });
+    const gate = latch();
+    api.worker.onRun(async (run) => {
+      await gate.wait();
+      await run.complete();
+    });
+    const crowd = { model, input: 'Hi', background: true };
+    for (let at = 0; at < 5; at += 1) await api.create(crowd, { key: apiKeys.crowded });
+    await eventually(async () => (await tenants()).one('crowded')?.use.running === 2);
+    const { one } = await tenants();
+    expect(one('limited')?.use).toMatchObject({ requests_in_minute: 1, tokens_in_minute: null, waiting: 0 });
+    expect(one('crowded')).toMatchObject({
+      limits: { concurrent: 2 },
+      use: { running: 2, in_line: 3, waiting: 3, waiting_bytes: 3 * 1024 },
+    });
+    gate.open();
+    await eventually(async () => (await tenants()).one('crowded')?.use.waiting === 0);
+  });
+
+  it('follows the keys in effect, and is refused while those in Redis are not known', async () => {
+    await build({ withToken: false });
+    const { keys, limits } = api.settings;
+    const stored = keys
+      .slice(0, 1)
+      .map((key) => ({ ...key, name: 'later', hash: 'a'.repeat(64), weight: 3 }));
+    api.live.replace({ keys: [...keys, ...stored], limits });
+    expect((await tenants('?tenant=later')).body.tenants).toMatchObject([{ tenant: 'later', weight: 3 }]);
+    api.live.replace({ keys, limits, isComplete: false });
+    expect(await tenants()).toMatchObject({ status: 503, body: { error: expect.any(String) } });
+  });
+
+  it('is refused for a tenant without a key, with the name that is near', async () => {
+    await build({ withToken: false });
+    const { status, body } = await tenants('?tenant=crowdde');
+    expect(status).toBe(404);
+    expect(body.error).toContain('did you mean "crowded"?');
+    const twice = await tenants('?tenant=first&tenant=second');
+    expect(twice).toMatchObject({ status: 404, body: { error: expect.stringContaining('give it once') } });
   });
 });

@@ -298,7 +298,12 @@ describe('models', () => {
   it('are those the key may use', async () => {
     const all = (await api.get('/v1/models')).json();
     expect(all).toMatchObject({ object: 'list' });
-    expect((all['data'] as { id: string }[]).map(({ id }) => id)).toEqual([model, 'other', 'vendor/model']);
+    expect((all['data'] as { id: string }[]).map(({ id }) => id)).toEqual([
+      model,
+      'other',
+      'vendor/model',
+      'small',
+    ]);
     const few = (await api.get('/v1/models', apiKeys.narrow)).json();
     expect(few['data']).toEqual([{ id: 'other', object: 'model', created: 1_000, owned_by: 'sluice' }]);
   });

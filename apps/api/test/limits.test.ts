@@ -22,6 +22,22 @@ function expectTimeToComeBack({ headers }: Answer) {
   expect(Math.ceil(milliseconds / 1000)).toBe(seconds);
 }
 
+describe('a store that is nearly full', () => {
+  it('takes nothing new, says when to come back, and goes on with what it has', async () => {
+    api = await startTestApi({ withoutWorker: true });
+    const { id } = (await ask(undefined, { background: true })).json() as { id: string };
+    api.memory.usedPercent = 80;
+    const refused = await ask();
+    expect(refused.status).toBe(503);
+    expectTimeToComeBack(refused);
+    expect(refused.headers['retry-after']).toBe('5');
+    expect(refused.json()).toMatchObject({ error: { code: 'server_is_overloaded' } });
+    expect((await api.get(`/v1/responses/${id}`)).status).toBe(200);
+    api.live.replace({ keys: api.settings.keys, limits: { ...api.settings.limits, redisMemoryPercent: 90 } });
+    expect((await ask(undefined, { background: true })).status).toBe(200);
+  });
+});
+
 describe('a limit of requests a minute', () => {
   it('is counted down in the headers of every create', async () => {
     api = await startTestApi();

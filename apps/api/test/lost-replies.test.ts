@@ -36,7 +36,7 @@ describe('a reply that is lost with its connection', () => {
   it.each([
     ['the accept', () => shortInput, shortInput],
     ['the accept behind its input', () => '"model":"m"', longInput],
-    ['the adding of the job', () => `bull:${model}:wait`, shortInput],
+    ['the adding of the job', () => `bull:${model}:prioritized`, shortInput],
   ])('is asked for again when it was that to %s', async (_what, text, input) => {
     commands.loseReplyTo(text());
     const whole = await api.create({ model, input });
@@ -70,7 +70,7 @@ describe('a store that is out of reach for longer than a request may wait', () =
       begun.open(run);
       return run.hang();
     });
-    commands.loseReplyTo(`bull:${model}:wait`);
+    commands.loseReplyTo(`bull:${model}:prioritized`);
     const answer = api.create({ model, input: 'Hi' });
     await eventually(() => commands.lost === 1);
     commands.silence();

@@ -21,6 +21,26 @@ describe('an Idempotency-Key', () => {
     expect((await api.create(body, keyed)).status).toBe(200);
   });
 
+  it('brings nobody forward whose first request has no job yet', async () => {
+    const [name = ''] = api.queue.names;
+    await api.queue.pause(name);
+    for (let at = 0; at < 3; at += 1) await api.create({ model, input: 'Hi', background: true });
+    const body = { model, input: 'Hi' };
+    const first = api.create(body, keyed);
+    const id = await eventually(async () => {
+      const open = await api.redis.client.zrange(api.keys.open, '0', '-1');
+      const waits = await Promise.all(open.map(async (each) => api.queue.ahead(name, each)));
+      return open[waits.indexOf(3)];
+    });
+    // As if the second one came between the accept of the first and its job.
+    await api.queue.remove(name, id);
+    const again = api.create(body, keyed);
+    expect(await eventually(() => api.queue.ahead(name, id))).toBe(3);
+    await api.queue.resume(name);
+    expect((await first).status).toBe(200);
+    expect((await again).status).toBe(200);
+  });
+
   it.each([false, true])(
     'keeps nothing of a response that is not stored, streamed again: %s',
     async (stream) => {

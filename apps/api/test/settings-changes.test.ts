@@ -84,11 +84,11 @@ describe('an api whose settings change', () => {
     await start(withKey());
     const warnings = () => logged.filter((line) => line.includes('has no effect in this version'));
     expect(warnings()).toEqual([]);
-    await save(withKey(', limits: { concurrent: 3 }'));
+    await save(withKey(', limits: { readsPerMinute: 3 }'));
     await changed(1);
-    await save(withKey(', limits: { concurrent: 4 }') + '# changed\n');
+    await save(withKey(', limits: { readsPerMinute: 4 }') + '# changed\n');
     await changed(2);
-    expect(warnings()).toEqual([expect.stringContaining('keys[].limits.concurrent')]);
+    expect(warnings()).toEqual([expect.stringContaining('keys[].limits.readsPerMinute')]);
   });
 
   it('does not read its file any more once it has stopped', async () => {

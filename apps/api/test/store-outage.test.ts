@@ -128,7 +128,7 @@ async function expectRecovery(): Promise<void> {
 async function waiting(): Promise<number> {
   const redis = await testRedis(store.url);
   try {
-    return await redis.client.llen(`outage:{0}:bull:${model}:wait`);
+    return await redis.client.zcard(`outage:{0}:bull:${model}:prioritized`);
   } finally {
     await redis.close();
   }

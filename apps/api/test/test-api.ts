@@ -38,6 +38,9 @@ export const apiKeys = {
   limited: createKey(),
   /** One waiting response. */
   short: createKey(),
+  tokens: createKey(),
+  crowded: createKey(),
+  capped: createKey(),
 };
 
 export const model = 'm';
@@ -67,10 +70,13 @@ export interface TestApi {
   /** What the api started with, and the part of it that may change. */
   settings: Settings;
   live: LiveSettings;
+  /** How full the memory of Redis is said to be. */
+  memory: { usedPercent: number };
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
   queue: ResponseQueue;
+  store: CallerStore;
   open: OpenRequests;
   worker: ScriptedWorker;
   bodyBudget: BodyBudget;
@@ -111,6 +117,7 @@ models:
   - { id: ${model}, routes: [{ provider: none }] }
   - { id: other, routes: [{ provider: none }] }
   - { id: vendor/model, routes: [{ provider: none }] }
+  - { id: small, routes: [{ provider: none }], contextTokens: 100, maxOutputTokens: 90 }
 keys:
   - { name: first, key: ${apiKeys.first} }
   - { name: second, key: ${apiKeys.second} }
@@ -119,6 +126,9 @@ keys:
   - { name: expired, key: ${apiKeys.expired}, expiresAt: '2020-01-01' }
   - { name: limited, key: ${apiKeys.limited}, limits: { requestsPerMinute: 2 } }
   - { name: short, key: ${apiKeys.short}, limits: { queued: 1 } }
+  - { name: tokens, key: ${apiKeys.tokens}, limits: { tokensPerMinute: 1000 } }
+  - { name: crowded, key: ${apiKeys.crowded}, limits: { concurrent: 2 } }
+  - { name: capped, key: ${apiKeys.capped}, limits: { maxOutputTokens: 50, queuedBytes: 1024 } }
 limits:
   bodyBytes: ${options.bodyBytes ?? 1_000_000}
   bodyBytesInFlight: ${options.bodyBytesInFlight ?? 268_435_456}
@@ -166,6 +176,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     retention: settings.retention,
     processId: 'test',
     ...(options.withoutLease === true && { leaseOver: () => noLease }),
+    onLetIn: (letIn) => queue.letInAll(letIn),
     onError: () => undefined,
   });
   await store.start();
@@ -181,6 +192,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   logApi(telemetry, logger);
   const live = new LiveSettings(settings);
+  const memory = { usedPercent: 0 };
   const jsonThreads = new JsonThreads({
     bodyBytes: () => live.limits.bodyBytes,
     onError: (error) => logged.push(String(error)),
@@ -192,6 +204,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     store,
     json,
     queue,
+    redisUsedPercent: () => memory.usedPercent,
     telemetry,
     now: () => clock.now(),
     logger,
@@ -229,10 +242,12 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     app,
     settings,
     live,
+    memory,
     redis,
     keys,
     registry,
     queue,
+    store,
     open,
     worker,
     bodyBudget,

@@ -6,7 +6,7 @@ export interface BannerFacts {
   adminUrl: string;
   store: Pick<RunningStore, 'kind' | 'why' | 'url'>;
   models: readonly string[];
-  /** The development key; undefined when the operator's file has keys. */
+  /** The development key; undefined when the service has keys of its own. */
   plainKey: string | undefined;
   workers: number;
 }
@@ -28,7 +28,7 @@ export function banner({ url, adminUrl, store, models, plainKey, workers }: Bann
     `  Store           ${storeLine(store)}`,
     `  Workers         ${workers}`,
     `  Models          ${modelLine(models)}`,
-    `  Key             ${plainKey ?? 'one of those in your settings file'}`,
+    `  Key             ${plainKey ?? "one of those that 'sluice keys list' shows"}`,
     '',
     'Try it:',
     '',

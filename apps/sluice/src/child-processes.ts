@@ -37,6 +37,8 @@ interface Child {
 interface ApiReady {
   url: string;
   adminUrl: string;
+  /** Whether the service has no other key. */
+  acceptsDevelopmentKey: boolean;
 }
 
 /**

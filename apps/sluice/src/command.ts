@@ -7,10 +7,12 @@ const usage = `Usage: sluice <command> [flags]
   api      an api process       (needs REDIS_URL)
   worker   a worker process     (needs REDIS_URL)
 
-  keys     makes an API key and the hash for the settings file
+  keys create | list | revoke | rotate    makes, shows, ends or replaces the API keys of a running service
   responses get | list | cancel | tail    shows, cancels or follows responses of a running service
   queues list | pause | resume | drain    shows, stops, starts or empties whole queues
+  tenants [NAME]                          shows what each tenant may do, and what it uses of that now
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
+  bench    drives an endpoint with load, this service or another one, and reports how it fared
 
 'sluice <command> --help' lists the flags of a command.`;
 
@@ -25,8 +27,8 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         if (wantsHelp(rest)) return print(`Usage: sluice ${command} [flags]\n\n${describeFlags(command)}`);
         return runRole(command, rest);
       case 'keys': {
-        const { keysUsage, runKeys } = await import('./keys-command.ts');
-        return wantsHelp(rest) ? print(keysUsage) : runKeys(rest);
+        const { keysUsage, runKeys } = await import('./keys/keys-command.ts');
+        return wantsHelp(rest) ? print(keysUsage()) : runKeys(rest, { env: process.env, cwd: process.cwd() });
       }
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');
@@ -36,9 +38,17 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runQueues } = await import('./queues/queues-command.ts');
         return runQueues(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'tenants': {
+        const { runTenants } = await import('./tenants/tenants-command.ts');
+        return runTenants(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'doctor': {
         const { runDoctor } = await import('./doctor/doctor-command.ts');
         return runDoctor(rest, { env: process.env, cwd: process.cwd() });
+      }
+      case 'bench': {
+        const { runBench } = await import('./bench/bench-command.ts');
+        return runBench(rest, { env: process.env, cwd: process.cwd() });
       }
       case undefined:
       case 'help':
@@ -47,7 +57,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, queues or doctor.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, queues, tenants, doctor or bench.`,
           {
             exitCode: 2,
           },

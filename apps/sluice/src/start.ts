@@ -25,7 +25,6 @@ export async function start(argv: readonly string[]): Promise<void> {
     logger,
     drainTimeoutMs: settings.drainTimeoutMs * 2 + stopSlackMs,
     start: async (signal, requestStop) => {
-      const plainKey = settings.keys.length > 0 ? undefined : (await developmentKey(settings.dataDir)).plain;
       store = await startStore({
         dataDir: settings.dataDir,
         redisUrl: settings.redisUrl,
@@ -41,7 +40,8 @@ export async function start(argv: readonly string[]): Promise<void> {
       void store.exited.then(() => {
         if (!signal.aborted) requestStop(new FatalError('The store ended. Its last lines above say why.'));
       });
-      const { url, adminUrl } = await children.startApi();
+      const { url, adminUrl, acceptsDevelopmentKey } = await children.startApi();
+      const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
       await children.startWorkers(settings.workers, settings.workerHealthPort);
       console.log(
         banner({ url, adminUrl, store, models: modelIds(settings), plainKey, workers: settings.workers }),

@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '@sluice/testing';
+import { freePort, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { runDoctor } from '../src/doctor/doctor-command.ts';
 import type { Finding } from '../src/doctor/finding.ts';
+import { runKeys } from '../src/keys/keys-command.ts';
 
 const cleanups: (() => unknown)[] = [];
 let cwd: string;
@@ -65,6 +66,25 @@ describe('sluice doctor', () => {
     expect(JSON.stringify(find('gpu'))).not.toContain('secret');
   });
 
+  it.each([
+    ['finds', 'vllm:num_requests_waiting{model_name="llama"} 0\n', 'good', 'work is held back above 4'],
+    ['misses', 'vllm:num_requests_waiting_total 0\n', 'warn', 'has no vllm:num_requests_waiting'],
+  ])('%s the metric that says how many wait at an upstream', async (_, page, verdict, message) => {
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const metrics = await upstream(200, page);
+    const settings = settingsFor(baseUrl);
+    const [provider] = settings.providers;
+    const saturation = { metricsUrl: `${metrics.baseUrl}/metrics` };
+    const { failure, find } = await examine({ ...settings, providers: [{ ...provider, saturation }] });
+    expect(failure).toBeUndefined();
+    expect(find('gpu')).toMatchObject([
+      { verdict: 'good' },
+      { verdict, message: expect.stringContaining(message) },
+    ]);
+    // It is another host, so our key is not for it.
+    expect(metrics.asked).toEqual([{ url: '/v1/metrics', key: undefined }]);
+  });
+
   it('says what to correct when Redis does not answer, and goes on', async () => {
     const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
     const env = { REDIS_URL: `redis://user:hidden@127.0.0.1:${await freePort()}` };
@@ -79,6 +99,25 @@ describe('sluice doctor', () => {
     const { failure, find } = await examine(settingsFor(baseUrl));
     expect(failure).toBeUndefined();
     expect(find('Redis')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('REDIS_URL') }]);
+  });
+
+  it('says that a service beyond loopback needs a key, and counts a stored one', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
+    const settings = { ...settingsFor(baseUrl), keyPrefix: `${redis.prefix}:`, server: { host: '0.0.0.0' } };
+    const env = { REDIS_URL: redis.url };
+    const { failure, find } = await examine(settings, env);
+    expect(failure).toMatch(/^1 to correct/);
+    expect(find('keys')).toMatchObject([
+      { verdict: 'bad', message: expect.stringContaining('made by `sluice keys create`') },
+    ]);
+    await runKeys(['create', '--tenant', 'a'], { env, cwd });
+    await redis.client.hset(`${redis.prefix}:{0}:api-keys`, 'key_junk', '{');
+    expect((await examine(settings, env)).find('keys')).toMatchObject([
+      { verdict: 'good', message: '0 in the file, and 1 stored that are active' },
+      { verdict: 'warn', message: 'key_junk cannot be read and is refused: is not JSON' },
+    ]);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import { AttemptStore, type ClaimedRecord, type ClaimEnd } from '@sluice/response-store';
+import { AttemptStore, type ClaimedRecord, type ClaimEnd, type LetIn } from '@sluice/response-store';
 import {
   closeRedis,
   commandClient,
@@ -22,6 +22,7 @@ import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
+import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
 import { UpstreamHealth } from './upstream-health.ts';
 
 /** A process counts as alive for this share of the time that a job's lock lasts without a renewal. */
@@ -37,6 +38,8 @@ export interface AttemptRunnerOptions {
   isolate: Isolate | undefined;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
+  /** Moves the jobs of responses into their queues. */
+  onLetIn: (letIn: readonly LetIn[]) => void;
 }
 
 /** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
@@ -69,6 +72,7 @@ export class AttemptRunner {
       keyPrefix,
       retention,
       processId: randomUUID(),
+      onLetIn: options.onLetIn,
       totalMs: timeouts.totalMs,
       maxAttempts: recovery.maxAttempts,
       context: { bytes: limits.contextBytes, turns: limits.contextTurns },
@@ -84,6 +88,9 @@ export class AttemptRunner {
     this.#routes = routesOf(settings, providers);
     this.health = new UpstreamHealth({
       routes: [...this.#routes.values()].flat(),
+      ...pressureOf(settings),
+      slotsOf: (route) => slotsOf(settings, route),
+      onSaturated: (provider) => this.#holdQueuesOf(provider),
       breaker: recovery.breaker,
       longestRetryAfterMs: recovery.longestRetryAfterMs,
       telemetry,
@@ -115,6 +122,7 @@ export class AttemptRunner {
     await this.clock.start();
     await this.store.start();
     this.running.start();
+    this.health.start();
   }
 
   /** Runs a response until it has its end, or until it must be given back. */
@@ -158,8 +166,16 @@ export class AttemptRunner {
     if (holdMs > 0 && Number.isFinite(holdMs)) holdQueue(queue, withJitter(holdMs, Math.random));
   }
 
+  /** While the upstream has too much to do, jobs for its models stay where others can take them. */
+  #holdQueuesOf(provider: string): void {
+    const { models } = this.#options.settings;
+    const routed = models.filter(({ routes }) => routes.some((route) => route.provider === provider));
+    for (const queue of new Set(routed.map((model) => queueName(model.queue)))) this.#holdQueue(queue);
+  }
+
   /** Closes everything. Nothing may run any more. */
   async stop(): Promise<void> {
+    await this.health.stop();
     await this.running.stop();
     await this.store.stop();
     this.clock.stop();

@@ -1,4 +1,4 @@
-import type { Generation } from '@sluice/contract';
+import { estimateInputTokens, type Generation } from '@sluice/contract';
 import { type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { ResponseContext } from '@sluice/response-store';
 import { isRedisUnavailable, pause, type Telemetry } from '@sluice/runtime';
@@ -9,11 +9,13 @@ import {
   chooseRoute,
   type ModelRoute,
   type ModelRoutes,
+  type RouteBlock,
   type RouteChoice,
   type TriedRoutes,
   untried,
 } from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
+import type { Waiter } from './pressure/route-pressure.ts';
 import type { ResponseLog } from './response-log.ts';
 import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
@@ -21,6 +23,9 @@ import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
 const waitHereMs = 3_000;
+
+/** And for this long where it waits for its turn in line, in milliseconds. */
+const waitInLineMs = 30_000;
 
 /** Between two tries to read from a store that is silent, in milliseconds. */
 const readAgainMs = 250;
@@ -66,10 +71,11 @@ async function callRoutes(
   tried: TriedRoutes,
 ): Promise<AttemptEnding> {
   const { record } = attempt;
+  const waiter = dependencies.health.waiter();
   const routes = dependencies.routes.get(record.request.model) ?? [];
   let refusal: ProviderError | undefined;
   for (;;) {
-    const choice = await findRoute(dependencies, attempt, { routes, tried, refusal });
+    const choice = await findRoute(dependencies, attempt, { routes, tried, refusal, waiter });
     if (choice.kind === 'blocked') return choice;
     if (choice.kind === 'none') {
       if (refusal) return { kind: 'failed', failure: refusal };
@@ -81,8 +87,8 @@ async function callRoutes(
       dependencies.telemetry.emit('attempt.started', about(record));
       continue;
     }
-    const call = dependencies.health.begin(choice.route);
-    // Another attempt was quicker to take the one call that an upstream gets when it may be back.
+    const call = dependencies.health.begin(choice.route, waiter);
+    // Another attempt was quicker to take the turn, or the one call that an upstream gets when it may be back.
     if (!call) continue;
     const ending = await callRoute(dependencies, attempt, { ...choice, call }, attempt.generation);
     if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
@@ -105,20 +111,36 @@ async function findRoute(
     routes,
     tried,
     refusal,
-  }: { routes: readonly ModelRoute[]; tried: TriedRoutes; refusal: ProviderError | undefined },
+    waiter,
+  }: {
+    routes: readonly ModelRoute[];
+    tried: TriedRoutes;
+    refusal: ProviderError | undefined;
+    waiter: Waiter;
+  },
 ): Promise<RouteChoice> {
   const { signal, mayRetry } = attempt;
-  const giveUpAt = now() + waitHereMs;
-  for (;;) {
-    signal.throwIfAborted();
-    const candidates = refusal ? untried(routes, tried) : routes;
-    const choice = chooseRoute(candidates, tried, (route) => health.blockOf(route));
-    if (choice.kind !== 'blocked') return choice;
-    const { because, waitMs } = choice.block;
-    if (refusal?.fault === 'refused' && (mayRetry || because === 'open')) return { kind: 'none' };
-    if (now() + waitMs > giveUpAt || !mayWait(choice.block, attempt)) return choice;
-    await health.pause(withJitter(waitMs, random), signal);
+  const since = now();
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const candidates = refusal ? untried(routes, tried) : routes;
+      const choice = chooseRoute(candidates, tried, (route) => health.blockOf(route, waiter));
+      if (choice.kind !== 'blocked') return choice;
+      const { block } = choice;
+      if (refusal?.fault === 'refused' && (mayRetry || block.because === 'open')) return { kind: 'none' };
+      if (!mayWaitHere(block, now() - since) || !mayWait(block, attempt)) return choice;
+      const atMostMs = withJitter(block.waitMs, random);
+      await health.waitForTurn(waiter, candidates, { atMostMs, signal });
+    }
+  } finally {
+    health.leave(waiter);
   }
+}
+
+function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
+  if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
+  return waitedMs + block.waitMs <= waitHereMs;
 }
 
 async function readGeneration(dependencies: CallModelDependencies, attempt: Attempt): Promise<Generation> {
@@ -130,7 +152,17 @@ async function readGeneration(dependencies: CallModelDependencies, attempt: Atte
   if (context.kind === 'too_large') {
     throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
   }
-  return { ...record.request, input: [...context.items, ...record.input] };
+  return {
+    ...record.request,
+    input: [...context.items, ...record.input],
+    ...mostOutput(record),
+  };
+}
+
+/** A request that names no limit of its output has that of its model and tenant. */
+function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
+  if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
+  return { max_output_tokens: mostOutputTokens };
 }
 
 /** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
@@ -172,7 +204,7 @@ async function callRoute(
     const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
     await write(dependencies, attempt, { chunks, meter }, () => {
       hasChunks = true;
-      call.answered();
+      call.answered(() => estimateInputTokens(generation));
     });
     if (signal.aborted) {
       call.abandoned();

@@ -101,6 +101,8 @@ describe('what an attempt comes to', () => {
 describe('an attempt that finds no route', () => {
   const parked = (waitMs: number) => ({ because: 'parked', waitMs }) as const;
   const open = (waitMs: number, downMs: number) => ({ because: 'open', waitMs, downMs }) as const;
+  const busy = { because: 'busy', waitMs: 99_000, isLineFull: true } as const;
+  const saturated = { because: 'saturated', waitMs: 99_000 } as const;
   const patient = { ...fresh, patienceMs: Number.POSITIVE_INFINITY };
   const postponed = { kind: 'postpone' };
 
@@ -108,6 +110,8 @@ describe('an attempt that finds no route', () => {
     ['waits for one that is parked', parked(20_000), fresh, postponed],
     ['also as the last attempt', parked(20_000), last, postponed],
     ['but not past its time', parked(60_000), fresh, failedWith('server_is_overloaded')],
+    ['waits for its turn, which may come sooner than it seems', busy, last, postponed],
+    ['waits for one that has too many waiting', saturated, last, postponed],
     ['waits for one that went down just now', open(5_000, 0), fresh, postponed],
     ['but not for one that is down for long', open(1_000, 9_000), fresh, failedWith('upstream_error')],
     ['unless nobody waits for the response', open(30_000, 3_600_000), patient, postponed],

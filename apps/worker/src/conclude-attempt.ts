@@ -83,9 +83,11 @@ export function concludeAttempt(ending: AttemptEnding, facts: AttemptFacts): Con
 
 /**
  * Whether a route can come back in time. A response waits for one that is parked as long as it has time, and for an
- * upstream that is down as long as it has the patience: after that, waiting would only make an error late.
+ * upstream that is down as long as it has the patience: after that, waiting would only make an error late. How long it
+ * waits for its turn nobody knows, so it does.
  */
 export function mayWait(block: RouteBlock, { remainingMs, patienceMs }: WaitFacts): boolean {
+  if (block.because === 'busy' || block.because === 'saturated') return true;
   if (block.waitMs >= remainingMs) return false;
   return block.because === 'parked' || block.downMs + block.waitMs < patienceMs;
 }

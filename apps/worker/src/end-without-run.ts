@@ -23,6 +23,7 @@ export async function endWithoutRun(
       writer: attempt.writer,
       output: trackAll(logged),
       usageOf: () => null,
+      uncountedOf: () => undefined,
       // An attempt that died between its `error` event and the end has said it.
       hasSaidError: logged.some(({ type }) => type === 'error'),
       because,

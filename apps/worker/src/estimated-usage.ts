@@ -1,5 +1,10 @@
-import type { Generation, OutputItem, Usage } from '@sluice/contract';
-import { estimateInputTokens, estimateTokens } from '@sluice/providers';
+import {
+  estimateInputTokens,
+  estimateTokens,
+  type Generation,
+  type OutputItem,
+  type Usage,
+} from '@sluice/contract';
 
 /** Token counts for an upstream that reports none: near enough for limits, and never a partial object. */
 export function estimatedUsage(generation: Generation | undefined, output: readonly OutputItem[]): Usage {

@@ -46,6 +46,8 @@ interface SetUpOptions {
   outputLimits?: Partial<OutputLimits>;
   /** Failures in a row that open the breaker of an upstream. */
   consecutiveFailures?: number;
+  /** Calls of an upstream at a time. */
+  slots?: number;
 }
 
 const generousLimits: OutputLimits = { outputBytes: 1_000_000, outputItems: 1_000, outputEvents: 100_000 };
@@ -59,7 +61,7 @@ function setUp(options: SetUpOptions = {}) {
     upstreams = 1,
     outputLimits,
   } = options;
-  const { consecutiveFailures = 100 } = options;
+  const { consecutiveFailures = 100, slots = 32 } = options;
   const id = newResponseId(randomBytes);
   const record: ClaimedRecord = {
     id,
@@ -72,6 +74,7 @@ function setUp(options: SetUpOptions = {}) {
     acceptedAt: 1_000,
     startedAt: 2_000,
     isEnqueued: true,
+    mostOutputTokens: undefined,
     token: '',
     streams,
     sequenceNumber: 2,
@@ -112,6 +115,10 @@ function setUp(options: SetUpOptions = {}) {
   };
   const health = new UpstreamHealth({
     routes,
+    pressure: new Map(),
+    saturation: new Map(),
+    slotsOf: () => slots,
+    onSaturated: () => undefined,
     breaker: {
       consecutiveFailures,
       failurePercent: 100,
@@ -530,7 +537,7 @@ describe('a model whose upstreams all take no calls', () => {
     const outcome = execute();
     await isBlocked.promise;
     expect(provider.calls).toEqual([]);
-    probe?.answered();
+    probe?.answered(() => 1);
     const call = await provider.call(0);
     call.send(text('Hello'), finish);
     call.end();
@@ -560,6 +567,83 @@ describe('a model whose upstreams all take no calls', () => {
     running.interruptAll();
     expect(await outcome).toEqual({ kind: 'given_back' });
     expect(log.releases).toBe(1);
+  });
+});
+
+describe('a response that waits for its turn', () => {
+  /** Its upstream takes one call at a time, and has one. */
+  function setUpBusy(options: SetUpOptions = {}) {
+    const world = setUp({ ...options, slots: 1 });
+    const [route, ...others] = world.dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    const call = world.health.begin(route);
+    const waiting = () => world.health.status()[0]?.routes[0]?.waiting;
+    return { ...world, route, others, call, waiting };
+  }
+
+  it('is called when the call before it is over, however that ended', async () => {
+    const { log, provider, execute, call, waiting } = setUpBusy();
+    const outcome = execute();
+    await eventually(() => waiting() === 1);
+    expect(provider.calls).toEqual([]);
+    call?.failed(retryable());
+    const own = await provider.call(0);
+    own.send(text('Hello'), finish);
+    own.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+    expect(waiting()).toBe(0);
+  });
+
+  it('goes to another route that has room', async () => {
+    const { provider, second, execute, waiting } = setUpBusy({ upstreams: 2 });
+    const outcome = execute();
+    const own = await second.call(0);
+    own.send(finish);
+    own.end();
+    await outcome;
+    expect(provider.calls).toEqual([]);
+    expect(waiting()).toBe(0);
+  });
+
+  it('ends at once when it is cancelled, and leaves the line', async () => {
+    const { id, log, execute, running, waiting } = setUpBusy();
+    const outcome = execute();
+    await eventually(() => waiting() === 1);
+    running.abort(id, 'cancelled');
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('cancelled');
+    expect(waiting()).toBe(0);
+  });
+
+  it('ends when its time is over', async () => {
+    const { log, execute, waiting } = setUpBusy({ remainingMs: 50 });
+    await execute();
+    expect(log.end).toMatchObject({ status: 'failed', error: { code: 'timeout' } });
+    expect(waiting()).toBe(0);
+  });
+
+  it('goes back to its queue, and holds it, when the line is full; no attempt is used up', async () => {
+    const { log, execute, heldQueues, health, route, observed } = setUpBusy();
+    const other = health.waiter();
+    const stop = new AbortController();
+    const standing = health.waitForTurn(other, [route], { atMostMs: 60_000, signal: stop.signal });
+    expect(await execute()).toMatchObject({ kind: 'later' });
+    expect(heldQueues).toEqual(['m']);
+    expect(observed).toEqual(['postponed busy']);
+    expect(log.releases).toBe(1);
+    stop.abort();
+    await standing;
+  });
+
+  it('gives its place up when a call rejects for a reason of our own', async () => {
+    const { execute, provider, call, health, waiting } = setUpBusy({ maxAttempts: 1 });
+    call?.abandoned();
+    const outcome = execute();
+    (await provider.call(0)).fail(new TypeError('a defect'));
+    await outcome;
+    expect(health.status()[0]?.routes[0]).toMatchObject({ inFlight: 0, waiting: 0 });
+    expect(waiting()).toBe(0);
   });
 });
 
@@ -647,16 +731,20 @@ describe('a cancellation', () => {
     expect(await call.ended).toBe('aborted');
     expect(log.end).toMatchObject({ status: 'cancelled', incomplete_details: { reason: 'cancelled' } });
     expect(log.events).toEqual([]);
+    expect(log.uncounted).toBeUndefined();
   });
 
   it('in the middle closes what is open and keeps it', async () => {
     const { id, log, provider, execute, running } = setUp();
     const outcome = execute();
     const call = await provider.call(0);
-    call.send(text('Half'));
+    call.send(text('Half an answer is 28 bytes.'));
     await eventually(() => log.events.length > 0);
     running.abort(id, 'cancelled');
     await outcome;
+    // Nobody will count them, and they were sent.
+    expect(log.end?.usage).toBeNull();
+    expect(log.uncounted).toBeGreaterThanOrEqual(7);
     expect(log.end).toMatchObject({ status: 'cancelled', output: [{ status: 'incomplete' }] });
     expect(typesOf(log)).not.toContain('error');
     expectSoundStream(log);

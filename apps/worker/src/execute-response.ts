@@ -66,6 +66,8 @@ export async function executeResponse(
         return { kind: 'settled' };
       case 'held':
         return { kind: 'later', afterMs: heldDelayMs };
+      case 'crowded':
+        return { kind: 'parked' };
       case 'unknown_version':
         return { kind: 'later', afterMs: unknownVersionDelayMs };
       case 'end':
@@ -155,6 +157,9 @@ function endAttempt(
       output: assembler.output,
       // An upstream that counts no tokens has them estimated once it has finished.
       usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
+      // Or a caller that leaves before the upstream counts would have its output for nothing.
+      uncountedOf: (output) =>
+        assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
       hasSaidError: false,
       because,
     },

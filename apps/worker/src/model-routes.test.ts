@@ -14,6 +14,8 @@ const routes: ModelRoute[] = ['a', 'b', 'c'].map((id) => ({ provider: provider(i
 
 const free = undefined;
 const parked = (waitMs: number): RouteBlock => ({ because: 'parked', waitMs });
+const busy = (waitMs: number, isLineFull = false): RouteBlock => ({ because: 'busy', waitMs, isLineFull });
+const saturated = (waitMs: number): RouteBlock => ({ because: 'saturated', waitMs });
 const open = (waitMs: number, downMs = 0): RouteBlock => ({ because: 'open', waitMs, downMs });
 
 type Blocks = readonly (RouteBlock | undefined)[];
@@ -42,6 +44,9 @@ describe('the route of a call', () => {
     ['open until the first is not', [open(9, 300), open(4, 500), open(7, 400)], open(4, 300)],
     ['parked until the first is not', [parked(9), parked(4), parked(7)], parked(4)],
     ['parked when one is', [open(9), parked(6), open(7)], parked(6)],
+    ['busy when there is a line to wait in', [parked(6), busy(9), saturated(7)], busy(6)],
+    ['busy with room in one line', [busy(6, true), busy(9), open(7)], busy(6)],
+    ['saturated when the others are down', [open(6), saturated(9), open(7)], saturated(6)],
     ['parked, and worth a look earlier', [parked(9), open(4), open(7)], parked(4)],
   ] as const)('is none when all take no calls: %s', (_, states, expected) => {
     expect(choose(states)).toEqual({ kind: 'blocked', block: expected });
@@ -57,6 +62,10 @@ describe('the route of a call', () => {
     expect(blockedMs(routes, blockOf)).toBe(4);
     expect(blockedMs(routes, () => free)).toBe(0);
     expect(blockedMs([], blockOf)).toBe(0);
+    expect(blockedMs(routes, () => saturated(5))).toBe(5);
+    // Who comes now may wait in line, unless it is full.
+    expect(blockedMs(routes, () => busy(5))).toBe(0);
+    expect(blockedMs(routes, () => busy(5, true))).toBe(5);
   });
 
   it('is new to the response while it has not failed for it', () => {

@@ -8,10 +8,14 @@ export interface ModelRoute {
 
 /**
  * Why a route takes no calls, and how long that lasts from now. `parked`: its upstream has said when it takes calls again.
- * `open`: its upstream is down, for `downMs` so far. Times are milliseconds.
+ * `busy`: it gets as many calls as it takes; about how long it takes until this one's turn, and whether as many wait
+ * here as may. `saturated`: too many wait at the upstream itself; when that is looked at again. `open`: its upstream
+ * is down, for `downMs` so far. Times are milliseconds.
  */
 export type RouteBlock =
   | { because: 'parked'; waitMs: number }
+  | { because: 'busy'; waitMs: number; isLineFull: boolean }
+  | { because: 'saturated'; waitMs: number }
   | { because: 'open'; waitMs: number; downMs: number };
 
 /** Undefined when a route takes calls. */
@@ -26,8 +30,8 @@ export type TriedRoutes = Map<ModelRoute, number>;
 export type RouteChoice =
   | { kind: 'route'; route: ModelRoute }
   /**
-   * No route takes calls now, and the first may in `waitMs`: parked when one of them is, open when all are down, of which
-   * one is down for `downMs` and the others for longer.
+   * No route takes calls now, and the first may in `waitMs`: busy when there is one to wait for in line, parked or saturated
+   * when one is, open when all are down, of which one is down for `downMs` and the others for longer.
    */
   | { kind: 'blocked'; block: RouteBlock }
   /** There is no route to choose from. */
@@ -54,16 +58,30 @@ export function chooseRoute(
   return blocked ? { kind: 'blocked', block: blocked } : { kind: 'none' };
 }
 
+/** What a response waits for first when two routes are blocked. */
+const precedence = ['busy', 'parked', 'saturated', 'open'] as const;
+
 function bothBlocks(one: RouteBlock, other: RouteBlock): RouteBlock {
   const waitMs = Math.min(one.waitMs, other.waitMs);
-  if (one.because === 'parked' || other.because === 'parked') return { because: 'parked', waitMs };
-  return { because: 'open', waitMs, downMs: Math.min(one.downMs, other.downMs) };
+  if (one.because === 'open' && other.because === 'open') {
+    return { because: 'open', waitMs, downMs: Math.min(one.downMs, other.downMs) };
+  }
+  if (one.because === 'busy' && other.because === 'busy') {
+    return { because: 'busy', waitMs, isLineFull: one.isLineFull && other.isLineFull };
+  }
+  const isFirst = precedence.indexOf(one.because) <= precedence.indexOf(other.because);
+  return { ...(isFirst ? one : other), waitMs };
 }
 
-/** How long none of these routes takes calls, in milliseconds; 0 when one does, or when there is none. */
+/**
+ * How long nobody needs to come for one of these routes, in milliseconds; 0 when one takes calls or has room in its line,
+ * or when there is none.
+ */
 export function blockedMs(routes: readonly ModelRoute[], blockOf: BlockOf): number {
   const choice = chooseRoute(routes, new Map(), blockOf);
-  return choice.kind === 'blocked' ? choice.block.waitMs : 0;
+  if (choice.kind !== 'blocked') return 0;
+  const { block } = choice;
+  return block.because === 'busy' && !block.isLineFull ? 0 : block.waitMs;
 }
 
 /** The routes that have not failed for a response yet. */

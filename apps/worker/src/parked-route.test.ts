@@ -39,10 +39,26 @@ describe('a route that is limited', () => {
       return route.waitMs;
     });
     expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    // It began before the last two parks, so the upstream may have taken none since.
+    route.answered(now() - 20_001);
     pass(route.waitMs);
-    route.answered();
+    route.limited(now(), asked);
+    expect(route.waitMs).toBe(10_000);
+    pass(route.waitMs);
+    route.answered(now());
     route.limited(now(), asked);
     expect(route.waitMs).toBe(250);
+  });
+
+  it('is limited for the first time again when some of the calls that began together are answered', () => {
+    const { route, now, pass } = aRoute();
+    for (const waitMs of [250, 250, 250]) {
+      const calledAt = now();
+      route.limited(calledAt, undefined);
+      expect(route.waitMs).toBe(waitMs);
+      route.answered(calledAt);
+      pass(waitMs);
+    }
   });
 
   it('counts calls once that were under way together, and is never parked for less by one of them', () => {

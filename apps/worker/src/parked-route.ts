@@ -16,6 +16,8 @@ export interface ParkedRouteOptions {
 export class ParkedRoute {
   readonly #options: ParkedRouteOptions;
   #until = Number.NEGATIVE_INFINITY;
+  /** When it took calls again after the park before the last one. */
+  #freeSince = Number.NEGATIVE_INFINITY;
   /** Times it was limited in a row, of which those count once that were under way together. */
   #streak = 0;
 
@@ -31,13 +33,19 @@ export class ParkedRoute {
   /** A call that began at `calledAt` was limited. Parks the route, or leaves it parked for longer. */
   limited(calledAt: number, retryAfterMs: number | undefined): void {
     const { longestMs, now } = this.#options;
-    if (calledAt >= this.#until) this.#streak += 1;
+    if (calledAt >= this.#until) {
+      this.#streak += 1;
+      this.#freeSince = this.#until;
+    }
     const parkMs = Math.min(Math.max(retryAfterMs ?? 0, backoffMs(this.#streak - 1)), longestMs);
     this.#until = Math.max(this.#until, now() + parkMs);
   }
 
-  /** A call was answered: the next limit is the first of its kind. */
-  answered(): void {
-    this.#streak = 0;
+  /**
+   * A call that began at `calledAt` is answered: the next limit is the first of its kind. Not if it began so long ago that
+   * the upstream has taken none since. One that began together with those that were limited shows that it took some.
+   */
+  answered(calledAt: number): void {
+    if (calledAt >= this.#freeSince) this.#streak = 0;
   }
 }

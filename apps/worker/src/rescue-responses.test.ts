@@ -9,9 +9,15 @@ interface Left {
   pending?: string[];
   /** Ids whose job nobody can be asked about. */
   unknown?: string[];
+  /** Ids whose job waits outside of its queue. */
+  parked?: string[];
+  /** Queues that have gone far. */
+  far?: string[];
 }
 
-function setUp({ findings, pending = [], unknown = [] }: Left) {
+function setUp({ findings, pending = [], unknown = [], parked = [], far = [] }: Left) {
+  const inLine: string[] = [];
+  const renumbered: string[] = [];
   const ended: { responseId: string; end: ResponseEnd }[] = [];
   const enqueued: string[] = [];
   const removed: string[] = [];
@@ -52,7 +58,8 @@ function setUp({ findings, pending = [], unknown = [] }: Left) {
         unknown.includes(responseId)
           ? Promise.reject(new RangeError('There is no such queue'))
           : Promise.resolve(pending.includes(responseId)),
-      enqueueAgain: (queue, responseId) => {
+      enqueueAgain: (queue, responseId, priority) => {
+        expect(priority).toBe(7);
         enqueued.push(`${queue}/${responseId}`);
         return Promise.resolve();
       },
@@ -60,10 +67,33 @@ function setUp({ findings, pending = [], unknown = [] }: Left) {
         removed.push(`${queue}/${responseId}`);
         return Promise.resolve();
       },
+      isParked: (_queue, responseId) => Promise.resolve(parked.includes(responseId)),
+    },
+    priorityOf: () => Promise.resolve(7),
+    standInLine: (responseId) => {
+      inLine.push(responseId);
+      return Promise.resolve();
+    },
+    farQueues: () => Promise.resolve(far),
+    renumber: (queue) => {
+      renumbered.push(queue);
+      return Promise.resolve(renumbered.length < 3);
     },
     logger: { warn: () => undefined },
   });
-  return { rescue, ended, enqueued, removed, pages, endedRunning, due, recounts, canRecount };
+  return {
+    inLine,
+    renumbered,
+    rescue,
+    ended,
+    enqueued,
+    removed,
+    pages,
+    endedRunning,
+    due,
+    recounts,
+    canRecount,
+  };
 }
 
 function finding(kind: Finding['kind'], { ageMs = 60_000, id = 'r1' } = {}): Finding {
@@ -260,4 +290,54 @@ describe('a record that vanished', () => {
     await rescue.round();
     expect(recounts).toEqual([false, true]);
   });
+});
+
+describe('a response whose job waits outside of its queue, and which is in no line', () => {
+  it('is put in line when the second pass finds it so, too', async () => {
+    const { rescue, inLine, enqueued } = setUp({
+      findings: [finding('left_out')],
+      pending: ['r1'],
+      parked: ['r1'],
+    });
+    await rescue.round();
+    expect(inLine).toEqual([]);
+    await rescue.round();
+    expect(inLine).toEqual(['r1']);
+    expect(enqueued).toEqual([]);
+  });
+
+  it('is put in line although nobody has noted its job', async () => {
+    const { rescue, inLine, ended } = setUp({
+      findings: [finding('unqueued')],
+      pending: ['r1'],
+      parked: ['r1'],
+    });
+    await rescue.round();
+    await rescue.round();
+    expect(inLine).toEqual(['r1']);
+    expect(ended).toEqual([]);
+  });
+
+  it('is left alone when its job is in its queue by now', async () => {
+    const { rescue, inLine, enqueued } = setUp({ findings: [finding('left_out')], pending: ['r1'] });
+    await rescue.round();
+    await rescue.round();
+    expect(inLine).toEqual([]);
+    expect(enqueued).toEqual([]);
+  });
+
+  it('has its job added again when that is lost', async () => {
+    const { rescue, inLine, enqueued } = setUp({ findings: [finding('left_out')] });
+    await rescue.round();
+    expect(enqueued).toEqual([]);
+    await rescue.round();
+    expect(enqueued).toEqual(['m/r1']);
+    expect(inLine).toEqual([]);
+  });
+});
+
+it('renumbers a queue that has gone far, step by step', async () => {
+  const { rescue, renumbered } = setUp({ findings: [], far: ['m'] });
+  await rescue.tend();
+  expect(renumbered).toEqual(['m', 'm', 'm']);
 });

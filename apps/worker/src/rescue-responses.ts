@@ -24,9 +24,18 @@ export interface RescueDependencies {
   endRunning: (responseId: string) => Promise<void>;
   queue: {
     isPending(queue: string, responseId: string): Promise<boolean>;
-    enqueueAgain(queue: string, responseId: string): Promise<void>;
+    enqueueAgain(queue: string, responseId: string, priority: number): Promise<void>;
     remove(queue: string, responseId: string): Promise<void>;
+    isParked(queue: string, responseId: string): Promise<boolean>;
   };
+  /** The priority that the job of a response has. */
+  priorityOf: (responseId: string) => Promise<number>;
+  /** Lets a response wait for a place of its tenant, or go into its queue. */
+  standInLine: (responseId: string) => Promise<void>;
+  /** Queues that have gone far enough to be renumbered. */
+  farQueues: () => Promise<readonly string[]>;
+  /** Keeps the priorities of a queue below their end; true as long as there is more to do. */
+  renumber: (queue: string) => Promise<boolean>;
   logger: { warn(fields: object, message: string): void };
 }
 
@@ -52,6 +61,7 @@ type Moved = 'gone' | 'ended' | 'added' | 'left';
  * - queued, and its caller left or its time ran out: it ends without a run
  * - queued or in progress, and its job is gone or finished: the job is added again, and the claim decides
  * - in progress, and cancelled or out of time, while nobody ends it: it is claimed and ended here
+ * - let into its queue, or accepted to wait outside of it, and its job was moved by nobody: it is let in, or put in line
  *
  * A queued one without a job must have been found so in two passes. After an outage its api may be about to take
  * back what it has refused already, and that must not run. So must a cancelled one: its worker needs a moment to end it.
@@ -99,6 +109,13 @@ export class Rescue {
       }
     }
     return moved;
+  }
+
+  /** Keeps the order of each queue within its numbers. */
+  async tend(): Promise<void> {
+    for (const name of await this.#dependencies.farQueues()) {
+      while (!this.#isStopping && (await this.#dependencies.renumber(name)));
+    }
   }
 
   /** Begins from the start the next time, because another process had its turn. */
@@ -154,10 +171,15 @@ export class Rescue {
         return this.#end(finding, failure('timeout'));
       case 'unqueued':
         if (finding.ageMs < unqueuedGraceMs) return 'left';
-        return (await this.#isPending(finding)) ? 'left' : this.#end(finding, failure('server_error'));
+        // Its api may have died when it had a job and did not stand in line.
+        return (await this.#isPending(finding))
+          ? this.#putInLine(finding)
+          : this.#end(finding, failure('server_error'));
       case 'queued':
         if ((await this.#isPending(finding)) || !this.#wasSuspect(finding)) return 'left';
         return this.#addAgain(finding);
+      case 'left_out':
+        return this.#putInLine(finding);
       case 'overdue':
         return this.#endRunning(finding);
       case 'stopping':
@@ -170,7 +192,21 @@ export class Rescue {
   async #addAgain(finding: Finding): Promise<Moved> {
     const { logger, queue } = this.#dependencies;
     logger.warn({ responseId: finding.responseId, status: finding.kind }, 'job was lost: added again');
-    await queue.enqueueAgain(finding.queue, finding.responseId);
+    const priority = await this.#dependencies.priorityOf(finding.responseId);
+    await queue.enqueueAgain(finding.queue, finding.responseId, priority);
+    return 'added';
+  }
+
+  /** Whoever was to put it in its line, or to let it in, may be about to. */
+  async #putInLine(finding: Finding): Promise<Moved> {
+    const { logger, queue, standInLine } = this.#dependencies;
+    const { responseId } = finding;
+    const isParked = await queue.isParked(finding.queue, responseId);
+    if (!isParked && (await this.#isPending(finding))) return 'left';
+    if (!this.#wasSuspect(finding)) return 'left';
+    if (!isParked) return this.#addAgain(finding);
+    logger.warn({ responseId }, 'job was forgotten outside of its queue');
+    await standInLine(responseId);
     return 'added';
   }
 

@@ -27,6 +27,9 @@ function scheduled() {
     rescue: {
       due: note('due'),
       round: note('round'),
+      tend: async () => {
+        did.push('tend');
+      },
       startOver: () => did.push('start over'),
       stop: () => undefined,
     },
@@ -45,8 +48,8 @@ describe('who rescues', () => {
   it('is the process with the lease: it starts over, and renews the lease long before it lapses', async () => {
     const { schedule, passing } = scheduled();
     schedule.start();
-    expect(await passing(1_000)).toEqual(['lead 5000', 'start over', 'due', 'round']);
-    expect(await passing(1_000)).toEqual(['lead 5000', 'due']);
+    expect(await passing(1_000)).toEqual(['lead 5000', 'start over', 'due', 'tend', 'round']);
+    expect(await passing(1_000)).toEqual(['lead 5000', 'due', 'tend']);
   });
 
   it('is nobody without the lease, and starts over when it has it again', async () => {
@@ -56,7 +59,7 @@ describe('who rescues', () => {
     store.isOurs = false;
     expect(await passing(1_000)).toEqual(['lead 5000']);
     store.isOurs = true;
-    expect(await passing(1_000)).toEqual(['lead 5000', 'start over', 'due']);
+    expect(await passing(1_000)).toEqual(['lead 5000', 'start over', 'due', 'tend']);
   });
 
   it('is another process at once when this one stops', async () => {
@@ -96,6 +99,6 @@ describe('when it looks', () => {
     await passing(1_000);
     expect(await passing(300)).toEqual([]);
     store.due = undefined;
-    expect(await passing(1)).toEqual(['lead 5000', 'due']);
+    expect(await passing(1)).toEqual(['lead 5000', 'due', 'tend']);
   });
 });

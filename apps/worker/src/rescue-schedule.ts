@@ -15,6 +15,7 @@ export interface RescueScheduleOptions {
   rescue: {
     due(): Promise<number>;
     round(): Promise<number>;
+    tend(): Promise<void>;
     startOver(): void;
     stop(): void;
   };
@@ -76,6 +77,7 @@ export class RescueSchedule {
     if (!this.#isLeading) return tickMs;
     if (!wasLeading) rescue.startOver();
     await rescue.due();
+    await rescue.tend();
     if (performance.now() - this.#lastRound >= roundEveryMs) {
       this.#lastRound = performance.now();
       await rescue.round();

@@ -17,7 +17,8 @@ export interface AttemptWriter {
   readonly isBehind: boolean;
   /** Resolves when all events are written or refused; rejects when they cannot be, for a reason of our own. */
   flush(): Promise<void>;
-  end(end: ResponseEnd): Promise<FinishResult>;
+  /** `uncounted`: tokens that it took although its end has no usage. */
+  end(end: ResponseEnd, uncounted?: number): Promise<FinishResult>;
 }
 
 /**

@@ -31,6 +31,10 @@ function setUp() {
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
   const health = new UpstreamHealth({
     routes: [small, large, elsewhere],
+    pressure: new Map(),
+    saturation: new Map(),
+    slotsOf: () => 32,
+    onSaturated: () => undefined,
     breaker: {
       consecutiveFailures: 2,
       failurePercent: 100,
@@ -114,7 +118,7 @@ describe('the health of upstreams', () => {
     pass(1_000);
     const probe = health.begin(small);
     const waiting = health.pause(3_600_000, new AbortController().signal);
-    probe?.answered();
+    probe?.answered(() => 1);
     await within(waiting);
   });
 
@@ -133,17 +137,23 @@ describe('what an operator sees of upstreams', () => {
     const { health, fail, goDown } = setUp();
     goDown(elsewhere);
     fail(large, { fault: 'limited', retryAfterMs: 3_000 });
+    const free = { inFlight: 0, limit: 32, callsPerSecond: null, waiting: 0 };
     expect(health.status()).toEqual([
       {
         provider: 'a',
         breaker: 'closed',
         opensInMs: 0,
         routes: [
-          { model: 'small', parkedMs: 0 },
-          { model: 'large', parkedMs: 3_000 },
+          { model: 'small', parkedMs: 0, ...free },
+          { model: 'large', parkedMs: 3_000, ...free },
         ],
       },
-      { provider: 'b', breaker: 'open', opensInMs: 1_000, routes: [{ model: 'small', parkedMs: 0 }] },
+      {
+        provider: 'b',
+        breaker: 'open',
+        opensInMs: 1_000,
+        routes: [{ model: 'small', parkedMs: 0, ...free }],
+      },
     ]);
   });
 

@@ -35,6 +35,18 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
     const fields = { provider, upstreamModel, parkedMs: Math.ceil(parkedMs), suppressed };
     logger.warn(fields, 'upstream limits calls: it gets none for a while');
   });
+  telemetry.on('upstream.saturated', ({ isSaturated, ...fields }) => {
+    const suppressed = throttleOf(fields.provider, `saturated ${fields.upstreamModel} ${isSaturated}`).pass();
+    if (suppressed === undefined) return;
+    const message = isSaturated
+      ? 'upstream has too many waiting: it gets no more for now'
+      : 'upstream has room again';
+    logger.info({ ...fields, suppressed }, message);
+  });
+  telemetry.on('upstream.metrics', ({ provider, fault }) => {
+    if (fault === undefined) logger.info({ provider }, 'metrics of the upstream can be read');
+    else logger.warn({ provider, fault }, 'metrics of the upstream cannot be read: nothing is held back');
+  });
   telemetry.on('response.ended', ({ responseId, because, status }) => {
     if (because !== undefined) logger.info({ responseId, because, status }, 'response ended without a run');
   });

@@ -1,6 +1,7 @@
 import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { UpstreamStatus } from './upstream-health.ts';
+import { countPressure } from './pressure/pressure-metrics.ts';
+import type { UpstreamStatus } from './upstream-status.ts';
 
 /** What is asked for when the metrics are read. */
 export interface WorkerState {
@@ -59,7 +60,7 @@ export function countWorker(
   });
   const postponed = new Counter({
     name: 'sluice_attempts_postponed_total',
-    help: 'Attempts that were given back because no route took calls: every one was parked, or all were down.',
+    help: 'Attempts that were given back because no route took calls: parked, busy, saturated, or all were open.',
     labelNames: ['model', 'because'],
     registers,
   });
@@ -97,6 +98,7 @@ export function countWorker(
       }
     },
   });
+  countPressure(telemetry, registry, upstreams);
   // Finding a series by its labels hashes them: once for each, not for each response.
   const ofModel = memoize((model: string) => ({
     attempts: attempts.labels(model),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { queueName, QueueConsumer, QueueWatchdog, ResponseQueue } from '@sluice/queue';
-import { defaultCell } from '@sluice/response-store';
+import { defaultCell, type LetIn } from '@sluice/response-store';
 import {
   closeRedis,
   createMetrics,
@@ -68,11 +68,20 @@ export class WorkerProcess {
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
     logWorker(telemetry, logger);
+    const onLetIn = (letIn: readonly LetIn[]) => this.#queue.letInAll(letIn);
     const onCulprit = (responseId: string) => this.#blame(responseId);
-    this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit });
+    this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn });
     const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
-    this.#runner = new AttemptRunner({ settings, providers, telemetry, logger, isolate, holdQueue });
+    this.#runner = new AttemptRunner({
+      settings,
+      providers,
+      telemetry,
+      logger,
+      isolate,
+      holdQueue,
+      onLetIn,
+    });
     countWorker(telemetry, this.#metrics.registry, {
       running: () => this.#runner.running.size,
       upstreams: () => this.#runner.health.status(),
@@ -104,9 +113,15 @@ export class WorkerProcess {
       stalledMs: recovery.stalledMs,
       keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
       run: (responseId) => this.#runner.execute(responseId),
+      onParked: (responseId) => this.#standInLine(responseId),
       onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
-    this.#queue = new ResponseQueue({ ...queueOptions, connection: commands });
+    this.#queue = new ResponseQueue({
+      ...queueOptions,
+      connection: commands,
+      onLetInFailed: (error, responseId) =>
+        logger.warn({ responseId, err: error }, 'response not let into its queue'),
+    });
     this.#watchdog = new QueueWatchdog({
       queue: this.#queue,
       consumer: this.#worker,
@@ -186,6 +201,13 @@ export class WorkerProcess {
     });
   }
 
+  /** Until it is in its line, nothing lets it in; the rescue finds one that is in none. */
+  #standInLine(responseId: string): void {
+    this.#runner.store.standInLine(responseId).catch((error: unknown) => {
+      this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
+    });
+  }
+
   /** Over all workers; each of them sets the same numbers, from the same file. */
   async #limitConcurrency(): Promise<void> {
     const { models } = this.#options.settings;
@@ -220,6 +242,13 @@ export class WorkerProcess {
         else if (claimed.kind === 'run') await this.#runner.giveBack(claimed.record);
       },
       queue: this.#queue,
+      // Its claim sends one to its line that waits outside of its queue.
+      priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
+      standInLine: (responseId) => store.standInLine(responseId),
+      farQueues: () => store.farQueues(defaultCell),
+      // A queue of a model that this process does not serve is somebody else's.
+      renumber: async (queue) =>
+        this.#queue.names.includes(queue) && store.renumber(defaultCell, queue, this.#queue.order(queue)),
       logger,
     });
     return new RescueSchedule({

@@ -25,6 +25,8 @@ export interface EndingResponse {
   output: OpenOutput;
   /** Counts the tokens of the output once all of it is closed. */
   usageOf: (output: readonly OutputItem[]) => Usage | null;
+  /** Tokens of a run that was broken off, which no upstream has counted; undefined when it had no output. */
+  uncountedOf: (output: readonly OutputItem[]) => number | undefined;
   /** Whether an `error` event is in the log already. */
   hasSaidError: boolean;
   /** Why it ends without a run; undefined after one. */
@@ -52,7 +54,7 @@ export async function writeEnd(
   for (const event of closing) writer.write(event);
   const end = endOf(plan, ending, Math.floor(storeNow() / 1000));
   if (end.error && record.streams && !ending.hasSaidError) writer.write(errorEvent(end.error));
-  const result = await writer.end(end);
+  const result = await writer.end(end, end.usage ? undefined : ending.uncountedOf(output.fold.items));
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // Or nobody knows: the store was silent to the last.

@@ -100,9 +100,15 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
         ),
         serviceTier: 'default',
         queue: name,
+        tokens: { input: 1, output: 1, mostInput: undefined },
+        cost: 4,
+        mostOutputTokens: undefined,
         isWatched: !background,
         limits: {
           requestsPerMinute: undefined,
+          tokensPerMinute: undefined,
+          concurrent: undefined,
+          tenantQueuedBytes: undefined,
           tenantQueued: undefined,
           queued: 100_000,
           queuedBytes: 1_000_000_000,
@@ -116,7 +122,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
       });
       if (accepted.kind !== 'accepted') throw new Error(`not accepted: ${accepted.kind}`);
       if (isNoted) await store.noteJob(responseId);
-      if (!withoutJob) await queue.enqueue(name, responseId);
+      if (!withoutJob) await queue.enqueue(name, responseId, 1);
       return responseId;
     },
     ended: (responseId) =>

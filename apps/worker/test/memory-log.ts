@@ -18,6 +18,8 @@ export class MemoryLog implements ResponseLog {
   /** How many of the next claims get no answer. */
   unanswered = 0;
   end: ResponseEnd | undefined;
+  /** Tokens that the end brought without a usage. */
+  uncounted: number | undefined;
   token = '';
   attempt = 0;
   losses = 0;
@@ -66,13 +68,14 @@ export class MemoryLog implements ResponseLog {
           if (this.isCancelled) options.onRefused('cancelled');
         }
       },
-      end: (end: ResponseEnd): Promise<FinishResult> => {
+      end: (end: ResponseEnd, uncounted?: number): Promise<FinishResult> => {
         const defect = rejectWithDefect();
         if (defect) return defect;
         if (this.end && token === this.token && end.status === this.end.status) return Promise.resolve('ok');
         if (this.end) return Promise.resolve('terminal');
         if (token !== this.token) return Promise.resolve('superseded');
         if (this.endResult === 'ok') this.end = structuredClone(end);
+        this.uncounted = uncounted;
         return Promise.resolve(this.endResult);
       },
     };

@@ -62,6 +62,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     losses: 0,
     maxAttempts: 2,
     requestId: 'req_1',
+    mostOutputTokens: undefined,
     remainingMs: 60_000,
   });
   return Promise.resolve({

@@ -345,7 +345,7 @@ describe('a caller that leaves', () => {
     await redis.client.del(responses.lease);
     // Found alone a minute ago: whatever grace there is has run.
     await redis.client.hset(responses.keys.record(id), 'left_at', Date.now() - 60_000);
-    await responses.queue.enqueue(queueName(model), id);
+    await responses.queue.enqueue(queueName(model), id, 1);
     await startWorker();
     expect(await responses.ended(id)).toMatchObject({ status: 'cancelled' });
     expect(upstream.requests).toEqual([]);

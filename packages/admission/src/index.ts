@@ -1,9 +1,20 @@
 export { admissionKeys, type AdmissionKeys } from './admission-keys.ts';
-export { isRefusal, parseRate, type AdmissionLimits, type Refusal, type RequestRate } from './limits.ts';
+export {
+  isRefusal,
+  parseUse,
+  printLimits,
+  type AdmissionLimits,
+  type ExpectedTokens,
+  type Refusal,
+  type WindowUse,
+} from './limits.ts';
+export { costOf } from './fairness.ts';
 export { boundInUnits, parseWeight, weightOf, type Waiting } from './waiting.ts';
 
-/** The Lua of admission: `enter`, `start` and `finish`, for the scripts of the response store. */
-export const admissionFragments: readonly URL[] = [
-  new URL('../src/request-rate.lua', import.meta.url),
-  new URL('../src/admission.lua', import.meta.url),
-];
+const file = (name: string) => new URL(`../src/${name}.lua`, import.meta.url);
+
+/** The Lua of admission that an accept needs: `enter`, `take_turn` and `take_tag`. */
+export const enterFragments: readonly URL[] = ['rate-window', 'fair-queue', 'places', 'enter'].map(file);
+
+/** All of it, with `start` and `finish` and the lines of tenants, for the other scripts of the response store. */
+export const admissionFragments: readonly URL[] = [...enterFragments, ...['lines', 'leave'].map(file)];

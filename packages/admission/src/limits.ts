@@ -1,37 +1,71 @@
+import { boundInUnits } from './waiting.ts';
+
 /** What a tenant and the service allow at the moment of an accept. */
 export interface AdmissionLimits {
   /** Of the tenant, over all api processes; undefined: no limit. */
   requestsPerMinute: number | undefined;
-  /** Most responses of the tenant that may wait; undefined: only the service's own bound. */
+  /** Tokens in and out, of the tenant; undefined: no limit. */
+  tokensPerMinute: number | undefined;
+  /** Most responses of the tenant that run at a time: more wait. Undefined: no limit. */
+  concurrent: number | undefined;
+  /** Most responses of the tenant that may wait, and most bytes of them; undefined: only the service's own bounds. */
   tenantQueued: number | undefined;
+  tenantQueuedBytes: number | undefined;
   /** Most responses, and most bytes of them, that may wait in all. */
   queued: number;
   queuedBytes: number;
 }
 
-/** Where a tenant stands with its request limit. */
-export interface RequestRate {
+/** What one response may take of the limits. */
+export interface ExpectedTokens {
+  /** Without what it continues from. */
+  input: number;
+  output: number;
+  /** Most tokens of input, with what it continues from; undefined for no limit. */
+  mostInput: number | undefined;
+}
+
+/** What limits a response beside the bounds of the service, as `limits_of` reads it; empty when nothing does. */
+export function printLimits(limits: AdmissionLimits, { input, output, mostInput }: ExpectedTokens): string {
+  const { requestsPerMinute, tokensPerMinute, concurrent, tenantQueued, tenantQueuedBytes } = limits;
+  const units = tenantQueuedBytes === undefined ? undefined : boundInUnits(tenantQueuedBytes);
+  const own = [requestsPerMinute, tokensPerMinute, tenantQueued, units, concurrent];
+  if ([...own, mostInput].every((limit) => limit === undefined)) return '';
+  return [...own, input, output, mostInput].map((limit) => limit ?? '-').join(' ');
+}
+
+/** Where a tenant stands with a limit of a minute. */
+export interface WindowUse {
   limit: number;
   remaining: number;
-  /** Until no request counts any more, in milliseconds. */
+  /** Until nothing of the minute counts any more, in milliseconds. */
   resetMs: number;
 }
 
-/** Why a response was not admitted. */
-export type Refusal = 'rate_limited' | 'tenant_queue_full' | 'queue_full';
+const refusals = [
+  'rate_limited',
+  'tokens_limited',
+  'too_many_tokens',
+  'tenant_queue_full',
+  'queue_full',
+] as const;
 
-const refusals: ReadonlySet<string> = new Set<Refusal>(['rate_limited', 'tenant_queue_full', 'queue_full']);
+/**
+ * Why a response was not admitted. `tokens_limited` is over for now, while `too_many_tokens` asks for more than a whole
+ * minute has.
+ */
+export type Refusal = (typeof refusals)[number];
 
 export function isRefusal(word: string | undefined): word is Refusal {
-  return word !== undefined && refusals.has(word);
+  return refusals.some((refusal) => refusal === word);
 }
 
-/** Reads what `enter` says of the request limit; undefined for a tenant without one. */
-export function parseRate(
+/** Reads what `enter` says of a limit; undefined for a tenant without one. */
+export function parseUse(
   limit: number | undefined,
   remaining: string | undefined,
   resetMs: string | undefined,
-): RequestRate | undefined {
+): WindowUse | undefined {
   if (limit === undefined) return undefined;
   return { limit, remaining: Number(remaining ?? 0), resetMs: Number(resetMs ?? 0) };
 }

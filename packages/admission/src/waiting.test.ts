@@ -14,6 +14,11 @@ describe('the weight of waiting responses', () => {
     expect(parseWeight(String(sum))).toEqual({ responses: 1_000_000, bytes: 1_048_576_000_000 });
   });
 
+  it('has no size where a lost counter was borrowed from', () => {
+    const lost = 3 * weightOf(1_024) - weightOf(60_000_000);
+    expect(parseWeight(String(lost))).toMatchObject({ bytes: 0 });
+  });
+
   it('is nothing without a counter', () => {
     expect(parseWeight(null)).toEqual({ responses: 0, bytes: 0 });
     expect(boundInUnits(4_294_967_296)).toBe(4_194_304);

@@ -27,5 +27,10 @@ export function boundInUnits(bytes: number): number {
 /** Reads a counter; absent means that nothing waits. */
 export function parseWeight(counter: string | null | undefined): Waiting {
   const weight = Number(counter ?? 0);
-  return { responses: Math.floor(weight / perResponse), bytes: (weight % perResponse) * bytesPerUnit };
+  const units = weight % perResponse;
+  // A size that is borrowed counts as none, as it does for the bounds.
+  return {
+    responses: Math.floor(weight / perResponse),
+    bytes: units >= perResponse / 2 ? 0 : units * bytesPerUnit,
+  };
 }

@@ -15,9 +15,9 @@ export interface BenchOptions {
 
 export const usage = `Usage: npm run bench -- [flags]
 
-  --quick           a smoke run of less than a minute; its page is printed, not written
+  --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
-  --output FILE     write the page there
+  --output FILE     write the page there, and its pictures in the folder pictures beside it
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
   --no-build        measure the apps as they were built before`;
 

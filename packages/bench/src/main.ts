@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
 import { terminalProgress } from '@sluice/testing';
+import { pictureFolder } from './page.ts';
 import { runBench } from './run-bench.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -16,7 +18,16 @@ if (options === 'help') {
     execFileSync(`${root}node_modules/.bin/tsc`, ['-b', 'apps/sluice'], { cwd: root, stdio: 'inherit' });
   }
   const redisUrl = process.env['REDIS_URL'];
-  const page = await runBench({ ...options, redisUrl: redisUrl === '' ? undefined : redisUrl, progress });
+  const { page, pictures } = await runBench({
+    ...options,
+    redisUrl: redisUrl === '' ? undefined : redisUrl,
+    progress,
+  });
   if (options.output === undefined) console.log(page);
-  else await writeFile(options.output, page);
+  else {
+    const folder = join(dirname(options.output), pictureFolder);
+    await mkdir(folder, { recursive: true });
+    await writeFile(options.output, page);
+    for (const { file, svg } of pictures) await writeFile(join(folder, file), svg);
+  }
 }

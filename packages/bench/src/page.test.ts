@@ -20,7 +20,15 @@ function page(quick: boolean): string {
     machine,
     redis: { version: 'redis 7', persistence: 'appendonly yes' },
     reports: [
-      { title: 'Streams', description: 'What.', tables: [{ title: 'T', columns: ['a'], rows: [['1']] }] },
+      {
+        name: 'streams',
+        title: 'Streams',
+        description: 'What.',
+        tables: [{ title: 'T', columns: ['a'], rows: [['1']] }],
+        pictures: [{ file: 'tokens.svg', alt: 'Tokens over time', svg: '<svg/>' }],
+        elapsedMs: 41_000,
+        budgetMs: 60_000,
+      },
     ],
   });
 }
@@ -35,6 +43,11 @@ describe('renderPage', () => {
 
   it('has a section for each scenario', () => {
     expect(page(false)).toContain('## Streams\n\nWhat.\n\n**T**\n\n| a |\n| --- |\n| 1 |\n');
+  });
+
+  it('shows the pictures of a scenario and the time that it took', () => {
+    expect(page(false)).toContain('![Tokens over time](pictures/tokens.svg)');
+    expect(page(false)).toContain('`npm run bench -- --scenario streams`: 41 s of the 60 s it may take.');
   });
 
   it('warns of a quick run', () => {

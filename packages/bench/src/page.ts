@@ -1,5 +1,5 @@
 import type { Machine } from './machine.ts';
-import type { ScenarioReport } from './scenario.ts';
+import type { Picture, ScenarioReport } from './scenario.ts';
 import { renderTable } from './table.ts';
 
 export interface PageInput {
@@ -8,15 +8,39 @@ export interface PageInput {
   quick: boolean;
   machine: Machine;
   redis: { version: string; persistence: string };
-  reports: readonly ScenarioReport[];
+  reports: readonly TimedReport[];
 }
+
+export interface TimedReport extends ScenarioReport {
+  name: string;
+  elapsedMs: number;
+  budgetMs: number;
+}
+
+/** The folder of the pictures, beside the page. */
+export const pictureFolder = 'pictures';
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
 export function renderPage({ date, elapsedMs, quick, machine, redis, reports }: PageInput): string {
-  const sections = reports.map(({ title, description, tables }) =>
-    [`## ${title}`, description, ...tables.map(renderTable)].join('\n\n'),
+  const sections = reports.map(({ title, description, tables, pictures = [], ...time }) =>
+    [`## ${title}`, description, ...tables.map(renderTable), ...pictures.map(image), timeTaken(time)].join(
+      '\n\n',
+    ),
   );
   return `${[introduction(quick), conditions({ date, elapsedMs, machine, redis }), ...sections].join('\n\n')}\n`;
+}
+
+function image({ file, alt }: Picture): string {
+  return `![${alt}](${pictureFolder}/${file})`;
+}
+
+function timeTaken({
+  name,
+  elapsedMs,
+  budgetMs,
+}: Pick<TimedReport, 'name' | 'elapsedMs' | 'budgetMs'>): string {
+  const seconds = (ms: number) => Math.round(ms / 1000);
+  return `_\`npm run bench -- --scenario ${name}\`: ${seconds(elapsedMs)} s of the ${seconds(budgetMs)} s it may take._`;
 }
 
 function introduction(quick: boolean): string {
@@ -26,7 +50,7 @@ function introduction(quick: boolean): string {
 <!-- Written by \`npm run bench\`. Do not edit: run it again. -->
 
 ${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes this page. It needs a Redis or Valkey
-server on the PATH, or \`REDIS_URL\`, and takes some five minutes; \`npm run bench -- --quick\` is a smoke run, and
+server on the PATH, or \`REDIS_URL\`, and takes some twenty minutes; \`npm run bench -- --quick\` is a smoke run, and
 \`npm run bench -- --help\` tells the rest.
 
 Every process is real and runs on one machine: load generator, api, worker, Redis and upstream share its cores. So the

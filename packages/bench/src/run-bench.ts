@@ -4,15 +4,38 @@ import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
 import { describeMachine } from './machine.ts';
-import { renderPage } from './page.ts';
+import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
-import type { Scenario, ScenarioReport } from './scenario.ts';
+import type { Picture, Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
+import { burst } from './scenarios/burst.ts';
+import { estimates } from './scenarios/estimates.ts';
+import { lightTenant } from './scenarios/light-tenant.ts';
+import { limitedUpstream } from './scenarios/limited-upstream.ts';
+import { priorityStreams } from './scenarios/priority-streams.ts';
+import { rateLimits } from './scenarios/rate-limits.ts';
+import { shares } from './scenarios/shares.ts';
 import { streams } from './scenarios/streams.ts';
 import { synchronousRequests } from './scenarios/synchronous-requests.ts';
+import { workerProcesses } from './scenarios/worker-processes.ts';
 
 /** In the order of the page. */
-const scenarios: readonly Scenario[] = [synchronousRequests, streams, backlog];
+const scenarios: readonly Scenario[] = [
+  synchronousRequests,
+  streams,
+  backlog,
+  workerProcesses,
+  limitedUpstream,
+  burst,
+  lightTenant,
+  shares,
+  priorityStreams,
+  rateLimits,
+  estimates,
+];
+
+/** The time of a scenario that says nothing else. */
+const usualBudgetMs = 240_000;
 
 export interface RunOptions {
   quick: boolean;
@@ -24,8 +47,14 @@ export interface RunOptions {
   progress: Progress;
 }
 
-/** Runs scenarios against the built apps and returns the page. Every process that it started has ended by then. */
-export async function runBench(options: RunOptions): Promise<string> {
+export interface BenchResult {
+  /** In Markdown. */
+  page: string;
+  pictures: readonly Picture[];
+}
+
+/** Runs scenarios against the built apps. Every process that it started has ended by then. */
+export async function runBench(options: RunOptions): Promise<BenchResult> {
   const chosen = choose(options.scenarios);
   const startedAt = performance.now();
   const date = new Date();
@@ -45,9 +74,14 @@ export async function runBench(options: RunOptions): Promise<string> {
       load,
       directory,
     };
-    const reports: ScenarioReport[] = [];
-    for (const scenario of chosen) reports.push(await scenario.run(context));
-    return renderPage({
+    const reports: TimedReport[] = [];
+    for (const scenario of chosen) {
+      const { name, budgetMs = usualBudgetMs } = scenario;
+      const begunAt = performance.now();
+      const report = await scenario.run({ ...context, deadline: begunAt + budgetMs });
+      reports.push({ ...report, name, budgetMs, elapsedMs: performance.now() - begunAt });
+    }
+    const page = renderPage({
       date,
       elapsedMs: performance.now() - startedAt,
       quick: options.quick,
@@ -55,6 +89,7 @@ export async function runBench(options: RunOptions): Promise<string> {
       redis,
       reports,
     });
+    return { page, pictures: reports.flatMap(({ pictures = [] }) => pictures) };
   } finally {
     options.progress.clear();
     await Promise.all(children.map((child) => child.stop()));

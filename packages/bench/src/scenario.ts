@@ -3,6 +3,15 @@ import type { Child } from './child-process.ts';
 import type { Progress } from '@sluice/testing';
 import type { Table } from './table.ts';
 
+/** A file that the page shows, in a folder beside it. */
+export interface Picture {
+  /** Its name, `*.svg`. */
+  file: string;
+  /** What it shows, for a reader who does not see it. */
+  alt: string;
+  svg: string;
+}
+
 /** What a scenario may use. It starts its other processes itself, and stops them before it returns. */
 export interface ScenarioContext {
   redis: BenchRedis;
@@ -14,6 +23,8 @@ export interface ScenarioContext {
   quick: boolean;
   profile: string | undefined;
   progress: Progress;
+  /** By `performance.now()`: when the scenario has used up its time. Every long wait ends by then. */
+  deadline: number;
 }
 
 /** A part of the page. */
@@ -22,9 +33,12 @@ export interface ScenarioReport {
   /** What was measured and how, for a reader of the figures. */
   description: string;
   tables: Table[];
+  pictures?: Picture[];
 }
 
 export interface Scenario {
   name: string;
+  /** How long it may take. */
+  budgetMs?: number;
   run(context: ScenarioContext): Promise<ScenarioReport>;
 }

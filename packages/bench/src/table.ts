@@ -1,4 +1,4 @@
-import type { CpuTimes, Measurement } from './measure.ts';
+import type { CpuTimes } from './cpu-times.ts';
 import { type Spread, sum } from './statistics.ts';
 
 export interface Table {
@@ -28,10 +28,10 @@ export function spreadFigure({ median, min, max }: Spread): string {
 }
 
 /** CPU time of each process for one piece of work, in microseconds, over all rounds and in the order of the columns. */
-export function cpuCells(
-  rounds: readonly Measurement[],
+export function cpuCells<Round extends { cpuMs: CpuTimes }>(
+  rounds: readonly Round[],
   roles: readonly string[],
-  worksOf: (measurement: Measurement) => number,
+  worksOf: (round: Round) => number,
 ): string[] {
   const works = sum(rounds.map(worksOf));
   const perWork = (role: string) => (totalCpuMs(rounds, role) * 1000) / works;

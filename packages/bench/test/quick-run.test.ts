@@ -6,7 +6,7 @@ import { runBench } from '../src/run-bench.ts';
 const progress = { say: () => undefined, clear: () => undefined };
 
 it('writes a page with figures of the built apps', async () => {
-  const page = await runBench({
+  const { page } = await runBench({
     quick: true,
     scenarios: ['backlog'],
     profile: undefined,
@@ -22,6 +22,24 @@ it('writes a page with figures of the built apps', async () => {
   expect(page).toContain(`Node ${process.version.slice(1)}`);
 });
 
+it('draws what the scenarios with goals have measured', async () => {
+  const { page, pictures } = await runBench({
+    quick: true,
+    scenarios: ['burst'],
+    profile: undefined,
+    redisUrl: inject('redisUrl'),
+    progress,
+  });
+  const goal = (what: string) => page.split('\n').find((line) => line.startsWith(`| ${what}`));
+  expect(goal('responses lost')).toMatch(/\| 0\.00 \(0\.00\.\.0\.00\) \| yes \|$/);
+  expect(goal('requests that the upstream saw twice')).toMatch(/\| yes \|$/);
+  for (const { file, svg } of pictures) {
+    expect(page).toContain(`(pictures/${file})`);
+    expect(svg).toMatch(/<path class="line s0" d="M[\d. L]+"/);
+  }
+  expect(pictures.map(({ file }) => file)).toEqual(['burst-memory.svg', 'burst-drain.svg']);
+});
+
 it('names the scenarios there are when asked for another', async () => {
   const asked = runBench({
     quick: true,
@@ -31,6 +49,6 @@ it('names the scenarios there are when asked for another', async () => {
     progress,
   });
   await expect(asked).rejects.toThrow(
-    "There is no scenario 'speed': use synchronous-requests, streams, backlog.",
+    "There is no scenario 'speed': use synchronous-requests, streams, backlog, ",
   );
 });

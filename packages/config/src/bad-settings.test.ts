@@ -76,6 +76,29 @@ describe('a bad file', () => {
       'recovery: { breaker: { failurePercent: 101 } }',
       'recovery.breaker.failurePercent: must be a whole number from 1 to 100',
     ],
+    [
+      withProvider('pressure: { adaptive: false, latencyTolerance: 3 }'),
+      'providers[0].pressure.latencyTolerance: has no effect while `adaptive` is false; remove one of the two',
+    ],
+    [withProvider('pressure: { floor: 0 }'), 'providers[0].pressure.floor: must be a whole number from 1 to'],
+    [withProvider('pressure: { latencyTolerance: 1 }'), 'providers[0].pressure.latencyTolerance: must be'],
+    [withProvider('saturation: { most: 4 }'), 'providers[0].saturation.metricsUrl: is missing'],
+    [
+      withProvider('saturation: { metricsUrl: "ftp://up.example/metrics" }'),
+      'providers[0].saturation.metricsUrl: must begin with http:// or https://',
+    ],
+    [
+      withProvider('saturation: { metricsUrl: "http://me:secret@up.example/metrics" }'),
+      'providers[0].saturation.metricsUrl: must not hold a user name or password',
+    ],
+    [
+      withProvider('saturation: { metricsUrl: "http://up.example/metrics", metric: "a{b}" }'),
+      'providers[0].saturation.metric: must be the name of a metric, without labels',
+    ],
+    [
+      withProvider('saturation: { metricsUrl: "http://up.example/metrics", everyMs: 10 }'),
+      'providers[0].saturation.everyMs: must be a whole number from 100',
+    ],
     // Unknown names
     ['limit: { queued: 5 }', 'limit: is not a setting; did you mean "limits"?'],
     ['timeouts: { queue_ms: 5 }', 'timeouts.queue_ms: is not a setting; did you mean "queueMs"?'],
@@ -175,7 +198,7 @@ describe('a bad file', () => {
       'keys: [{ name: a, key: k, tiers: [gold] }]',
       'keys[0].tiers[0]: must be one of default, flex, priority',
     ],
-    ['keys: [{ name: a, key: k, weight: 0 }]', 'keys[0].weight: must be a number above 0 and up to 1000'],
+    ['keys: [{ name: a, key: k, weight: 0 }]', 'keys[0].weight: must be a number from 0.1 to 1000'],
     [
       'keys: [{ name: a, key: k, limits: { requestPerMinute: 5 } }]',
       'keys[0].limits.requestPerMinute: is not a setting; did you mean "requestsPerMinute"?',
@@ -331,27 +354,22 @@ describe('a bad environment or command line', () => {
     ],
     [{ role: 'api' }, 'redisUrl: the api role needs a store it shares with the others; set REDIS_URL'],
     [{ role: 'worker' }, 'redisUrl: the worker role needs a store'],
-    [
-      { env: { HOST: '0.0.0.0' }, argv: ['--admin-port=1'] },
-      'HOST: is not a loopback address and no key is configured',
-    ],
-    [{ argv: ['--host', '::'] }, '--host: is not a loopback address and no key is configured'],
+    [{ argv: ['--admin-host', '::'] }, '--admin-host: is not a loopback address and there is no admin token'],
     [{ env: { ADMIN_HOST: '0.0.0.0' } }, 'ADMIN_HOST: is not a loopback address and there is no admin token'],
   ])('%j', (sources, fault) => {
     expect(faultsOf(undefined, sources)).toEqual([expect.stringContaining(fault)]);
   });
 
   it.each(['localhost', '127.0.0.1', '127.9.9.9', '::1', '[::1]'])('takes %s for loopback', (host) => {
-    expect(loadSettings({ env: { HOST: host }, argv: [], cwd: '/', readFile: noFile }).server.host).toBe(
-      host,
-    );
+    const { server } = loadSettings({ env: { ADMIN_HOST: host }, argv: [], cwd: '/', readFile: noFile });
+    expect(server.adminHost).toBe(host);
   });
 
   it.each(['127.0.0.1.nip.io', 'localhost.example', '::ffff:0.0.0.0', '128.0.0.1'])(
     'does not take %s for loopback',
     (host) => {
-      expect(faultsOf(undefined, { env: { HOST: host } }).join()).toContain(
-        'HOST: is not a loopback address',
+      expect(faultsOf(undefined, { env: { ADMIN_HOST: host } }).join()).toContain(
+        'ADMIN_HOST: is not a loopback address',
       );
     },
   );

@@ -30,6 +30,14 @@ export function haveSameLimits(before: Settings, after: Settings): boolean {
 }
 
 /**
+ * Whether the keys of the file say the same of their tenants. A default that is written out changes no key, and yet
+ * contradicts a stored key that says otherwise.
+ */
+export function haveSameTenants(before: Settings, after: Settings): boolean {
+  return JSON.stringify(before.tenants) === JSON.stringify(after.tenants);
+}
+
+/**
  * The paths of settings that differ and take effect only when the process starts again, in the order of the file. A list
  * that has become longer or shorter is named as a whole. Values are left out, because some are secrets.
  */
@@ -37,7 +45,7 @@ export function changesForRestart(before: Settings, after: Settings): string[] {
   return differences(staticPart(before), staticPart(after), []).map(formatPath);
 }
 
-function staticPart({ keys: _keys, limits, file: _file, ...rest }: Settings): object {
+function staticPart({ keys: _keys, tenants: _tenants, limits, file: _file, ...rest }: Settings): object {
   const fixed = Object.entries(limits).filter(([name]) => !liveLimits.some((live) => live === name));
   return { ...rest, limits: Object.fromEntries(fixed) };
 }

@@ -29,6 +29,10 @@ const outlineSchema = z.object({
         type: word,
         apiKey: word,
         headers: z.record(z.string(), z.unknown()).optional().catch(undefined),
+        pressure: z
+          .object({ adaptive: z.boolean().optional().catch(undefined), latencyTolerance: count })
+          .optional()
+          .catch(undefined),
       })
       .catch({}),
   ),
@@ -77,6 +81,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...checkStore(outline, role),
     ...(role === 'worker' ? [] : checkListeners(outline)),
     ...checkProviders(outline),
+    ...checkPressure(outline),
     ...checkModels(outline),
     ...checkKeys(outline),
     ...checkTenants(outline),
@@ -91,19 +96,12 @@ function checkStore({ redisUrl }: Outline, role: Role): Explanation[] {
   return [{ path: ['redisUrl'], message }];
 }
 
-function checkListeners({ server = {}, keys = [] }: Outline): Explanation[] {
+function checkListeners({ server = {} }: Outline): Explanation[] {
   const host = server.host ?? listenDefaults.host;
   const port = server.port ?? listenDefaults.port;
   const adminHost = server.adminHost ?? listenDefaults.adminHost;
   const adminPort = server.adminPort ?? listenDefaults.adminPort;
   const found: Explanation[] = [];
-  if (!isLoopback(host) && keys.length === 0) {
-    found.push({
-      path: ['server', 'host'],
-      message:
-        'is not a loopback address and no key is configured; add `keys` to the file or listen on 127.0.0.1',
-    });
-  }
   if (!isLoopback(adminHost) && server.adminToken === undefined) {
     found.push({
       path: ['server', 'adminHost'],
@@ -127,6 +125,18 @@ function checkProviders({ providers = [] }: Outline): Explanation[] {
     if (apiKey === undefined || name === undefined) continue;
     const message = 'says the same as `apiKey`; keep one of the two';
     found.push({ path: ['providers', index, 'headers', name], message });
+  }
+  return found;
+}
+
+/** What would have no effect, and is hardly what was meant. */
+function checkPressure({ providers = [] }: Outline): Explanation[] {
+  const found: Explanation[] = [];
+  for (const [index, { pressure = {} }] of providers.entries()) {
+    if (pressure.adaptive === false && pressure.latencyTolerance !== undefined) {
+      const message = 'has no effect while `adaptive` is false; remove one of the two';
+      found.push({ path: ['providers', index, 'pressure', 'latencyTolerance'], message });
+    }
   }
   return found;
 }
@@ -186,12 +196,17 @@ function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
       found.push({ path, message: `is the same key as ${formatPath(['keys', first])}; remove one` });
     } else if (digest !== undefined) hashes.set(digest, index);
     for (const [position, model] of allowed.entries()) {
-      if (model === undefined || model === '*' || known.includes(model)) continue;
-      const message = `"${model}" is not the id of a model; ${suggestName(model, known)}`;
-      found.push({ path: [...path, 'models', position], message });
+      const message = model === undefined ? undefined : faultOfAllowedModel(model, known);
+      if (message !== undefined) found.push({ path: [...path, 'models', position], message });
     }
   }
   return found;
+}
+
+/** What is wrong with a model that a key may use; undefined when there is such a model. */
+export function faultOfAllowedModel(model: string, known: readonly string[]): string | undefined {
+  if (model === '*' || known.includes(model)) return undefined;
+  return `"${model}" is not the id of a model; ${suggestName(model, known)}`;
 }
 
 function digestOf(key: unknown, hash: unknown): string | undefined {

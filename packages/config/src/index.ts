@@ -1,15 +1,26 @@
+export { type ChangedKeys, changedKeys } from './changed-settings.ts';
 export { createKey, hashKey, type KeyPrefix } from './api-keys.ts';
 export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
 export { findDevelopmentKey } from './find-development-key.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
+export { isLoopback } from './hosts.ts';
+export { keyOfKeylessService } from './keyless-service.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
 export { defaultReadsPerMinute, type TenantLimits } from './key-schema.ts';
 export { type LiveLimits, LiveSettings, type LiveSettingsOptions } from './live-settings.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
+export { suggestName } from './nearest-name.ts';
+export { checkNewKey, describeKeyLimits, type NewKey } from './new-key.ts';
 export type { ProviderSettings } from './provider-schema.ts';
-export type { KeySettings, ModelSettings, RouteSettings, Settings } from './settings.ts';
+export type {
+  KeySettings,
+  ModelSettings,
+  RouteSettings,
+  Settings,
+  TenantSettings,
+} from './settings.ts';
 export type { ReadFile } from './settings-file.ts';
 export {
   openSettings,
@@ -18,3 +29,14 @@ export {
   type SettingsWatch,
   type SettingsWatchOptions,
 } from './settings-watch.ts';
+export {
+  type KeyRules,
+  stateOfKey,
+  type StoredKey,
+  StoredKeyReader,
+  type StoredKeyState,
+  storedKeyText,
+  type UnreadableKey,
+} from './stored-key.ts';
+export { type Tenant, tenantsOf } from './tenants-of-keys.ts';
+export { describeConflict, type KeyConflict, type KeysToUnite, uniteKeys } from './unite-keys.ts';

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { KeySettings } from './settings.ts';
+import { type Tenant, tenantsOf } from './tenants-of-keys.ts';
 
 interface Entry {
   key: KeySettings;
@@ -9,6 +10,8 @@ interface Entry {
 
 export interface KeyRingOptions {
   keys: readonly KeySettings[];
+  /** Whether these are all keys of the service; true by default. */
+  isComplete?: boolean;
   /** The clock for expiry, in milliseconds since 1970; `Date.now` by default. */
   now?: () => number;
 }
@@ -17,8 +20,11 @@ export interface KeyRingOptions {
 export class KeyRing {
   readonly #entries: ReadonlyMap<string, Entry>;
   readonly #now: () => number;
+  /** Whether a key that is not found is unknown to the service. Without the stored keys nobody can tell. */
+  readonly isComplete: boolean;
 
-  constructor({ keys, now = Date.now }: KeyRingOptions) {
+  constructor({ keys, isComplete = true, now = Date.now }: KeyRingOptions) {
+    this.isComplete = isComplete;
     this.#now = now;
     this.#entries = new Map(
       keys.map((key) => [
@@ -44,5 +50,13 @@ export class KeyRing {
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined;
     if (entry.key.disabled || this.#now() >= entry.expiresAtMs) return undefined;
     return entry.key;
+  }
+
+  /** The tenants that the keys belong to, without the keys. */
+  tenants(): Tenant[] {
+    return tenantsOf(
+      [...this.#entries.values()].map(({ key }) => key),
+      this.#now(),
+    );
   }
 }

@@ -1,6 +1,6 @@
 import { type ServiceTier, serviceTiers } from '@sluice/contract';
 import { z } from 'zod';
-import { credential, plainName, wholeNumber } from './value-schemas.ts';
+import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
 
 const most = 1_000_000_000;
 
@@ -11,21 +11,32 @@ export const defaultReadsPerMinute = 6000;
 export const defaultWeight = 1;
 export const defaultTiers: readonly ServiceTier[] = ['default', 'flex'];
 
-const limitsSchema = z.strictObject({
+/** What a key may say of the limits of its tenant. */
+export const limitsSchema = z.strictObject({
   requestsPerMinute: wholeNumber(1, most)
     .exactOptional()
     .meta({ description: 'Most responses created in any minute. Without it, no limit.' }),
   tokensPerMinute: wholeNumber(1, most).exactOptional().meta({
-    description: 'Most tokens in and out in any minute. Without it, no limit.',
-    withoutEffect: true,
+    description:
+      'Most tokens in and out in any minute. Each response reserves as many as it may take, and is settled with what it took. Without it, no limit.',
   }),
   concurrent: wholeNumber(1, most).exactOptional().meta({
-    description: 'Most responses that run at a time. Further ones wait. Without it, no limit.',
-    withoutEffect: true,
+    description:
+      'Most responses that run at a time, over all workers. Further ones wait, in their order. Without it, no limit.',
   }),
   queued: wholeNumber(1, most).exactOptional().meta({
     description:
       'Most responses that may wait at a time. Without it, only the limit of the whole service holds.',
+  }),
+  queuedBytes: wholeNumber(1024, 1_099_511_627_776).exactOptional().meta({
+    description:
+      'Most bytes that the requests of its waiting responses may take together. Without it, only the limit of the whole service holds.',
+    unit: 'bytes',
+  }),
+  maxOutputTokens: wholeNumber(16, most).exactOptional().meta({
+    description:
+      'Most tokens of output that a request may ask for. One that names none gets as many. Without it, only the limit of the model holds.',
+    unit: 'tokens',
   }),
   readsPerMinute: wholeNumber(1, most).exactOptional().meta({
     description: 'Most reads of stored responses and streams in any minute.',
@@ -56,12 +67,11 @@ export const keySchema = z.strictObject({
     .default([...defaultTiers])
     .meta({
       description:
-        'Service tiers that this key may ask for. A request for another tier is served as `default`. The response shows its tier, which does not change the order of the queue yet.',
+        'Service tiers that this key may ask for. A request for another tier is served as `default`. The response shows its tier, whose weight is in `fairness`.',
     }),
-  weight: z.number().gt(0).max(1000).exactOptional().meta({
+  weight: weight().exactOptional().meta({
     description: "The tenant's share of a busy model, relative to other tenants.",
     default: defaultWeight,
-    withoutEffect: true,
   }),
   limits: limitsSchema.default({}).meta({
     description:
@@ -78,8 +88,11 @@ export const keySchema = z.strictObject({
   disabled: z.boolean().default(false).meta({ description: 'Refuses the key, as if it were unknown.' }),
 });
 
+/** Limits as some keys of a tenant say them; the others are left to its other keys. */
+export type GivenLimits = z.output<typeof limitsSchema>;
+
 /** The limits of a tenant. An absent one means no limit. */
-export type TenantLimits = z.output<typeof limitsSchema> & { readsPerMinute: number };
+export type TenantLimits = GivenLimits & { readsPerMinute: number };
 
 function isDateOrTime(value: string): boolean {
   const form = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);

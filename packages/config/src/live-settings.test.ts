@@ -16,8 +16,14 @@ function key(plain: string, changes: Partial<KeySettings> = {}): KeySettings {
   };
 }
 
-const limits = { queued: 10, queuedBytes: 1000, bodyBytes: 100, bodyBytesInFlight: 200 };
-const others = { queued: 5, queuedBytes: 500, bodyBytes: 50, bodyBytesInFlight: 100 };
+const limits = {
+  queued: 10,
+  queuedBytes: 1000,
+  bodyBytes: 100,
+  bodyBytesInFlight: 200,
+  redisMemoryPercent: 80,
+};
+const others = { queued: 5, queuedBytes: 500, bodyBytes: 50, bodyBytesInFlight: 100, redisMemoryPercent: 80 };
 
 describe('LiveSettings', () => {
   it('find new keys, and no revoked ones, once they are replaced', () => {

@@ -5,6 +5,7 @@ import type { KeySettings, Settings } from './settings.ts';
 export const liveLimits = [
   'queued',
   'queuedBytes',
+  'redisMemoryPercent',
   'bodyBytes',
   'bodyBytesInFlight',
 ] as const satisfies (keyof Settings['limits'])[];
@@ -13,6 +14,8 @@ export type LiveLimits = Pick<Settings['limits'], (typeof liveLimits)[number]>;
 
 export interface LiveSettingsOptions {
   keys: readonly KeySettings[];
+  /** Whether these are all keys of the service; true by default. */
+  isComplete?: boolean;
   limits: LiveLimits;
   /** The clock for the expiry of keys, in milliseconds since 1970; `Date.now` by default. */
   now?: () => number;
@@ -30,9 +33,9 @@ export class LiveSettings {
   #keys: KeyRing;
   #limits: LiveLimits;
 
-  constructor({ keys, limits, now }: LiveSettingsOptions) {
+  constructor({ keys, isComplete = true, limits, now }: LiveSettingsOptions) {
     this.#now = now;
-    this.#keys = this.#ringOf(keys);
+    this.#keys = this.#ringOf(keys, isComplete);
     this.#limits = limits;
   }
 
@@ -45,13 +48,13 @@ export class LiveSettings {
   }
 
   /** Replaces all of them in one step: a request sees either the old ones or the new ones. */
-  replace({ keys, limits }: Pick<LiveSettingsOptions, 'keys' | 'limits'>): void {
-    const ring = this.#ringOf(keys);
+  replace({ keys, isComplete = true, limits }: Omit<LiveSettingsOptions, 'now'>): void {
+    const ring = this.#ringOf(keys, isComplete);
     this.#keys = ring;
     this.#limits = limits;
   }
 
-  #ringOf(keys: readonly KeySettings[]): KeyRing {
-    return new KeyRing({ keys, ...(this.#now && { now: this.#now }) });
+  #ringOf(keys: readonly KeySettings[], isComplete: boolean): KeyRing {
+    return new KeyRing({ keys, isComplete, ...(this.#now && { now: this.#now }) });
   }
 }

@@ -22,14 +22,14 @@ export const modelSchema = z.strictObject({
       'Most requests that run at a time, over all workers. Without it, as many as the workers have slots.',
   }),
   contextTokens: wholeNumber(1, mostTokens).exactOptional().meta({
-    description: 'Size of the context. Without it, the upstream decides.',
+    description:
+      'Size of the context. An input that has more tokens, by the estimate of one for every four bytes of text, is refused before anything is called. Without it, the upstream decides.',
     unit: 'tokens',
-    withoutEffect: true,
   }),
   maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({
-    description: 'Counted against token limits when a request has no `max_output_tokens`.',
+    description:
+      'Most tokens of output. A request may not ask for more, and one that names none gets as many. They count against token limits until it is known how many there were.',
     unit: 'tokens',
-    withoutEffect: true,
   }),
   queue: modelName().exactOptional().meta({
     description:

@@ -52,6 +52,58 @@ const headerName = z
   .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/, 'is not a name of an HTTP header')
   .refine((name) => !reservedHeaders.has(name.toLowerCase()), 'is set by the service itself; remove it');
 
+const pressure = z
+  .strictObject({
+    adaptive: z.boolean().default(true).meta({
+      description:
+        'Whether a worker calls the upstream less often when it refuses calls because there are too many (429, or 503 and 529), and more often again when it takes them. An upstream that refuses none is never held back.',
+    }),
+    floor: wholeNumber(1, 10_000).default(1).meta({
+      description:
+        'Calls at a time, from each worker and for each model, that are always allowed. The most are the slots of the worker.',
+    }),
+    latencyTolerance: z.number().min(1.2).max(100).exactOptional().meta({
+      description:
+        'Lowers the number of calls at a time as well when the time to first token is this multiple of what is usual for prompts of that size, such as 3. Without it, latency has no effect.',
+    }),
+  })
+  .prefault({})
+  .meta({ description: 'How the worker answers to an upstream that has too much to do.' });
+
+const saturation = z
+  .strictObject({
+    metricsUrl: z
+      .string()
+      .superRefine((value, context) => {
+        const message = faultOfBaseUrl(value);
+        if (message !== undefined) context.addIssue({ code: 'custom', message });
+      })
+      .meta({
+        description:
+          "Address of the upstream's metrics in Prometheus' text format, such as `http://127.0.0.1:8000/metrics`. `apiKey` and `headers` are sent with it if it has the host of `baseUrl`.",
+      }),
+    metric: z
+      .string()
+      .regex(/^[A-Za-z_:][A-Za-z0-9_:]{0,199}$/, 'must be the name of a metric, without labels')
+      .default('vllm:num_requests_waiting')
+      .meta({
+        description:
+          'What tells how many requests wait there. Series whose `model_name` is the model of the route are added up, or all when there are none.',
+      }),
+    most: wholeNumber(0, 1_000_000).default(4).meta({
+      description: 'While more wait there than this, workers take no further jobs for its models.',
+    }),
+    everyMs: milliseconds(100).default(1000).meta({
+      description:
+        'How often each worker reads it, and how long that may take. When it cannot be read, nothing is held back.',
+    }),
+  })
+  .exactOptional()
+  .meta({
+    description:
+      "Holds work back in the queue while the upstream's own queue is too long. Without it, nobody asks the upstream.",
+  });
+
 const upstream = {
   id,
   baseUrl,
@@ -67,6 +119,8 @@ const upstream = {
     description:
       'Whether media URLs from clients are passed to the upstream. It fetches them from inside your network.',
   }),
+  pressure,
+  saturation,
 };
 
 const openaiChat = z.strictObject({

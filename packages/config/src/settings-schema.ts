@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
-import { cidr, credential, milliseconds, port, seconds, text, wholeNumber } from './value-schemas.ts';
+import { cidr, credential, milliseconds, port, seconds, text, weight, wholeNumber } from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -99,7 +99,7 @@ export const settingsSchema = z.strictObject({
   models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'What clients may name as `model`.' }),
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
-      'API keys of tenants. Without any, the service makes a development key and listens on loopback only. Changes take effect while it runs.',
+      'API keys of tenants, beside those that `sluice keys create` makes. Without any key, the service makes a development key and listens on loopback only. Changes take effect while it runs.',
   }),
   limits: z
     .strictObject({
@@ -109,6 +109,11 @@ export const settingsSchema = z.strictObject({
       queuedBytes: wholeNumber(1024, 1_099_511_627_776).default(4_294_967_296).meta({
         description: 'Most bytes that the requests of waiting responses may take together.',
         unit: 'bytes',
+      }),
+      redisMemoryPercent: wholeNumber(1, 100).default(80).meta({
+        description:
+          'How full the memory of Redis may be before new work is refused with 503. Of its `maxmemory`, or of the machine where it has none.',
+        unit: '%',
       }),
       bodyBytes: wholeNumber(1024, longestString)
         .default(limitDefaults.bodyBytes)
@@ -140,6 +145,17 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'Limits of the whole service.' }),
+  fairness: z
+    .strictObject({
+      flexWeight: weight().default(0.25).meta({ description: 'Weight of the tier `flex`.' }),
+      defaultWeight: weight().default(1).meta({ description: 'Weight of the tier `default`.' }),
+      priorityWeight: weight().default(4).meta({ description: 'Weight of the tier `priority`.' }),
+    })
+    .prefault({})
+    .meta({
+      description:
+        'How the service tiers share a busy model. A response has the weight of its tenant times that of its tier. No tier can starve another.',
+    }),
   durability: z.enum(['local', 'fsync', 'replica']).default('local').meta({
     description:
       'How safe a response and its end are before anybody is told of them: on the server, whatever that survives; on its disk (Redis 7.2 or newer, with a log); or on a replica, so that a failover loses nothing.',

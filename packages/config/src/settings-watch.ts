@@ -1,6 +1,6 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { changedKeys, changesForRestart, haveSameLimits } from './changed-settings.ts';
+import { changedKeys, changesForRestart, haveSameLimits, haveSameTenants } from './changed-settings.ts';
 import { readCommandLine } from './command-line.ts';
 import { ConfigError, describeProblem } from './config-error.ts';
 import { type FileSources, loadSettingsInThread } from './load-in-thread.ts';
@@ -160,7 +160,7 @@ export class SettingsWatch {
     const { log, apply } = this.#options;
     const { added, revoked, changed } = changedKeys(before.keys, settings.keys);
     const limitsChanged = !haveSameLimits(before, settings);
-    const isChanged = limitsChanged || added + revoked + changed > 0;
+    const isChanged = limitsChanged || added + revoked + changed > 0 || !haveSameTenants(before, settings);
     if (isChanged) await apply(settings);
     this.#current = settings;
     if (this.#refused !== undefined) log.info({ file }, 'settings file good again');

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ServiceTier } from '@sluice/contract';
 import { hashKey } from './api-keys.ts';
-import { defaultReadsPerMinute, defaultWeight, type TenantLimits } from './key-schema.ts';
+import { defaultReadsPerMinute, defaultWeight, type GivenLimits, type TenantLimits } from './key-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
 
 type ParsedModel = ParsedSettings['models'][number];
@@ -37,10 +37,19 @@ export interface KeySettings {
   disabled: boolean;
 }
 
+/** What some keys say of their tenant. What none of them says is absent. */
+export interface TenantSettings {
+  name: string;
+  weight?: number;
+  limits: GivenLimits;
+}
+
 /** All settings of a process, checked and complete. Plain data that survives JSON. */
 export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
   models: ModelSettings[];
   keys: KeySettings[];
+  /** What the keys of the file say of their tenants. Stored keys may say the rest; see `uniteKeys`. */
+  tenants: TenantSettings[];
   /** The file that was read, as an absolute path; absent when there was none. */
   file?: string;
 }
@@ -48,11 +57,13 @@ export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
 /** Completes the output of the schema to the settings that the service works with. */
 export function completeSettings(parsed: ParsedSettings, cwd: string, file: string | undefined): Settings {
   const { retention } = parsed;
+  const tenants = gatherTenants(parsed.keys);
   return {
     ...parsed,
     dataDir: resolve(cwd, parsed.dataDir),
     models: completeModels(parsed.models),
-    keys: completeKeys(parsed.keys),
+    keys: completeKeys(parsed.keys, tenants),
+    tenants: [...tenants.values()],
     // An event log that outlives its response would keep content past its retention.
     retention: {
       ...retention,
@@ -79,27 +90,42 @@ function completeModels(models: readonly ParsedModel[]): ModelSettings[] {
   });
 }
 
-function completeKeys(keys: readonly ParsedKey[]): KeySettings[] {
-  const tenants = new Map<string, { weight?: number; limits: ParsedKey['limits'] }>();
+/** Brings together what keys say of their tenants. A later key wins over an earlier one that it contradicts. */
+export function gatherTenants(
+  keys: readonly { name: string; weight?: number; limits: GivenLimits }[],
+): Map<string, TenantSettings> {
+  const tenants = new Map<string, TenantSettings>();
   for (const { name, weight, limits } of keys) {
     const tenant = tenants.get(name);
     tenants.set(name, {
       ...tenant,
+      name,
       ...(weight !== undefined && { weight }),
       limits: { ...tenant?.limits, ...limits },
     });
   }
-  return keys.map(({ name, key, hash, models, tiers, expiresAt, disabled }) => {
-    const tenant = tenants.get(name);
-    return {
-      name,
-      hash: key === undefined ? (hash ?? '').replace(/^sha256:/, '').toLowerCase() : hashKey(key),
-      models,
-      tiers,
-      weight: tenant?.weight ?? defaultWeight,
-      limits: { readsPerMinute: defaultReadsPerMinute, ...tenant?.limits },
-      ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
-      disabled,
-    };
-  });
+  return tenants;
+}
+
+/** The weight and the limits of a tenant, with the defaults for what no key says. */
+export function completeTenant(tenant: TenantSettings | undefined): Pick<KeySettings, 'weight' | 'limits'> {
+  return {
+    weight: tenant?.weight ?? defaultWeight,
+    limits: { readsPerMinute: defaultReadsPerMinute, ...tenant?.limits },
+  };
+}
+
+function completeKeys(
+  keys: readonly ParsedKey[],
+  tenants: ReadonlyMap<string, TenantSettings>,
+): KeySettings[] {
+  return keys.map(({ name, key, hash, models, tiers, expiresAt, disabled }) => ({
+    name,
+    hash: key === undefined ? (hash ?? '').replace(/^sha256:/, '').toLowerCase() : hashKey(key),
+    models,
+    tiers,
+    ...completeTenant(tenants.get(name)),
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+    disabled,
+  }));
 }

@@ -89,3 +89,8 @@ function faultOfModelName(value: string): string | undefined {
   }
   return undefined;
 }
+
+/** A share relative to others. The smallest and the largest keep the order of a queue exact. */
+export function weight() {
+  return z.number().min(0.1).max(1000);
+}

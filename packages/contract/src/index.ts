@@ -14,6 +14,7 @@ export {
   type FailureCode,
 } from './errors.ts';
 export { ServiceError, type ServiceErrorOptions } from './service-error.ts';
+export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';
 export {
   inputItemId,
   itemIdPrefixes,

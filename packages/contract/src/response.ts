@@ -61,6 +61,10 @@ const members = {
   created_at: unixSeconds,
   completed_at: unixSeconds.nullable(),
   status: z.enum(statuses),
+  /** Of one that waits: 1 is next. */
+  queue_position: z.int().min(1).exactOptional(),
+  /** When that is expected to start; null while nobody can tell. */
+  estimated_start_at: unixSeconds.nullable().exactOptional(),
   incomplete_details: z.object({ reason: incompleteReasonSchema }).nullable(),
   error: failureBodySchema.nullable(),
   model: z.string(),

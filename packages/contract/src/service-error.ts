@@ -4,8 +4,8 @@ import { type ErrorBody, type ErrorCode, errorRow } from './errors.ts';
 export interface ServiceErrorOptions {
   /** The member of the request that the error is about. `null` is none; absent is that of the catalogue. */
   param?: string | null;
-  /** The time in milliseconds after which another try can succeed. Sent as `Retry-After`. */
-  retryAfterMs?: number;
+  /** The time in milliseconds after which another try can succeed, sent as `Retry-After`; null when none can. */
+  retryAfterMs?: number | null;
   /** Whether another try makes sense. Sent as `x-should-retry`. */
   shouldRetry?: boolean;
   cause?: unknown;
@@ -36,7 +36,7 @@ export class ServiceError extends Error {
     this.name = 'ServiceError';
     this.code = code;
     this.param = param;
-    this.retryAfterMs = options.retryAfterMs ?? (row.retry === 'later' ? laterMs : undefined);
+    this.retryAfterMs = retryAfterMs(options.retryAfterMs, row.retry === 'later' ? laterMs : undefined);
     this.shouldRetry = options.shouldRetry ?? (row.retry === 'never' ? false : undefined);
   }
 
@@ -48,6 +48,10 @@ export class ServiceError extends Error {
   toBody(): ErrorBody {
     return { message: this.message, type: errorRow(this.code).type, param: this.param, code: this.code };
   }
+}
+
+function retryAfterMs(given: number | null | undefined, usual: number | undefined): number | undefined {
+  return given === null ? undefined : (given ?? usual);
 }
 
 function sentence(template: string, param: string | null): string {

@@ -42,11 +42,13 @@ interface Internals {
   timer: NodeJS.Timeout | undefined;
   closed: boolean;
   step(): void;
+  allocFd(): number;
   hostImports(): HostImports;
 }
 
 interface HostImports {
   listen: (fd: number, port: number) => number;
+  close: (fd: number) => void;
   [name: string]: unknown;
 }
 
@@ -124,6 +126,7 @@ class EmbeddedValkey extends ValkeyServer {
   /** Listens on the requested port in place of Valkey, for which a port of 0 means not to listen. */
   #hostImports(listening: PromiseWithResolvers<void>): HostImports {
     const imports = this.#internals().hostImports();
+    this.#reuseFds(imports);
     const listen = imports.listen;
     imports.listen = (fd) => {
       const result = listen(fd, this.port);
@@ -142,6 +145,23 @@ class EmbeddedValkey extends ValkeyServer {
       return result;
     };
     return imports;
+  }
+
+  /**
+   * Gives the number of a closed connection to the next one, as an operating system does. Valkey has room for the numbers
+   * of some ten thousand, and the host would count on for ever: after 6,000 connections the store took no more.
+   */
+  #reuseFds(imports: HostImports): void {
+    const internals = this.#internals();
+    const { close } = imports;
+    const free: number[] = [];
+    const allocate = internals.allocFd.bind(internals);
+    internals.allocFd = () => free.pop() ?? allocate();
+    imports.close = (fd) => {
+      const isOpen = internals.socks.has(fd);
+      close(fd);
+      if (isOpen) free.push(fd);
+    };
   }
 
   /**

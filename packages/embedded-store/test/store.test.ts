@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { eventually, testRedis, within, type TestRedis } from '@sluice/testing';
@@ -239,6 +240,23 @@ describe.each(LOCAL_KINDS)('a local store of kind %s', (kind) => {
 });
 
 describe('the embedded store', () => {
+  it('takes connections for ever', async () => {
+    const store = await start('embedded');
+    const { port } = new URL(store.url);
+    // More than it has numbers for.
+    for (let left = 7_000; left > 0; left -= 100) {
+      await Promise.all(
+        Array.from({ length: 100 }, async () => {
+          const socket = connect(Number(port), '127.0.0.1');
+          await once(socket, 'connect');
+          socket.end('PING\r\n');
+          await once(socket.resume(), 'close');
+        }),
+      );
+    }
+    expect(await within((await user(store.url)).client.ping())).toBe('PONG');
+  });
+
   it('keeps what was in its last snapshot over SIGKILL', async () => {
     const dataDir = temporaryDirectory();
     const first = await start('embedded', dataDir);

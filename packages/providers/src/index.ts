@@ -12,4 +12,3 @@ export { createProvider, type ProviderSettings, type ProviderTimeouts } from './
 export type { OpenAiChatSettings } from './openai/chat.ts';
 export type { OpenAiResponsesSettings } from './openai/responses.ts';
 export type { SimulatorSettings } from './simulator/simulator.ts';
-export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';

@@ -10,7 +10,15 @@ export type Outcome =
   /** Not finished because this process stops: it goes back to the front of the queue, for another worker. */
   | { kind: 'given_back' }
   /** Not for this worker now: it goes back to the queue for a while. */
-  | { kind: 'later'; afterMs: number };
+  | { kind: 'later'; afterMs: number }
+  /** As many of its tenant run as may: it goes out of the queue, until `letIn`. */
+  | { kind: 'parked' };
+
+/**
+ * How long a job stays outside of its queue that came to a worker too early, when nobody lets it in, in milliseconds. That
+ * somebody does is what counts; this is for a job that everybody has forgotten, and its claim decides then.
+ */
+const parkedMs = 600_000;
 
 /** The part of a BullMQ job that moves it. */
 export interface MovableJob {
@@ -36,6 +44,9 @@ export async function settle(outcome: Outcome, job: MovableJob, token: string | 
       throw new WaitingError();
     case 'later':
       await job.moveToDelayed(Date.now() + outcome.afterMs, token);
+      throw new DelayedError();
+    case 'parked':
+      await job.moveToDelayed(Date.now() + parkedMs, token);
       throw new DelayedError();
   }
 }

@@ -1,4 +1,4 @@
-import { type Job, Worker } from 'bullmq';
+import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
@@ -36,6 +36,8 @@ export interface QueueConsumerOptions {
   keep: { completed: number; failed: number };
   /** Runs one attempt. Never rejects for a failed response. */
   run: (responseId: string) => Promise<Outcome>;
+  /** Called when a job was parked: it waits where `letIn` finds it. */
+  onParked: (responseId: string) => void;
   onError: (error: Error) => void;
   /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
   onDefect: (error: unknown, responseId: string) => void;
@@ -152,10 +154,14 @@ export class QueueConsumer {
     if (this.#running.has(responseId))
       return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
     this.#running.add(responseId);
+    let outcome: Outcome | undefined;
     try {
-      const outcome = await this.#run(responseId);
+      outcome = await this.#run(responseId);
       if (!this.#sample.keeps(performance.now())) job.opts.removeOnComplete = true;
       await settle(outcome, job, token);
+    } catch (error) {
+      if (error instanceof DelayedError && outcome?.kind === 'parked') this.#options.onParked(responseId);
+      throw error;
     } finally {
       this.#running.delete(responseId);
     }

@@ -2,12 +2,27 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { jobName, queuePrefix } from './queue-names.ts';
 
+/**
+ * How long a parked job stays outside of its queue when nobody lets it in, in milliseconds: a day. There may be many, and
+ * when their time is up all of them come to the front. The rescue finds those that were forgotten long before that.
+ */
+const longestParkedMs = 86_400_000;
+
 export interface ResponseQueueOptions {
   connection: Redis;
   keyPrefix: string;
   /** Names of all queues, so that the dashboard and the metrics show one that was never used. */
   names: readonly string[];
   onError: (error: Error) => void;
+  /** Called when a parked job could not be let into its queue. */
+  onLetInFailed?: (error: unknown, responseId: string) => void;
+}
+
+/** A job that waits outside of its queue and may go in. */
+export interface ParkedJob {
+  queue: string;
+  responseId: string;
+  priority: number;
 }
 
 /** Jobs by BullMQ's states, as the metrics show them. */
@@ -42,9 +57,11 @@ export interface QueueRoom {
 export class ResponseQueue {
   readonly #connection: Redis;
   readonly #queues = new Map<string, Queue>();
+  readonly #onLetInFailed: ResponseQueueOptions['onLetInFailed'];
 
-  constructor({ connection, keyPrefix, names, onError }: ResponseQueueOptions) {
+  constructor({ connection, keyPrefix, names, onError, onLetInFailed }: ResponseQueueOptions) {
     this.#connection = connection;
+    this.#onLetInFailed = onLetInFailed;
     for (const name of names) {
       const queue = new Queue(name, {
         connection,
@@ -58,24 +75,81 @@ export class ResponseQueue {
     }
   }
 
-  /** Adds the job of a response. Adding it twice leaves one. */
-  async enqueue(name: string, responseId: string): Promise<void> {
-    await this.#queue(name).add(
-      jobName,
-      { id: responseId },
-      {
-        jobId: responseId,
-        stackTraceLimit: 0,
-      },
-    );
+  /** Adds the job of a response. Adding it twice leaves one. The lowest priority, from 1, is next. */
+  async enqueue(name: string, responseId: string, priority: number): Promise<void> {
+    await this.#add(name, responseId, { priority });
   }
 
   /** Adds the job again after taking away a finished one: BullMQ silently ignores an id that it still keeps. */
-  async enqueueAgain(name: string, responseId: string): Promise<void> {
+  async enqueueAgain(name: string, responseId: string, priority: number): Promise<void> {
     const job = await this.#queue(name).getJob(responseId);
     const state = await job?.getState();
     if (job && (state === 'completed' || state === 'failed')) await job.remove();
-    await this.enqueue(name, responseId);
+    await this.enqueue(name, responseId, priority);
+  }
+
+  /** Adds the job of a response where no worker takes it before `letIn`; the dashboard shows it as delayed. */
+  async park(name: string, responseId: string): Promise<void> {
+    await this.#add(name, responseId, { priority: 1, delay: longestParkedMs });
+  }
+
+  /** Moves a parked job into its queue. Nothing, when it is there already; one that was lost is added. */
+  async letIn(name: string, responseId: string, priority: number): Promise<void> {
+    const job = await this.#queue(name).getJob(responseId);
+    if (!job) return this.enqueue(name, responseId, priority);
+    if (!(await this.isParked(name, responseId))) return;
+    await job.changePriority({ priority });
+    try {
+      await job.promote();
+    } catch (error) {
+      // Somebody else was told to do the same.
+      if (await this.isParked(name, responseId)) throw error;
+    }
+  }
+
+  /** The same for several, each on its own. Where it fails, the rescue does it later. */
+  letInAll(parked: readonly ParkedJob[]): void {
+    for (const { queue, responseId, priority } of parked) {
+      this.letIn(queue, responseId, priority).catch((error: unknown) => {
+        this.#onLetInFailed?.(error, responseId);
+      });
+    }
+  }
+
+  /** Whether the job of a response waits outside of its queue; false for a queue that this process does not serve. */
+  async isParked(name: string, responseId: string): Promise<boolean> {
+    const queue = this.#queues.get(name);
+    return (
+      queue !== undefined && (await this.#connection.zscore(queue.toKey('delayed'), responseId)) !== null
+    );
+  }
+
+  /** How many jobs are before that of a response; undefined when it does not wait in its queue. */
+  async ahead(name: string, responseId: string): Promise<number | undefined> {
+    const queue = this.#queues.get(name);
+    const rank = queue && (await this.#connection.zrank(queue.toKey('prioritized'), responseId));
+    return rank ?? undefined;
+  }
+
+  /**
+   * How many jobs have left a queue so far, to be run or for good. Only what it grows by means anything: BullMQ counts the
+   * jobs that were ever added, and what of them still waits is taken off.
+   */
+  async departures(name: string): Promise<number> {
+    const queue = this.#queue(name);
+    const [added, waiting, ordered, delayed] = await Promise.all([
+      this.#connection.get(queue.toKey('id')),
+      this.#connection.llen(queue.toKey('wait')),
+      this.#connection.zcard(queue.toKey('prioritized')),
+      this.#connection.zcard(queue.toKey('delayed')),
+    ]);
+    return Number(added ?? 0) - waiting - ordered - delayed;
+  }
+
+  /** How BullMQ keeps the jobs of a queue that have a priority, for whoever numbers them. */
+  order(name: string): { jobs: string; jobPrefix: string; perPriority: number } {
+    const queue = this.#queue(name);
+    return { jobs: queue.toKey('prioritized'), jobPrefix: queue.toKey(''), perPriority: 2 ** 32 };
   }
 
   /** Takes a waiting job out; one that a worker has taken stays, and the worker finds nothing to run. */
@@ -139,17 +213,25 @@ export class ResponseQueue {
   ): Promise<string[]> {
     const queue = this.#queue(name);
     const last = first + count - 1;
-    const jobs = await (waitsFor === 'worker'
-      ? queue.getWaiting(first, last)
-      : queue.getDelayed(first, last));
-    return jobs.flatMap((job) => job.id ?? []);
+    if (waitsFor === 'time') return (await queue.getDelayed(first, last)).flatMap(({ id }) => id ?? []);
+    // Jobs that a worker lost, or an older release has added, have no priority, and come first.
+    const [lost, ordered] = await Promise.all([
+      queue.getWaiting(first, last),
+      queue.getPrioritized(first, last),
+    ]);
+    return [...lost, ...ordered].slice(0, count).flatMap(({ id }) => id ?? []);
   }
 
   /** What there is to do in a queue. Rejects while Redis is away, like `counts`. */
   async backlog(name: string): Promise<QueueBacklog> {
     const { waiting, active, delayed } = await this.counts(name);
     const queue = this.#queue(name);
-    const [isPaused, [oldest]] = await Promise.all([queue.isPaused(), queue.getWaiting(0, 0)]);
+    const [isPaused, [lost], [next]] = await Promise.all([
+      queue.isPaused(),
+      queue.getWaiting(0, 0),
+      queue.getPrioritized(0, 0),
+    ]);
+    const oldest = lost ?? next;
     const oldestWaitMs = oldest && Math.max(0, Date.now() - oldest.timestamp);
     return { waiting: waiting + delayed, active, isPaused, oldestWaitMs };
   }
@@ -181,6 +263,11 @@ export class ResponseQueue {
 
   async close(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()));
+  }
+
+  async #add(name: string, responseId: string, options: { priority: number; delay?: number }): Promise<void> {
+    const job = { jobId: responseId, stackTraceLimit: 0, ...options };
+    await this.#queue(name).add(jobName, { id: responseId }, job);
   }
 
   #queue(name: string): Queue {

@@ -63,6 +63,7 @@ function aWorker(run: Run, options: Partial<QueueConsumerOptions> = {}) {
     stalledMs: 3_000,
     keep: { completed: 100, failed: 100 },
     run,
+    onParked: () => undefined,
     onError: (error) => errors.push(error),
     onDefect: (error) => defects.push(error),
     ...options,
@@ -120,7 +121,11 @@ async function dump(): Promise<string> {
 describe('response queue', () => {
   it('keeps one job of a response that is added twice', async () => {
     const queue = aQueue();
-    await Promise.all([queue.enqueue(name, 'r1'), queue.enqueue(name, 'r1'), queue.enqueueAgain(name, 'r1')]);
+    await Promise.all([
+      queue.enqueue(name, 'r1', 1),
+      queue.enqueue(name, 'r1', 1),
+      queue.enqueueAgain(name, 'r1', 1),
+    ]);
     expect(await queue.counts(name)).toMatchObject({ waiting: 1, active: 0 });
     const { run, started, finish } = held();
     aWorker(run);
@@ -131,11 +136,11 @@ describe('response queue', () => {
 
   it('keeps jobs in order, with nothing in them but the id', async () => {
     const queue = aQueue();
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     const job = await bare().getJob('r1');
     expect(job?.data).toEqual({ id: 'r1' });
-    expect(await bare().getPrioritizedCount()).toBe(0);
-    expect(await bare().getWaitingCount()).toBe(1);
+    expect(await bare().getPrioritizedCount()).toBe(1);
+    expect(await bare().getWaitingCount()).toBe(0);
   });
 
   it.each<Outcome>([settled, { kind: 'failed', code: 'timeout' }])(
@@ -148,11 +153,11 @@ describe('response queue', () => {
         return outcome;
       });
       const state = outcome.kind === 'settled' ? 'completed' : 'failed';
-      await queue.enqueue(name, 'r1');
+      await queue.enqueue(name, 'r1', 1);
       await eventually(async () => (await stateOf('r1')) === state);
-      await queue.enqueue(name, 'r1');
+      await queue.enqueue(name, 'r1', 1);
       expect(await stateOf('r1')).toBe(state);
-      await queue.enqueueAgain(name, 'r1');
+      await queue.enqueueAgain(name, 'r1', 1);
       await eventually(async () => runs === 2 && (await stateOf('r1')) === state);
     },
   );
@@ -161,23 +166,38 @@ describe('response queue', () => {
     const queue = aQueue();
     const { run, started, finish } = held();
     aWorker(run);
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(() => started.length === 1);
-    await queue.enqueueAgain(name, 'r1');
+    await queue.enqueueAgain(name, 'r1', 1);
     finish('r1');
     await eventually(async () => (await stateOf('r1')) === 'completed');
     // A job that was added after it and has ended shows that no second one of the first waited before it.
     finish('r2');
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     await eventually(async () => (await stateOf('r2')) === 'completed');
     expect(started).toEqual(['r1', 'r2']);
+  });
+
+  it('keeps a parked job out of its queue until it is let in, for longer than it can wait', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    await queue.park(name, 'parked');
+    expect(await queue.isParked(name, 'parked')).toBe(true);
+    // Somebody else's to judge, as whether it is pending.
+    expect(await queue.isParked(queueName('unknown'), 'parked')).toBe(false);
+    expect((await bare().getJob('parked'))?.delay).toBeGreaterThanOrEqual(86_400_000);
+    aWorker(run);
+    await queue.letIn(name, 'parked', 7);
+    finish('parked');
+    await eventually(async () => (await stateOf('parked')) === 'completed');
+    expect(started).toEqual(['parked']);
   });
 
   it('tells which responses are still meant to run', async () => {
     const queue = aQueue();
     const pending = () => queue.isPending(name, 'r1');
     expect(await pending()).toBe(false);
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     expect(await pending()).toBe(true);
     const { run, started, finish } = held();
     aWorker(run);
@@ -186,7 +206,7 @@ describe('response queue', () => {
     finish('r1');
     await eventually(async () => !(await pending()));
 
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     finish('r2', { kind: 'later', afterMs: 60_000 });
     await eventually(async () => (await queue.counts(name)).delayed === 1);
     expect(await queue.isPending(name, 'r2')).toBe(true);
@@ -197,7 +217,7 @@ describe('response queue', () => {
     const connection = new Redis(own.url, { maxRetriesPerRequest: null });
     const queue = aQueue({ connection });
     try {
-      for (const id of ['r1', 'r2']) await queue.enqueue(name, id);
+      for (const id of ['r1', 'r2']) await queue.enqueue(name, id, 1);
       await connection.config('RESETSTAT');
       expect(await queue.isPending(name, 'r2')).toBe(true);
       const text = await connection.info('commandstats');
@@ -215,13 +235,13 @@ describe('response queue', () => {
 
   it('takes a waiting job out, and leaves one that runs', async () => {
     const queue = aQueue();
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await queue.remove(name, 'r1');
     await queue.remove(name, 'never-added');
     expect(await stateOf('r1')).toBe('unknown');
     const { run, started, finish } = held();
     aWorker(run);
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     await eventually(() => started.length === 1);
     await queue.remove(name, 'r2');
     expect(await stateOf('r2')).toBe('active');
@@ -236,8 +256,8 @@ describe('response queue', () => {
     for (let at = 0; at < 5; at += 1) {
       finish(`ok-${at}`);
       finish(`no-${at}`, { kind: 'failed', code: 'timeout' });
-      await queue.enqueue(name, `ok-${at}`);
-      await queue.enqueue(name, `no-${at}`);
+      await queue.enqueue(name, `ok-${at}`, 1);
+      await queue.enqueue(name, `no-${at}`, 1);
     }
     await eventually(async () => {
       const { waiting, active, completed, failed } = await queue.counts(name);
@@ -255,7 +275,7 @@ describe('response queue', () => {
       },
       { concurrency: 64, keep: { completed: 1_000, failed: 1_000 } },
     );
-    await Promise.all(Array.from({ length: 400 }, (_, at) => queue.enqueue(name, `fast-${at}`)));
+    await Promise.all(Array.from({ length: 400 }, (_, at) => queue.enqueue(name, `fast-${at}`, 1)));
     await eventually(() => runs === 400);
     await eventually(async () => {
       const { waiting, active } = await queue.counts(name);
@@ -272,10 +292,10 @@ describe('response queue', () => {
     const queue = aQueue({ names });
     expect(queue.names).toEqual(names);
     for (const each of names) {
-      await queue.enqueue(each, 'r1');
+      await queue.enqueue(each, 'r1', 1);
       expect(await queue.counts(each)).toMatchObject({ waiting: 1 });
     }
-    await expect(queue.enqueue('other', 'r1')).rejects.toThrow(RangeError);
+    await expect(queue.enqueue('other', 'r1', 1)).rejects.toThrow(RangeError);
   });
 });
 
@@ -284,8 +304,8 @@ describe('the room in a queue', () => {
     const queue = aQueue();
     expect(await queue.room(name)).toEqual({ waiting: 0, isPaused: false, hasRoom: true });
     await queue.limitConcurrency(name, 1);
-    await queue.enqueue(name, 'r1');
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r1', 1);
+    await queue.enqueue(name, 'r2', 1);
     expect(await queue.room(name)).toEqual({ waiting: 2, isPaused: false, hasRoom: true });
     const { run, started, finish } = held();
     aWorker(run);
@@ -321,15 +341,15 @@ describe('a worker that hears nothing from Redis', () => {
       now += 31_000;
       await watchdog.look();
     };
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(() => started.length === 1);
     await lookTwice();
     expect(stuck).toEqual([]);
     proxy.silence();
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     // A fetch that was sent before may still take it on the server.
-    await queue.enqueue(name, 'r3');
-    await queue.enqueue(name, 'r4');
+    await queue.enqueue(name, 'r3', 1);
+    await queue.enqueue(name, 'r4', 1);
     await lookTwice();
     expect(stuck).toEqual([{ queue: 'simulator', waiting: expect.any(Number), forMs: 31_000 }]);
     proxy.speak();
@@ -344,7 +364,7 @@ describe('response worker', () => {
     const { run, started, finish } = held();
     aWorker(run, { concurrency: 18 });
     const ids = Array.from({ length: 19 }, (_, at) => `r${at}`);
-    await Promise.all(ids.map((id) => queue.enqueue(name, id)));
+    await Promise.all(ids.map((id) => queue.enqueue(name, id, 1)));
     await eventually(() => started.length === 18);
     expect(await queue.counts(name)).toMatchObject({ active: 18, waiting: 1 });
     for (const id of ids) finish(id);
@@ -374,7 +394,7 @@ describe('response worker', () => {
     aWorker(run);
     aWorker(run);
     const ids = Array.from({ length: 30 }, (_, at) => `r${at}`);
-    await Promise.all(ids.map((id) => queue.enqueue(name, id)));
+    await Promise.all(ids.map((id) => queue.enqueue(name, id, 1)));
     await eventually(() => ended === 30);
     expect(most).toBe(3);
     await queue.limitConcurrency(name, undefined);
@@ -385,12 +405,12 @@ describe('response worker', () => {
     const queue = aQueue();
     const { run, started, finish } = held();
     const { worker } = aWorker(run);
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(() => started.length === 1);
     expect(worker.isRunning).toBe(true);
     await worker.quiet();
     expect(worker.isRunning).toBe(false);
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     let isStopped = false;
     const stopping = worker.stop().then(() => (isStopped = true));
     await redis.client.ping();
@@ -412,6 +432,7 @@ describe('response worker', () => {
       stalledMs: 3_000,
       keep: { completed: 100, failed: 100 },
       run: async () => settled,
+      onParked: () => undefined,
       onError: () => undefined,
       onDefect: () => undefined,
     });
@@ -488,7 +509,7 @@ describe('response worker', () => {
       },
       { connection: client, concurrency: 1 },
     );
-    await aQueue().enqueue(name, 'r1');
+    await aQueue().enqueue(name, 'r1', 1);
     await eventually(async () => (await stateOf('r1')) === 'completed');
     await proxy.stop();
     await eventually(() => client.status === 'reconnecting');
@@ -500,9 +521,9 @@ describe('response worker', () => {
     const queue = aQueue();
     const first = held();
     const { worker } = aWorker(first.run, { concurrency: 1 });
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(() => first.started.length === 1);
-    await queue.enqueue(name, 'r2');
+    await queue.enqueue(name, 'r2', 1);
     await worker.quiet();
     first.finish('r1', { kind: 'given_back' });
     await within(worker.stop());
@@ -523,7 +544,7 @@ describe('response worker', () => {
     const queue = aQueue({ names });
     const { run, started, finish } = held();
     const { worker } = aWorker(run, { names, concurrency: 2 });
-    await queue.enqueue(name, 'running');
+    await queue.enqueue(name, 'running', 1);
     await eventually(() => started.length === 1);
     const heldAt = performance.now();
     worker.hold(name, 2_500);
@@ -534,8 +555,8 @@ describe('response worker', () => {
     expect(worker.hasFreeSlot(name)).toBe(false);
     expect(worker.hasFreeSlot(queueName('other'))).toBe(true);
     // The fetch that was under way may take one job, the other has to wait.
-    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(name, id);
-    await queue.enqueue(queueName('other'), 'elsewhere');
+    for (const id of ['r1', 'r2', 'r3']) await queue.enqueue(name, id, 1);
+    await queue.enqueue(queueName('other'), 'elsewhere', 1);
     await eventually(() => started.includes('elsewhere'));
     finish('running');
     await eventually(async () => (await stateOf('running')) === 'completed');
@@ -549,7 +570,7 @@ describe('response worker', () => {
     const queue = aQueue();
     const { worker } = aWorker(() => Promise.resolve(settled));
     worker.hold(name, 3_600_000);
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await within(worker.stop());
   });
 
@@ -560,7 +581,7 @@ describe('response worker', () => {
       runs += 1;
       return runs === 1 ? { kind: 'later', afterMs: 20 } : settled;
     });
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(async () => (await stateOf('r1')) === 'completed');
     expect(runs).toBe(2);
   });
@@ -570,7 +591,7 @@ describe('response worker', () => {
     const { run, started, finish } = held();
     // BullMQ owns these clocks: a renewal every 500 ms, a look for stalled jobs every 500 ms.
     aWorker(run, { lockMs: 1_500, stalledMs: 500 });
-    await queue.enqueue(name, 'r1');
+    await queue.enqueue(name, 'r1', 1);
     await eventually(() => started.length === 1);
     await redis.client.del(`${queuePrefix(redis.prefix)}:${name}:r1:lock`);
     // It was delivered to this process, which runs it already, and put off.
@@ -593,7 +614,7 @@ describe('what BullMQ keeps', () => {
       return settled;
     });
     const ids = ['rejects', 'rejects-oddly', 'fails', 'settles'];
-    for (const id of ids) await queue.enqueue(name, id);
+    for (const id of ids) await queue.enqueue(name, id, 1);
     await eventually(async () => {
       const { completed, failed } = await queue.counts(name);
       return completed === 1 && failed === 3;

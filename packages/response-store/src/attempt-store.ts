@@ -10,6 +10,7 @@ import type { ClaimedRecord } from './record/record.ts';
 import { retentionOf } from './record/retention.ts';
 import { lead } from './rescue/lead.ts';
 import { recount } from './rescue/recount.ts';
+import { farQueues, type JobOrder, renumber } from './rescue/renumber.ts';
 import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import type { ContextLimits } from './transitions/accept.ts';
@@ -95,6 +96,7 @@ export class AttemptStore extends ResponseStore {
       control,
       bulk,
       keys: this.keys,
+      onLetIn: this.access.onLetIn,
       responseId: record.id,
       token: record.token,
       sequenceNumber: record.sequenceNumber,
@@ -123,7 +125,7 @@ export class AttemptStore extends ResponseStore {
     { isCounted, isHandOver = false, staysReachable = false }: ReleaseOptions,
   ): Promise<boolean> {
     const channel = staysReachable ? this.#leaseIn(cellOf(id)) : undefined;
-    const access = { redis: this.#options.control, keys: this.keys };
+    const access = { ...this.access, redis: this.#options.control };
     return release(access, { id, token }, { isCounted, isHandOver, channel });
   }
 
@@ -155,6 +157,16 @@ export class AttemptStore extends ResponseStore {
   /** When the next response is due; undefined when none is open. */
   nextDue(cell: Cell): Promise<number | undefined> {
     return nextDue(this.access, cell);
+  }
+
+  /** Keeps the priorities of a queue below their end, in steps; true as long as there is more to do. */
+  renumber(cell: Cell, queue: string, order: JobOrder): Promise<boolean> {
+    return renumber(this.access, cell, queue, order);
+  }
+
+  /** Queues for which there is something to `renumber`. */
+  farQueues(cell: Cell): Promise<string[]> {
+    return farQueues(this.access, cell);
   }
 
   /** Counts the waiting responses of a cell anew. False when there are too many to do it at once. */

@@ -16,7 +16,8 @@ import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
-import { accept, type AcceptRequest, type AcceptResult } from './transitions/accept.ts';
+import { accept, type AcceptRequest } from './transitions/accept.ts';
+import type { AcceptResult } from './transitions/accept-result.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { eraseAfterReader } from './transitions/erase.ts';
@@ -38,15 +39,18 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
 }
 
 /** What an accept needs; whether this process watches is all it says of its caller. */
-export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs'> & {
+export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs' | 'renewOrderMs'> & {
   /** Whether somebody waits here for the response. */
   isWatched: boolean;
   /** How long a stored response can be listed at most, in milliseconds: the same whatever its mode. */
   listMs: number;
 };
 
-/** The expiry of a tenant's list is renewed this often, and is that much longer than what it lists, in milliseconds. */
-const renewListEveryMs = 60_000;
+/**
+ * The expiry of a tenant's list, its turns and the order of a queue is renewed this often, and is that much longer than
+ * what they are about, in milliseconds.
+ */
+const renewEveryMs = 60_000;
 
 /**
  * Most bytes of large values in an api that are under way or wait for their turn: four of the largest bodies. Beyond it
@@ -61,8 +65,8 @@ export class CallerStore extends ResponseStore {
   readonly #lease: Lease;
   readonly #barrier: DurabilityBarrier | undefined;
   readonly #onError: (error: unknown) => void;
-  /** When the expiry of each tenant's list was renewed last. */
-  readonly #listRenewedAt = new Map<string, number>();
+  /** When the expiry of what a tenant has was renewed last: by tenant, queue, and whether the response was to be stored. */
+  readonly #renewedAt = new Map<string, number>();
 
   constructor(options: CallerStoreOptions) {
     super(options, mostInLine);
@@ -96,16 +100,18 @@ export class CallerStore extends ResponseStore {
   async accept({ isWatched, listMs, ...accepting }: Accepting): Promise<AcceptResult> {
     const { responseId, tenant, prepared } = accepting;
     const { request } = prepared;
+    const isStored = request.store !== false;
+    const renewal = `${tenant} ${accepting.queue} ${isStored}`;
     const now = performance.now();
-    const mustRenew = (this.#listRenewedAt.get(tenant) ?? Number.NEGATIVE_INFINITY) <= now - renewListEveryMs;
+    const mustRenew = (this.#renewedAt.get(renewal) ?? Number.NEGATIVE_INFINITY) <= now - renewEveryMs;
+    const renewMs = mustRenew ? listMs + renewEveryMs : undefined;
     const result = await accept(this.access, {
       ...accepting,
       watcher: isWatched ? this.#leaseOf(responseId) : undefined,
-      renewListMs: mustRenew && request.store !== false ? listMs + renewListEveryMs : undefined,
+      renewListMs: isStored ? renewMs : undefined,
+      renewOrderMs: renewMs,
     });
-    if (mustRenew && request.store !== false && result.kind === 'accepted') {
-      this.#listRenewedAt.set(tenant, now);
-    }
+    if (mustRenew && result.kind === 'accepted') this.#renewedAt.set(renewal, now);
     return result;
   }
 
@@ -139,8 +145,8 @@ export class CallerStore extends ResponseStore {
   }
 
   /** Notes that a response has its job, so that the rescue can tell a lost job from one that was never added. */
-  noteJob(responseId: string): Promise<void> {
-    return noteJob(this.access, responseId);
+  noteJob(responseId: string, jobs?: string): Promise<number | undefined> {
+    return noteJob(this.access, responseId, jobs);
   }
 
   /**

@@ -3,8 +3,9 @@ import type { RedisCommands } from './record/connection.ts';
 import { printEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import type { Retention } from './record/retention.ts';
+import type { StoreAccess } from './record/store-access.ts';
 import { append } from './transitions/append.ts';
-import { finish, type FinishResult, toolCallsIn } from './transitions/finish.ts';
+import { finish, type FinishResult, tokensOf, toolCallsIn } from './transitions/finish.ts';
 import { numberedEvent } from './transitions/numbered-event.ts';
 
 /** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
@@ -28,6 +29,7 @@ export interface EventWriterOptions {
   /** For everything after the first append. */
   bulk: RedisCommands;
   keys: RedisKeys;
+  onLetIn?: StoreAccess['onLetIn'];
   responseId: string;
   token: string;
   /** The last number in the log so far. */
@@ -95,16 +97,17 @@ export class EventWriter {
   /**
    * Ends the response, after all events taken so far.
    *
+   * @param uncounted tokens that it took although its end has no usage.
    * @returns `ok` when this end is the one that counts; otherwise why it does not.
    */
-  async end(end: ResponseEnd): Promise<FinishResult> {
+  async end(end: ResponseEnd, uncounted?: number): Promise<FinishResult> {
     // What still waits goes out together with the end, in one script.
     this.#isEnding = true;
     await this.#running;
     this.#throwFailure();
     while (this.#waiting.length > this.#batchSize()) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
-    const { keys, responseId, token, streams, retention } = this.#options;
+    const { keys, onLetIn, responseId, token, streams, retention } = this.#options;
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const result = printEnd({ responseId, sequenceNumber, end });
@@ -116,11 +119,12 @@ export class EventWriter {
       events,
       status: end.status,
       result,
+      tokens: uncounted ?? tokensOf(end),
       toolCalls,
       retention,
     };
     const redis = this.#connection([...events, result]);
-    return this.#untilAnswered(() => finish({ redis, keys }, responseId, finishing));
+    return this.#untilAnswered(() => finish({ redis, keys, onLetIn }, responseId, finishing));
   }
 
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */

@@ -25,6 +25,7 @@ export {
   pickPage,
 } from './reading/pick-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
+export type { LimitedTenant, TenantUseNow } from './reading/tenant-use.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
@@ -39,10 +40,13 @@ export {
   type StoredRequest,
   UnknownVersion,
 } from './record/record.ts';
+export type { LetIn } from './record/store-access.ts';
 export type { RetentionSettings } from './record/retention.ts';
+export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';
 export type { Abandonment } from './transitions/abandon.ts';
-export type { AcceptResult, ContextLimits, ReferenceProblem } from './transitions/accept.ts';
+export type { ContextLimits } from './transitions/accept.ts';
+export type { AcceptResult, ReferenceProblem, TenantUse } from './transitions/accept-result.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
 export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';

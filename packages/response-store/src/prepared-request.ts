@@ -1,5 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { canonicalJson, type CreateResponse, type InputItem, type ToolItem } from '@sluice/contract';
+import {
+  canonicalJson,
+  type CreateResponse,
+  estimateInputTokens,
+  type InputItem,
+  type ToolItem,
+} from '@sluice/contract';
 import type { StoredRequest } from './record/record.ts';
 
 /**
@@ -12,6 +18,8 @@ export interface PreparedRequest {
   requestJson: string;
   /** The input as JSON: a text, or the UTF-8 bytes of one. */
   input: string | Uint8Array;
+  /** About as many tokens as the request has, without what it refers to. */
+  inputTokens: number;
   /** What of the input points at other items, in its order. */
   links: InputLink[];
   /** Equal for requests that ask for the same; undefined when nobody wanted to know. */
@@ -57,6 +65,7 @@ export function prepareRequest(
     request,
     requestJson: JSON.stringify(request),
     input: printed.whole(),
+    inputTokens: estimateInputTokens({ input, instructions: request.instructions, tools: request.tools }),
     links,
     digest: hash?.digest('base64url'),
   };

@@ -3,18 +3,21 @@ import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
+import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
 import { readRecord } from './reading/read-record.ts';
+import { type LimitedTenant, readTenantUse, type TenantUseNow } from './reading/tenant-use.ts';
 import type { LargeValueConnection, RedisCommands } from './record/connection.ts';
 import { redisKeys, type RedisKeys } from './record/keys.ts';
 import type { Cell } from './record/cells.ts';
 import type { ResponseRecord } from './record/record.ts';
 import type { RetentionSettings } from './record/retention.ts';
-import type { LargeAccess } from './record/store-access.ts';
+import type { LargeAccess, StoreAccess } from './record/store-access.ts';
 import { cancel, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { erase } from './transitions/erase.ts';
 import { finishQueued } from './transitions/finish.ts';
+import { standInLine } from './transitions/stand-in-line.ts';
 
 export interface ResponseStoreOptions {
   /** Short commands with somebody waiting. */
@@ -26,6 +29,8 @@ export interface ResponseStoreOptions {
   /** The only one by default. */
   cells?: readonly Cell[];
   retention: RetentionSettings;
+  /** Moves the jobs of responses into their queues; see `LetIn`. Without it the rescue does. */
+  onLetIn?: StoreAccess['onLetIn'];
 }
 
 /**
@@ -41,11 +46,16 @@ export class ResponseStore {
 
   /** `mostInLine`: most bytes of large values that are under way or wait for their turn; unbounded by default. */
   constructor(
-    { commands, largeValues, keyPrefix, cells, retention }: ResponseStoreOptions,
+    { commands, largeValues, keyPrefix, cells, retention, onLetIn }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
     this.keys = redisKeys(keyPrefix, cells);
-    this.access = { redis: commands, large: new LargeValues(largeValues, mostInLine), keys: this.keys };
+    this.access = {
+      redis: commands,
+      large: new LargeValues(largeValues, mostInLine),
+      keys: this.keys,
+      onLetIn,
+    };
     this.retention = retention;
   }
 
@@ -83,9 +93,24 @@ export class ResponseStore {
     return finishQueued(this.access, responseId, end, this.retention);
   }
 
+  /** The priority that the job of a response has, for one that was lost; undefined when it waits outside of its queue. */
+  queuePriority(responseId: string): Promise<number | undefined> {
+    return queuePriority(this.access, responseId);
+  }
+
+  /** Lets a response wait for a place of its tenant, when its job waits where no worker takes it; see `onLetIn`. */
+  standInLine(responseId: string): Promise<void> {
+    return standInLine(this.access, responseId);
+  }
+
   /** Takes everything of a response away, for good. A worker that still runs it is refused from then on. */
   erase(responseId: string, tenant: string): Promise<void> {
     return erase(this.access, responseId, tenant);
+  }
+
+  /** What tenants use now of their limits, in the order in which they are asked for. */
+  tenantUse(tenants: readonly LimitedTenant[]): Promise<TenantUseNow[]> {
+    return readTenantUse(this.access, tenants);
   }
 
   /** What waits in a cell, in all and by tenant. */

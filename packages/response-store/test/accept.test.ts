@@ -35,7 +35,10 @@ afterEach(() => store.close());
 
 const unlimited: AdmissionLimits = {
   requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
+  concurrent: undefined,
   tenantQueued: undefined,
+  tenantQueuedBytes: undefined,
   queued: 1_000_000,
   queuedBytes: 1_000_000_000,
 };
@@ -88,6 +91,9 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     ),
     serviceTier: 'default',
     queue: 'simulator',
+    tokens: { input: 1, output: 1, mostInput: undefined },
+    cost: 4,
+    mostOutputTokens: undefined,
     isWatched: false,
     limits: { ...unlimited, ...limits },
     queueMs: 60_000,
@@ -121,7 +127,7 @@ describe('accept', () => {
     const responseId = newId();
     const before = await storeNow();
     const result = await takeIn({ responseId, serviceTier: 'flex', request: { temperature: 0.5 } });
-    expect(result).toMatchObject({ kind: 'accepted', rate: undefined });
+    expect(result).toMatchObject({ kind: 'accepted', use: { requests: undefined, tokens: undefined } });
     const record = await store.caller.read(responseId);
     expect(record).toMatchObject({
       id: responseId,
@@ -147,7 +153,7 @@ describe('accept', () => {
       { sequenceNumber: 0, json: '{"type":"response.created"}' },
       { sequenceNumber: 1, json: '{"type":"response.queued"}' },
     ]);
-    expect(await redis.client.hget(keys.record(responseId), 'version')).toBe('2');
+    expect(await store.field(responseId, 'version')).toBe('3');
     // Scored by when it has waited for as long as it may.
     const due = Number(await redis.client.zscore(keys.open, responseId));
     expect(due).toBe((record?.acceptedAt ?? 0) + 60_000);
@@ -191,13 +197,13 @@ describe('accept', () => {
     await take(responseId, 'a');
     const before = await redis.client.hgetall(keys.record(responseId));
     const again = await takeIn({ responseId, limits });
-    expect(again).toMatchObject({ kind: 'accepted', rate: { limit: 5, remaining: 4 } });
+    expect(again).toMatchObject({ kind: 'accepted', use: { requests: { limit: 5, remaining: 4 } } });
     expect(
       again.kind === 'accepted' && first.kind === 'accepted' && again.acceptedAt === first.acceptedAt,
     ).toBe(true);
     expect(await redis.client.hgetall(keys.record(responseId))).toEqual(before);
     expect(await waiting()).toBe(0);
-    expect(await takeIn({ limits })).toMatchObject({ rate: { remaining: 3 } });
+    expect(await takeIn({ limits })).toMatchObject({ use: { requests: { remaining: 3 } } });
   });
 
   it('is told again past its deadline', async () => {
@@ -237,7 +243,9 @@ describe('accept', () => {
       expect(counted.all.responses).toBe(40);
       expect(counted.byTenant.get('team-a')?.responses).toBe(40);
       expect(await redis.client.zcard(keys.open)).toBe(40);
-      expect(await takeIn({ limits: { requestsPerMinute: 100 } })).toMatchObject({ rate: { remaining: 59 } });
+      expect(await takeIn({ limits: { requestsPerMinute: 100 } })).toMatchObject({
+        use: { requests: { remaining: 59 } },
+      });
     } finally {
       flaky.disconnect();
       await proxy.stop();
@@ -263,13 +271,13 @@ describe('rate of requests', () => {
     const limits = { requestsPerMinute: 3 };
     for (const remaining of [2, 1, 0]) {
       const result = await takeIn({ limits });
-      expect(result).toMatchObject({ kind: 'accepted', rate: { limit: 3, remaining } });
-      if (result.kind === 'accepted') expectReset(result.rate?.resetMs);
+      expect(result).toMatchObject({ kind: 'accepted', use: { requests: { limit: 3, remaining } } });
+      if (result.kind === 'accepted') expectReset(result.use.requests?.resetMs);
     }
     const refused = await takeIn({ limits });
-    expect(refused).toMatchObject({ kind: 'rate_limited', rate: { limit: 3, remaining: 0 } });
+    expect(refused).toMatchObject({ kind: 'rate_limited', use: { requests: { limit: 3, remaining: 0 } } });
     if (refused.kind !== 'rate_limited') return;
-    expectReset(refused.rate?.resetMs);
+    expectReset(refused.use.requests?.resetMs);
     expect(refused.retryAfterMs).toBeGreaterThan(55_000);
     expect(refused.retryAfterMs).toBeLessThanOrEqual(60_000);
   });
@@ -305,7 +313,7 @@ describe('rate of requests', () => {
     // The next limit sees only what was accepted.
     expect(await takeIn({ limits: { requestsPerMinute: 4 } })).toMatchObject({
       kind: 'accepted',
-      rate: { remaining: 1 },
+      use: { requests: { remaining: 1 } },
     });
   });
 
@@ -314,10 +322,10 @@ describe('rate of requests', () => {
     for (let at = 0; at < 5; at += 1) {
       expect(await takeIn({ limits: { ...limits, queued: 0 } })).toMatchObject({
         kind: 'queue_full',
-        rate: { remaining: 2, resetMs: 0 },
+        use: { requests: { remaining: 2, resetMs: 0 } },
       });
     }
-    expect(await takeIn({ limits })).toMatchObject({ kind: 'accepted', rate: { remaining: 1 } });
+    expect(await takeIn({ limits })).toMatchObject({ kind: 'accepted', use: { requests: { remaining: 1 } } });
   });
 
   it('never lets nothing through a limit of zero', async () => {
@@ -371,11 +379,11 @@ describe('rate of requests', () => {
       const result = await withHistory('team-h', history, limit);
       const place = `round ${round}: ${JSON.stringify([...history])} of ${limit}`;
       expect(result.kind, place).toBe(counted < limit ? 'accepted' : 'rate_limited');
-      if (result.kind === 'accepted') expect(result.rate?.remaining, place).toBe(limit - counted - 1);
+      if (result.kind === 'accepted') expect(result.use.requests?.remaining, place).toBe(limit - counted - 1);
       if (result.kind !== 'rate_limited') continue;
       // The oldest leaves the window first; when the newest has left, none counts any more.
       expect(Math.ceil(result.retryAfterMs / 1_000), place).toBe(60 - oldest);
-      expect(Math.ceil((result.rate?.resetMs ?? 0) / 1_000), place).toBe(60 - newest);
+      expect(Math.ceil((result.use.requests?.resetMs ?? 0) / 1_000), place).toBe(60 - newest);
     }
   });
 
@@ -385,7 +393,7 @@ describe('rate of requests', () => {
     expect(await takeIn({ limits: { requestsPerMinute: 5 } })).toMatchObject({ kind: 'rate_limited' });
     expect(await takeIn({ limits: { requestsPerMinute: 6 } })).toMatchObject({
       kind: 'accepted',
-      rate: { remaining: 0 },
+      use: { requests: { remaining: 0 } },
     });
     expect(await takeIn({ limits: { requestsPerMinute: 6 } })).toMatchObject({ kind: 'rate_limited' });
   });
@@ -449,7 +457,9 @@ describe('idempotency key', () => {
     );
     expect(results.filter(({ kind }) => kind === 'accepted')).toHaveLength(1);
     expect(results.filter(({ kind }) => kind === 'duplicate')).toHaveLength(49);
-    expect(await takeIn({ limits: { requestsPerMinute: 60 } })).toMatchObject({ rate: { remaining: 58 } });
+    expect(await takeIn({ limits: { requestsPerMinute: 60 } })).toMatchObject({
+      use: { requests: { remaining: 58 } },
+    });
   });
 
   it('is free again after a failure, a cancellation, or a refusal', async () => {

@@ -735,6 +735,22 @@ describe.each(servers)('on %s', (_name, connect) => {
     });
   });
 
+  describe('a record of a release that knew no facts', () => {
+    it('keeps the rescue from nothing when it is due, or when waiting responses are counted anew', async () => {
+      const { client } = store.server;
+      const [old, other] = [unknownId(), await accepted()];
+      const asItWas = { version: '2', status: 'queued', tenant: 'team-a', queue_by: Date.now() - 10 };
+      await client.hset(store.keys.record(old), asItWas);
+      await client.zadd(store.keys.open, asItWas.queue_by, old);
+      const found = await store.attempts.surveyDue('0', { now: Date.now(), count: 10 });
+      expect(found).toMatchObject([{ responseId: old, kind: 'unknown_version' }]);
+      expect(Number(await client.zscore(store.keys.open, old))).toBeGreaterThan(Date.now());
+      expect(await store.attempts.recount('0')).toBe(true);
+      expect(await store.waiting()).toBe(1);
+      expect(await record(other)).toMatchObject({ status: 'queued' });
+    });
+  });
+
   describe('a process whose clock is ahead', () => {
     it('puts off nothing that is due a moment later', async () => {
       const [queued, run] = [await accepted(), await running('a')];

@@ -1,5 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { completed, type CreateResponse, type OutputItem, type ResponseEnd } from '@sluice/contract';
+import type { AdmissionLimits, ExpectedTokens } from '@sluice/admission';
+import {
+  completed,
+  type CreateResponse,
+  type OutputItem,
+  type ResponseEnd,
+  type ServiceTier,
+} from '@sluice/contract';
 import { hasServer, type LocalCluster, startLocalCluster, testRedis, type TestRedis } from '@sluice/testing';
 import { Cluster, Redis } from 'ioredis';
 import {
@@ -12,14 +19,16 @@ import {
   type ClaimedRecord,
   type ContextLimits,
   type LargeValueConnection,
+  type LetIn,
   defaultCell,
   prepareRequest,
 } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
 import { printEnd } from '../src/record/end-json.ts';
+import { factFields, facts } from '../src/record/fields.ts';
 import { append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
-import { finish, type FinishResult, toolCallsIn } from '../src/transitions/finish.ts';
+import { finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
 
 /** A server, or a cluster, and connections to it that `close` ends. */
 export interface Server {
@@ -104,6 +113,12 @@ export interface AcceptedOptions {
   /** Members of the request beside those above. */
   request?: Partial<CreateResponse>;
   context?: ContextLimits;
+  /** Limits of the tenant; none by default. */
+  limits?: Partial<AdmissionLimits>;
+  tokens?: ExpectedTokens;
+  cost?: number;
+  serviceTier?: ServiceTier;
+  queue?: string;
   /** The process that accepts; by default the one of the first watcher. */
   by?: CallerStore;
   deadline?: () => number;
@@ -118,6 +133,9 @@ export class StoreUnderTest {
   readonly #callers = new Map<string, CallerStore>();
   readonly #stops: (() => unknown)[] = [];
   readonly rung: string[] = [];
+  /** Responses whose jobs were to go into their queues. */
+  readonly letIn: LetIn[] = [];
+  readonly #onLetIn = (letIn: readonly LetIn[]) => this.letIn.push(...letIn);
 
   constructor(server: Server) {
     this.server = server;
@@ -146,6 +164,7 @@ export class StoreUnderTest {
       keyPrefix: `${prefix}:`,
       retention,
       processId,
+      onLetIn: this.#onLetIn,
       onError: () => undefined,
     });
     this.#callers.set(processId, made);
@@ -164,6 +183,7 @@ export class StoreUnderTest {
       keyPrefix: `${prefix}:`,
       retention,
       processId: 'w',
+      onLetIn: this.#onLetIn,
       totalMs: 60_000,
       maxAttempts: 2,
       context: contextLimits,
@@ -194,6 +214,11 @@ export class StoreUnderTest {
     tenant = 'team-a',
     request: more,
     context = contextLimits,
+    limits = {},
+    tokens = { input: 1, output: 1, mostInput: undefined },
+    cost = 4,
+    serviceTier = 'default',
+    queue = 'simulator',
     by,
     deadline = () => Date.now() + 3_600_000,
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
@@ -214,15 +239,22 @@ export class StoreUnderTest {
       requestId: 'req_1',
       tenant,
       prepared: prepareRequest(request, { withDigest: false }),
-      serviceTier: 'default',
-      queue: 'simulator',
+      serviceTier,
+      queue,
       isWatched: first !== undefined,
       limits: {
         requestsPerMinute: undefined,
+        tokensPerMinute: undefined,
+        concurrent: undefined,
         tenantQueued: undefined,
+        tenantQueuedBytes: undefined,
         queued: 100_000,
         queuedBytes: 1_000_000_000,
+        ...limits,
       },
+      tokens,
+      cost,
+      mostOutputTokens: undefined,
       queueMs: 600_000,
       graceMs: 0,
       context,
@@ -259,7 +291,12 @@ export class StoreUnderTest {
     const lease = { worker, leaseHeldMs: 60_000, leaseLapseMs: 5_000 };
     const usual = { token, ...lease, totalMs: 60_000, maxAttempts: 2 };
     const { client } = this.server;
-    const access = { redis: client, keys: this.caller.keys, large: new LargeValues(largeValues) };
+    const access = {
+      redis: client,
+      keys: this.caller.keys,
+      large: new LargeValues(largeValues),
+      onLetIn: this.#onLetIn,
+    };
     return claim(access, responseId, { ...usual, ...options });
   }
 
@@ -272,7 +309,7 @@ export class StoreUnderTest {
     end?: ResponseEnd,
     redis: Redis = this.server.client,
   ): Promise<{ kind: AppendResult | FinishResult }> {
-    const access = { redis, keys: this.caller.keys };
+    const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
     if (!end) return { kind: await append(access, responseId, { token, sequenceNumber, events }) };
     const streams = (await this.caller.read(responseId))?.streams ?? true;
     const result = printEnd({ responseId, sequenceNumber, end });
@@ -285,6 +322,7 @@ export class StoreUnderTest {
       events,
       status,
       result,
+      tokens: tokensOf(end),
       toolCalls,
       retention: retentionMs,
     };
@@ -299,12 +337,25 @@ export class StoreUnderTest {
     return responseId;
   }
 
-  change(responseId: string, fields: Record<string, string | number>): Promise<number> {
-    return this.server.client.hset(this.keys.record(responseId), fields);
+  /** Changes fields behind the store's back. */
+  async change(responseId: string, fields: Record<string, string | number>): Promise<void> {
+    const { client } = this.server;
+    const record = this.keys.record(responseId);
+    const known = ((await client.hget(record, facts)) ?? '').split('\n');
+    const own = Object.entries(fields).filter(([name, value]) => {
+      const place = factFields.findIndex((each) => each === name);
+      if (place >= 0) known[place] = String(value);
+      return place === -1;
+    });
+    await client.hset(record, { ...Object.fromEntries(own), [facts]: known.join('\n') });
   }
 
-  field(responseId: string, name: string): Promise<string | null> {
-    return this.server.client.hget(this.keys.record(responseId), name);
+  async field(responseId: string, name: string): Promise<string | null> {
+    const { client } = this.server;
+    const record = this.keys.record(responseId);
+    const place = factFields.findIndex((each) => each === name);
+    if (place === -1) return client.hget(record, name);
+    return (await client.hget(record, facts))?.split('\n')[place] || null;
   }
 
   /** What the log holds: numbers and JSON, in order. */

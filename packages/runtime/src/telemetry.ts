@@ -54,13 +54,19 @@ export interface TelemetryEvents {
     responseId: string;
     model: string;
     attempt: number;
-    because: 'parked' | 'open';
+    because: 'parked' | 'open' | 'busy' | 'saturated';
     afterMs: number;
   };
   /** The circuit breaker of an upstream changed. `openMs`: how long it takes no calls, 0 for other states. */
   'upstream.breaker': { provider: string; state: 'closed' | 'open' | 'half_open'; openMs: number };
   /** A model of an upstream takes no calls for a while, because there were too many. */
   'upstream.parked': { provider: string; upstreamModel: string; parkedMs: number };
+  /** An upstream refused a call because there were too many, with a 429 or an overload. */
+  'upstream.refused': { provider: string; upstreamModel: string };
+  /** A model of an upstream gets no calls while too many wait there, or gets them again. */
+  'upstream.saturated': { provider: string; upstreamModel: string; isSaturated: boolean; waiting: number };
+  /** The metrics of an upstream cannot be read, so nothing is held back; undefined: they can be read again. */
+  'upstream.metrics': { provider: string; fault: string | undefined };
   /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
   'response.ended': {
     responseId: string;

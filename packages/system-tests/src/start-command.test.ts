@@ -158,6 +158,26 @@ it('start uses the Redis that REDIS_URL names, and does not show its password', 
   }
 });
 
+it('start has no development key once a key is stored', async () => {
+  const redis = await testRedis();
+  try {
+    await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
+    const env = { REDIS_URL: redis.url };
+    const made = run({ command: 'keys', args: ['create', '--tenant', 'a', '--json'], env });
+    await made.exited;
+    const { key } = JSON.parse(made.output()) as { key: string };
+    const process = run({ command: 'start', env });
+    await process.printed(/Key +one of those that 'sluice keys list' shows/, { timeoutMs: 60_000 });
+    const [, url = ''] = /Responses API +(http:\S+)\/v1/.exec(process.output()) ?? [];
+    const { body } = await callerOf(url, key).create({ input: 'Hi' });
+    expect(body.status).toBe('completed');
+    expect(process.output()).not.toContain('sk-sluice-dev-');
+  } finally {
+    await Promise.all(started.splice(0).map((process) => process.stop()));
+    await redis.close();
+  }
+});
+
 it('start says that a worker was killed, and replaces it', async () => {
   const process = run({ command: 'start', args: ['--workers', '2'], env: { PATH: pathWithoutServers } });
   const { url, key } = await bannerOf(process);
@@ -221,12 +241,39 @@ describe('a command that cannot start', () => {
   it.each(['start', 'api'] as const)(
     '%s says that DATA_DIR cannot be used, and exits with 2',
     async (command) => {
+      const redis = await testRedis();
       const file = join(directory, 'a-file');
       await writeFile(file, '');
-      const process = run({ command, env: { DATA_DIR: file, REDIS_URL: 'redis://127.0.0.1:1' } });
-      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
-      expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
-      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+      await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
+      try {
+        // Whether it needs a development key is known once Redis has answered.
+        const process = run({ command, env: { DATA_DIR: file, REDIS_URL: redis.url } });
+        await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+        expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
+        expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+      } finally {
+        await redis.close();
+      }
+    },
+  );
+
+  it.each(['start', 'api'] as const)(
+    '%s says that it needs a key beyond loopback, and exits with 2',
+    async (command) => {
+      const redis = await testRedis();
+      await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
+      try {
+        const process = run({ command, env: { HOST: '0.0.0.0', REDIS_URL: redis.url } });
+        await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+        expect(wordsOf(process)).toEqual([
+          expect.stringContaining(
+            'HOST: is not a loopback address and there is no key; add `keys` to the file',
+          ),
+        ]);
+        expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+      } finally {
+        await redis.close();
+      }
     },
   );
 

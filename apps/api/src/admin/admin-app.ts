@@ -8,11 +8,14 @@ import { registerMetrics } from './routes/metrics.ts';
 import { queuesPath, registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
+import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
 
 export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'];
+  store: TenantsOptions['store'];
+  live: TenantsOptions['live'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
   failedLogins: FailedLogins;
@@ -21,12 +24,15 @@ export interface AdminAppOptions {
 
 /**
  * The operator's listener, apart from the API and with a credential of its own: the dashboard of the queues,
- * read-only, the metrics, and what an autoscaler asks. Jobs carry ids alone, so neither shows a prompt or an answer.
+ * read-only, the metrics, what an autoscaler asks, and the limits of tenants. Jobs carry ids alone, so none of them shows a
+ * prompt, an answer or a key.
  */
 export async function buildAdminApp({
   queue,
   registry,
   settings,
+  store,
+  live,
   token,
   failedLogins,
   logger,
@@ -50,6 +56,7 @@ export async function buildAdminApp({
   registerRoot(app, queuesPath);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
+  registerTenants(app, { store, live });
   await registerQueues(app, queue);
   return app;
 }

@@ -17,6 +17,9 @@ declare module 'fastify' {
  * key or anything derived from it. A client that sends too many keys that are not accepted is told to wait instead. A
  * good key passes at any time, whoever else fails behind the same address. A request without a key tries none, and is not
  * counted.
+ *
+ * As long as the process has not read the stored keys, it cannot tell whether an unknown key is one of them, and asks to
+ * try again.
  */
 export function registerAuthentication(
   app: FastifyInstance,
@@ -30,7 +33,8 @@ export function registerAuthentication(
       done();
     } else {
       const isAttempt = request.headers.authorization !== undefined;
-      done(refusal(isAttempt ? failedLogins.count(request.raw) : undefined));
+      if (isAttempt && !live.keys.isComplete) done(notYetKnown());
+      else done(refusal(isAttempt ? failedLogins.count(request.raw) : undefined));
     }
   });
 }
@@ -41,6 +45,10 @@ function refusal(waitMs: number | undefined): ServiceError {
   const seconds = Math.ceil(waitMs / 1000);
   const message = `Too many requests with an incorrect API key came from your address. Please try again in ${seconds}s.`;
   return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
+}
+
+function notYetKnown(): ServiceError {
+  return new ServiceError('server_is_overloaded', 'The server cannot check your API key at the moment.');
 }
 
 function authenticate(request: FastifyRequest, keys: LiveSettings['keys']): KeySettings | undefined {

@@ -9,6 +9,7 @@ import { CallerPresence } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import { PendingRequest } from './pending-request.ts';
+import { QueuePositions } from './queue-positions.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { StoredItems } from './stored-items.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
@@ -40,7 +41,15 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     store: store as unknown as CallerStore,
     // It refers to no earlier item.
     json: { pickItems: neverAsked, pickPage: neverAsked },
-    queue: { enqueue: () => Promise.resolve(), remove: () => Promise.resolve() },
+    queue: {
+      ahead: () => Promise.resolve(undefined),
+      departures: () => Promise.resolve(0),
+      order: () => ({ jobs: 'jobs', jobPrefix: 'job:', perPriority: 1 }),
+      enqueue: () => Promise.resolve(),
+      park: () => Promise.resolve(),
+      remove: () => Promise.resolve(),
+    },
+    redisUsedPercent: () => 0,
     telemetry: new Telemetry(() => undefined),
     now: () => 5_000,
     logger,
@@ -48,8 +57,13 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
   const background = new BackgroundWork(logger);
   const steps = new UnansweredSteps({ background, logger }, mostSteps);
   const ends = new EarlyEnds(dependencies, { background, steps });
+  const positions = new QueuePositions({
+    ahead: dependencies.queue.ahead,
+    departures: dependencies.queue.departures,
+    now: () => 0,
+  });
   const references = new ReferenceResolver(dependencies, new StoredItems(dependencies));
-  const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background });
+  const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background, positions });
   const [key] = settings.keys;
   if (!key) throw new Error('no key');
   const request: CreateResponse = {

@@ -1,13 +1,8 @@
-import type { RequestRate } from '@sluice/admission';
+import { costOf } from '@sluice/admission';
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import { requestedTier, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
+import { responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
-import {
-  type AcceptResult,
-  largeFrom,
-  type PreparedRequest,
-  type StoredRequest,
-} from '@sluice/response-store';
+import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
 import { isNeverSent } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
@@ -15,8 +10,10 @@ import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { notDurable, refusal } from './refusals.ts';
+import type { QueuePositions } from './queue-positions.ts';
+import { notDurable, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
+import { checkTokens, expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
 import { type ReferenceResolver, unresolved } from './resolve-references.ts';
 import type { Reserve } from './stored-items.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
@@ -45,13 +42,21 @@ export interface NewResponse {
   reserve: Reserve;
 }
 
+/** A job that was added to its queue. */
+export interface AddedJob {
+  queue: string;
+  /** How many were before it; undefined when it waits outside, or nobody knows. Never rejects. */
+  ahead: Promise<number | undefined>;
+}
+
 export type AcceptOutcome =
   /** It waits in its queue, and survives the death of any process. */
-  | { kind: 'accepted'; accepted: AcceptedResponse; rate: RequestRate | undefined }
+  | { kind: 'accepted'; accepted: AcceptedResponse; job: AddedJob; use: TenantUse }
   /** Its Idempotency-Key stands for this response already. */
   | { kind: 'duplicate'; responseId: string };
 
 interface Admission {
+  model: ModelSettings;
   serviceTier: ServiceTier;
   queue: string;
   /** When missing replies are no longer asked for, by `performance.now`; later when something large goes ahead. */
@@ -66,6 +71,7 @@ export class ResponseAcceptor {
   readonly #ends: EarlyEnds;
   readonly #steps: UnansweredSteps;
   readonly #background: BackgroundWork;
+  readonly #positions: QueuePositions;
 
   constructor(
     dependencies: ResponsesDependencies,
@@ -74,6 +80,7 @@ export class ResponseAcceptor {
       ends: EarlyEnds;
       steps: UnansweredSteps;
       background: BackgroundWork;
+      positions: QueuePositions;
     },
   ) {
     this.#dependencies = dependencies;
@@ -82,6 +89,7 @@ export class ResponseAcceptor {
     this.#ends = parts.ends;
     this.#steps = parts.steps;
     this.#background = parts.background;
+    this.#positions = parts.positions;
   }
 
   /**
@@ -97,21 +105,29 @@ export class ResponseAcceptor {
     const { request } = pending;
     const model = this.#modelFor(request.model, key);
     const prepared = await this.#references.resolve(pending.take(), key.name, accepting.reserve);
+    checkTokens(prepared, model, key);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
-    const result = await this.#admit({ ...accepting, prepared }, { serviceTier, queue, budget });
+    const result = await this.#admit({ ...accepting, prepared }, { model, serviceTier, queue, budget });
     if (result.kind === 'duplicate') return result;
     if (result.kind === 'unresolved') {
       const { limits } = this.#dependencies.settings;
       throw unresolved(result.problem, request.previous_response_id ?? '', limits);
     }
+    if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
+      throw refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
+    let job: AddedJob;
     try {
       // Before the job, so that what cannot be made durable is not run, and behind it, because the job counts as well.
       await this.#becomeDurable();
-      await this.enqueue(queue, responseId, { isBackground, giveUpAt: budget.giveUpAt });
+      job = await this.enqueue(queue, responseId, {
+        isBackground,
+        priority: result.priority,
+        giveUpAt: budget.giveUpAt,
+      });
       await this.#becomeDurable();
     } catch (error) {
       this.#abandon(responseId);
@@ -126,11 +142,12 @@ export class ResponseAcceptor {
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
     if (largeBytes > 0) pending.letGo();
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
-    return { kind: 'accepted', accepted, rate: result.rate };
+    return { kind: 'accepted', accepted, job, use: result.use };
   }
 
   /**
-   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one.
+   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one. Without a
+   * priority it waits outside of its queue, until there is a place for it.
    *
    * That of a background response is noted, since its caller is told that it was accepted and goes: should its job be
    * lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
@@ -140,12 +157,21 @@ export class ResponseAcceptor {
     responseId: string,
     {
       isBackground,
+      priority,
       giveUpAt = performance.now() + repeatWithinMs,
-    }: { isBackground: boolean; giveUpAt?: number },
-  ): Promise<void> {
+    }: { isBackground: boolean; priority: number | undefined; giveUpAt?: number },
+  ): Promise<AddedJob> {
     const { queue: queues, store } = this.#dependencies;
-    await repeatUnanswered(() => queues.enqueue(queue, responseId), { giveUpAt });
-    if (isBackground) this.#background.run(() => store.noteJob(responseId));
+    if (priority !== undefined) {
+      await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
+    } else {
+      await repeatUnanswered(() => queues.park(queue, responseId), { giveUpAt });
+      await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
+    }
+    if (!isBackground) return { queue, ahead: Promise.resolve(undefined) };
+    const noted = store.noteJob(responseId, queues.order(queue).jobs);
+    this.#background.run(async () => void (await noted));
+    return { queue, ahead: noted.catch(() => undefined) };
   }
 
   #modelFor(id: string, key: KeySettings): ModelSettings {
@@ -161,19 +187,22 @@ export class ResponseAcceptor {
 
   async #admit(
     { responseId, prepared, caller, idempotencyKey }: NewResponse & { prepared: PreparedRequest },
-    { serviceTier, queue, budget }: Admission,
+    { model, serviceTier, queue, budget }: Admission,
   ): Promise<AcceptResult> {
-    const { store, settings, live, now } = this.#dependencies;
+    const { store, settings, live, now, redisUsedPercent } = this.#dependencies;
     const { limits } = live;
     const { timeouts, retention, recovery } = settings;
     const { key, requestId } = caller;
     const { request } = prepared;
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
+    const mostOutputTokens = mostOutputOf(model, key);
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
     // Of a response that was never sent there is nothing to take back, and nothing to ask for again.
     if (this.#steps.isFull)
       throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
+    // What is accepted already needs room to come to its end.
+    if (redisUsedPercent() >= limits.redisMemoryPercent) throw storeFull();
     // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
     now();
     try {
@@ -188,10 +217,20 @@ export class ResponseAcceptor {
         isWatched: !isBackground || request.stream === true,
         limits: {
           requestsPerMinute: key.limits.requestsPerMinute,
+          tokensPerMinute: key.limits.tokensPerMinute,
+          concurrent: key.limits.concurrent,
           tenantQueued: key.limits.queued,
+          tenantQueuedBytes: key.limits.queuedBytes,
           queued: limits.queued,
           queuedBytes: limits.queuedBytes,
         },
+        tokens: {
+          input: prepared.inputTokens,
+          output: expectedOutputOf(request, mostOutputTokens),
+          mostInput: model.contextTokens,
+        },
+        cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
+        mostOutputTokens,
         queueMs: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
         graceMs: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
         context: { bytes: settings.limits.contextBytes, turns: settings.limits.contextTurns },
@@ -217,12 +256,6 @@ export class ResponseAcceptor {
   #abandon(responseId: string): void {
     this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);
   }
-}
-
-/** A tier that the key may not have is served as default. */
-function tierFor(request: StoredRequest, key: KeySettings): ServiceTier {
-  const tier = requestedTier(request.service_tier);
-  return key.tiers.includes(tier) ? tier : 'default';
 }
 
 /** A client's own word in an error message, short and without line breaks. */

@@ -1,7 +1,12 @@
 import { randomBytes } from '@sluice/runtime';
-import type { RequestRate } from '@sluice/admission';
 import type { Response } from '@sluice/contract';
-import { type EndWait, parseEnd, type ResponseRecord, responseOf } from '@sluice/response-store';
+import {
+  type EndWait,
+  parseEnd,
+  type ResponseRecord,
+  responseOf,
+  type TenantUse,
+} from '@sluice/response-store';
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
@@ -13,6 +18,8 @@ import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import type { PendingRequest } from './pending-request.ts';
+import { withPosition } from './present-position.ts';
+import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
 import type { Reserve } from './stored-items.ts';
 import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
@@ -28,8 +35,8 @@ export interface Creation {
 
 /** What is known of an answer before its body. */
 export interface AnswerFacts {
-  /** Where the tenant stands with its request limit; undefined without one, or where nothing was counted. */
-  rate: RequestRate | undefined;
+  /** Where the tenant stands with its limits; undefined where nothing was counted. */
+  use: TenantUse | undefined;
   /** Whether an earlier request with the same key has brought the answer. */
   isReplayed: boolean;
 }
@@ -46,6 +53,7 @@ export interface CreatorParts {
   acceptor: ResponseAcceptor;
   attachments: Attachments;
   ends: EarlyEnds;
+  positions: QueuePositions;
 }
 
 /** Creates responses in their three modes, for any caller and any sink. */
@@ -72,7 +80,7 @@ export class ResponseCreator {
       const acceptance = await this.#accept(caller, creation, responseId);
       if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
       isAccepted = true;
-      creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
+      creation.onAccepted({ use: acceptance.use, isReplayed: false });
       return await this.#awaitWhole(caller, wait, acceptance.accepted);
     } finally {
       wait.close();
@@ -100,7 +108,7 @@ export class ResponseCreator {
         return;
       }
       end = 'caller_left';
-      creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
+      creation.onAccepted({ use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
         sink: openSink(),
         subscription,
@@ -113,6 +121,7 @@ export class ResponseCreator {
         wasAskedToEnd: () => store.wasAskedToEnd(responseId),
         isDurable: () => store.isDurable(),
         presentation: creation.presentation,
+        position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
       });
@@ -127,8 +136,13 @@ export class ResponseCreator {
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
     const acceptance = await this.#accept(caller, creation, this.#newId(caller));
     if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
-    creation.onAccepted({ rate: acceptance.rate, isReplayed: false });
-    return { kind: 'response', response: await acceptance.accepted.whole() };
+    creation.onAccepted({ use: acceptance.use, isReplayed: false });
+    const { accepted, job } = acceptance;
+    const position = this.#parts.positions.at(job.queue, await job.ahead);
+    return {
+      kind: 'response',
+      response: withPosition(await accepted.whole(), position, this.#dependencies.now()),
+    };
   }
 
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
@@ -139,7 +153,7 @@ export class ResponseCreator {
     try {
       const record = await this.#attachToRunning(caller, responseId);
       attachment.isStored = record.request.store !== false;
-      creation.onAccepted({ rate: undefined, isReplayed: record.end !== undefined });
+      creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       if (!wait || record.end) {
         if (!(await store.isDurable())) throw notDurable();
         return { kind: 'response', response: responseOf(record) };
@@ -164,10 +178,11 @@ export class ResponseCreator {
     try {
       const record = await this.#attachToRunning(caller, responseId);
       attachment.isStored = record.request.store !== false;
-      onAccepted({ rate: undefined, isReplayed: record.end !== undefined });
+      onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
-      end = await followResponse(this.#dependencies, this.#parts.attachments, caller, following);
+      const { attachments, positions } = this.#parts;
+      end = await followResponse({ ...this.#dependencies, positions }, attachments, caller, following);
     } finally {
       attachment.close(end ?? caller.presence.departure ?? 'caller_left');
     }
@@ -184,7 +199,9 @@ export class ResponseCreator {
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {
       const isBackground = record.request.background === true;
-      await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground });
+      // Its own place: whoever sends each request twice would be before everybody otherwise.
+      const priority = await store.queuePriority(responseId);
+      await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground, priority });
     }
     return record;
   }

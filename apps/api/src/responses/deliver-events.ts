@@ -11,6 +11,8 @@ import type { AcceptedResponse } from './accepted-response.ts';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { EventSink, SentEvent } from './event-sink.ts';
+import { positionRemark } from './present-position.ts';
+import type { QueuePosition } from './queue-positions.ts';
 import { notDurable } from './refusals.ts';
 import { lostTouch } from './whole-response.ts';
 
@@ -29,6 +31,8 @@ export interface DeliverEventsOptions {
   /** Whether a worker has the response; decides what is repeated while nothing else is sent. */
   isRunning: boolean;
   presentation: PresentationOptions;
+  /** Where the response stands in its queue; undefined when it does not wait there. */
+  position: () => Promise<QueuePosition | undefined>;
   /** Whether somebody asked for the end of the response, once it is cancelled. */
   wasAskedToEnd: () => Promise<boolean>;
   /** Whether an end that has been read is as safe as it must be before anybody is told of it. */
@@ -75,6 +79,7 @@ async function sendUntilEnd(
     opening,
     isRunning,
     presentation: wanted,
+    position,
     wasAskedToEnd,
     isDurable,
     onFirstOutput,
@@ -94,6 +99,10 @@ async function sendUntilEnd(
       accepted.held &&
       presentation.lifecycle(accepted.held, { type: latest, sequenceNumber: Math.max(last, 0) }),
   );
+  sink.remarkWhileSilent(async () => {
+    const known = latest === 'response.queued' ? await position() : undefined;
+    return known && positionRemark(known);
+  });
   for (const [number, type] of opening.entries()) {
     await outbox.addFrom((response) => [presentation.lifecycle(response, { type, sequenceNumber: number })]);
   }

@@ -6,11 +6,13 @@ import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** What everything that handles responses in an api process works with. */
 export interface ResponsesDependencies {
-  settings: Pick<Settings, 'models' | 'limits' | 'timeouts' | 'recovery' | 'retention'>;
+  settings: Pick<Settings, 'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention'>;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   json: Pick<JsonReader, 'pickItems' | 'pickPage'>;
-  queue: Pick<ResponseQueue, 'enqueue' | 'remove'>;
+  queue: Pick<ResponseQueue, 'ahead' | 'departures' | 'enqueue' | 'order' | 'park' | 'remove'>;
+  /** How full the memory of Redis is, in per cent. */
+  redisUsedPercent: () => number;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds. */
   now: () => number;

@@ -18,6 +18,8 @@ export interface EventSink {
   write(events: readonly SentEvent[]): Promise<void>;
   /** Sets what is sent again while nothing else is: the latest life-cycle event, under the last number, unless it is large. */
   repeatWhileSilent(event: () => SentEvent | undefined): void;
+  /** Sets what a remark says that is no event, now and then while nothing else is sent; undefined for nothing. */
+  remarkWhileSilent(remark: () => Promise<string | undefined>): void;
   /** The last event was sent. */
   end(): void;
   /** Nothing more comes, although the last event was not sent: the reader is not told that it has everything. */

@@ -7,6 +7,7 @@ import { deliverEvents } from './deliver-events.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
+import type { QueuePositions } from './queue-positions.ts';
 
 export interface FollowRequest {
   record: ResponseRecord;
@@ -23,7 +24,11 @@ export interface FollowRequest {
  * what comes. Returns how the reader stopped.
  */
 export async function followResponse(
-  { store, telemetry }: Pick<ResponsesDependencies, 'store' | 'telemetry'>,
+  {
+    store,
+    telemetry,
+    positions,
+  }: Pick<ResponsesDependencies, 'store' | 'telemetry'> & { positions: QueuePositions },
   attachments: Attachments,
   caller: Caller,
   { record, cursor, presentation, openSink, derived }: FollowRequest,
@@ -55,6 +60,7 @@ export async function followResponse(
       wasAskedToEnd: () => (isOpen ? store.wasAskedToEnd(responseId) : Promise.resolve(true)),
       isDurable: () => store.isDurable(),
       presentation,
+      position: () => positions.ofIfKnown(record.queue, responseId),
       onFirstOutput: () => undefined,
     });
     if (end === 'caller_left' || end === 'interrupted') {

@@ -1,14 +1,18 @@
-import type { RequestRate } from '@sluice/admission';
 import { ServiceError } from '@sluice/contract';
-import type { AcceptResult } from '@sluice/response-store';
+import type { AcceptResult, TenantUse } from '@sluice/response-store';
 
-/** A refusal that says where the tenant stands with its limit. */
+/** A refusal that says where the tenant stands with its limits. */
 export class RateLimited extends ServiceError {
-  readonly rate: RequestRate | undefined;
+  readonly use: TenantUse;
 
-  constructor(message: string, waitMs: number, rate: RequestRate | undefined) {
-    super('rate_limit_exceeded', message, { retryAfterMs: waitMs });
-    this.rate = rate;
+  /** `waitMs` is undefined where waiting does not help. */
+  constructor(message: string, waitMs: number | undefined, use: TenantUse) {
+    super(
+      'rate_limit_exceeded',
+      message,
+      waitMs === undefined ? { retryAfterMs: null, shouldRetry: false } : { retryAfterMs: waitMs },
+    );
+    this.use = use;
   }
 }
 
@@ -23,7 +27,18 @@ export function refusal(
 ): ServiceError {
   switch (result.kind) {
     case 'rate_limited':
-      return rateLimited(`Rate limit reached: ${result.rate?.limit ?? 0} requests per minute.`, result);
+      return rateLimited(
+        `Rate limit reached: ${result.use.requests?.limit ?? 0} requests per minute.`,
+        result,
+      );
+    case 'tokens_limited':
+      return rateLimited(`Rate limit reached: ${result.use.tokens?.limit ?? 0} tokens per minute.`, result);
+    case 'too_many_tokens':
+      return new RateLimited(
+        `The request may take more tokens than the ${result.use.tokens?.limit ?? 0} that are allowed per minute. Shorten the input or set a lower 'max_output_tokens'.`,
+        undefined,
+        result.use,
+      );
     case 'tenant_queue_full':
       return rateLimited('Too many of your requests are waiting.', result);
     case 'queue_full':
@@ -43,13 +58,24 @@ export function refusal(
   }
 }
 
-function rateLimited(
-  what: string,
-  result: { retryAfterMs: number; rate: RequestRate | undefined },
-): RateLimited {
+function rateLimited(what: string, result: { retryAfterMs: number; use: TenantUse }): RateLimited {
   // Rounded up: a client that obeys the text must not come too early.
   const seconds = Math.ceil(result.retryAfterMs / 100) / 10;
-  return new RateLimited(`${what} Please try again in ${seconds}s.`, result.retryAfterMs, result.rate);
+  return new RateLimited(`${what} Please try again in ${seconds}s.`, result.retryAfterMs, result.use);
+}
+
+/** How long a client waits for room in the store, in milliseconds. */
+const storeFullRetryMs = 5_000;
+
+/** The memory of Redis is so full that only what is accepted already goes on. */
+export function storeFull(): ServiceError {
+  return new ServiceError(
+    'server_is_overloaded',
+    'Too much is stored at the moment. Please try again later.',
+    {
+      retryAfterMs: storeFullRetryMs,
+    },
+  );
 }
 
 /** What happened is not as safe as `durability` asks for, so nobody is told of it. */

@@ -9,6 +9,9 @@ import {
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { Reserve, StoredItems } from './stored-items.ts';
 
+/** Bytes of JSON that count as one token. */
+const bytesPerToken = 4;
+
 /**
  * Looks up the earlier items that a request refers to. What it continues from is checked by its accept; `unresolved` says
  * what is told of that.
@@ -29,8 +32,10 @@ export class ReferenceResolver {
     const itemIds = prepared.links.flatMap((link) => (link.type === 'item_reference' ? [link.id] : []));
     if (itemIds.length === 0) return prepared;
     const items = await this.#itemsOf(tenant, itemIds, reserve);
+    const referredBytes = [...items.values()].reduce((sum, { json }) => sum + json.length, 0);
     return {
       ...prepared,
+      inputTokens: prepared.inputTokens + Math.ceil(referredBytes / bytesPerToken),
       input: replaceReferences(prepared, (id) => items.get(id)?.json ?? 'null'),
       links: prepared.links.flatMap((link) => {
         if (link.type !== 'item_reference') return [link];
@@ -105,6 +110,12 @@ export function unresolved(
       return new ServiceError(
         'context_length_exceeded',
         `The previous response and all before it are more than ${contextTurns}. Send the input that matters without it.`,
+        { param },
+      );
+    case 'too_many_input_tokens':
+      return new ServiceError(
+        'context_length_exceeded',
+        `The input with the previous response and all before it has about ${problem.tokens} tokens, which is more than this model's context holds.`,
         { param },
       );
     case 'call_not_found':

@@ -11,6 +11,8 @@ import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import { withPosition } from './present-position.ts';
+import { QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { type Reserve, StoredItems } from './stored-items.ts';
@@ -30,6 +32,7 @@ export class Responses {
   readonly #ends: EarlyEnds;
   readonly #attachments: Attachments;
   readonly #items: StoredItems;
+  readonly #positions: QueuePositions;
 
   constructor(dependencies: ResponsesDependencies) {
     this.#dependencies = dependencies;
@@ -38,29 +41,44 @@ export class Responses {
     this.#ends = new EarlyEnds(dependencies, { background: this.#background, steps });
     this.#attachments = new Attachments(this.#ends);
     this.#items = new StoredItems(dependencies);
+    this.#positions = new QueuePositions({
+      ahead: (queue, responseId) => dependencies.queue.ahead(queue, responseId),
+      departures: (queue) => dependencies.queue.departures(queue),
+      now: () => performance.now(),
+    });
     const references = new ReferenceResolver(dependencies, this.#items);
     const acceptor = new ResponseAcceptor(dependencies, {
       references,
       ends: this.#ends,
       steps,
       background: this.#background,
+      positions: this.#positions,
     });
     this.create = new ResponseCreator(dependencies, {
       acceptor,
       attachments: this.#attachments,
       ends: this.#ends,
+      positions: this.#positions,
     });
+  }
+
+  /** The store's clock, in milliseconds. */
+  now(): number {
+    return this.#dependencies.now();
   }
 
   models(): ModelSettings[] {
     return this.#dependencies.settings.models;
   }
 
-  /** The response as it stands. */
+  /** The response as it stands, and where it stands in its queue as long as it waits there. */
   async retrieve(tenant: string, responseId: string): Promise<Response> {
     const record = await this.#find(tenant, responseId);
     if (record.end && !(await this.#dependencies.store.isDurable())) throw notDurable();
-    return responseOf(record);
+    const response = responseOf(record);
+    if (record.status !== 'queued') return response;
+    const position = await this.#positions.ofIfKnown(record.queue, responseId);
+    return withPosition(response, position, this.#dependencies.now());
   }
 
   /** Sends the events of a response behind a cursor; `openSink` is called once it is certain that there are any. */
@@ -74,7 +92,7 @@ export class Responses {
     if (record.streams && record.end && !(await store.hasLog(responseId))) {
       throw new ServiceError('stream_expired');
     }
-    await followResponse(this.#dependencies, this.#attachments, caller, {
+    await followResponse({ ...this.#dependencies, positions: this.#positions }, this.#attachments, caller, {
       ...following,
       record,
       derived: !record.streams,
@@ -117,6 +135,7 @@ export class Responses {
 
   /** Waits for what was let run; what has no answer by then is left to the rescue. */
   async stop(): Promise<void> {
+    this.#positions.stop();
     await this.#background.stop();
   }
 

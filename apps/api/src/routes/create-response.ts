@@ -18,6 +18,7 @@ import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
+import { positionHeaders } from '../responses/present-position.ts';
 import { RateLimited } from '../responses/refusals.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
@@ -106,12 +107,13 @@ export const createResponse = defineRoute({
         const { response } = created;
         if (isBackground && !isReplayed) {
           reply.header('location', `${dialect.mount}/responses/${response.id}`);
+          reply.headers(positionHeaders(response, responses.now()));
         }
         const body = responseBody(dialect, response);
         await holdAnswer(reply, body, caller);
         return reply.type(jsonType).send(body);
       } catch (error) {
-        if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.rate));
+        if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.use));
         throw error;
       } finally {
         letGo?.();
@@ -149,6 +151,6 @@ export function presentationOf(
   return { dialect, obfuscate, specificationNames: headers['openresponses-version'] !== undefined };
 }
 
-function headersOf({ rate, isReplayed }: AnswerFacts): Record<string, string> {
-  return { ...rateLimitHeaders(rate), ...(isReplayed && { 'idempotent-replayed': 'true' }) };
+function headersOf({ use, isReplayed }: AnswerFacts): Record<string, string> {
+  return { ...rateLimitHeaders(use), ...(isReplayed && { 'idempotent-replayed': 'true' }) };
 }

@@ -9,6 +9,7 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
+import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, eventStream, json } from '../route.ts';
 import { jsonType, presentationOf } from './create-response.ts';
@@ -34,6 +35,7 @@ export const getResponse = defineRoute({
   ) {
     if (!query.stream) {
       const response = await responses.retrieve(request.key.name, params.id);
+      reply.headers(positionHeaders(response, responses.now()));
       return reply.type(jsonType).send(responseBody(dialect, response));
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;

@@ -6,19 +6,58 @@ const withinMs = 5_000;
 
 type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
 
-/** Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. */
+/**
+ * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
+ * metric that says how many wait there, where one is configured.
+ */
 export async function checkUpstreams({
   providers,
   models,
 }: Pick<Settings, 'providers' | 'models'>): Promise<Finding[]> {
   if (models.length === 0) return [warn('models', 'there are none: add `models` to the settings file')];
-  return Promise.all(
+  const findings = await Promise.all(
     providers.map(async (provider) =>
       provider.type === 'simulator'
-        ? good(provider.id, 'is a simulator, which answers without a model')
-        : checkUpstream(provider, modelsOf(provider.id, models)),
+        ? [good(provider.id, 'is a simulator, which answers without a model')]
+        : Promise.all([
+            checkUpstream(provider, modelsOf(provider.id, models)),
+            ...(provider.saturation ? [checkMetrics(provider, provider.saturation)] : []),
+          ]),
     ),
   );
+  return findings.flat();
+}
+
+/** A metric that cannot be read is nothing bad: work is not held back then. */
+async function checkMetrics(
+  { id, baseUrl, apiKey, headers }: Upstream,
+  { metricsUrl: url, metric, most }: NonNullable<Upstream['saturation']>,
+): Promise<Finding> {
+  const isSameHost = new URL(url).origin === new URL(baseUrl).origin;
+  const credentials = { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers };
+  try {
+    const answer = await fetch(url, {
+      headers: isSameHost ? credentials : {},
+      redirect: 'error',
+      signal: AbortSignal.timeout(withinMs),
+    });
+    if (!answer.ok) {
+      await answer.body?.cancel();
+      return warn(
+        id,
+        `${url} answers with ${answer.status}, so no work is held back: correct \`metricsUrl\``,
+      );
+    }
+    const page = await answer.text();
+    const isThere = page
+      .split('\n')
+      .some((line) => line.startsWith(metric) && /^[{\s]/.test(line.slice(metric.length)));
+    return isThere
+      ? good(id, `tells ${metric} at ${url}; work is held back above ${most}`)
+      : warn(id, `has no ${metric} at ${url}, so no work is held back: correct \`metric\` or \`metricsUrl\``);
+  } catch (error) {
+    return warn(id, `${url} does not answer (${causeOf(error)}), so no work is held back`);
+  }
 }
 
 async function checkUpstream(

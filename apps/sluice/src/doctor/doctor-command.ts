@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { type Environment, loadSettings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { checkKeys } from './check-keys.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkUpstreams } from './check-upstreams.ts';
 import { type Finding, good } from './finding.ts';
@@ -9,7 +10,8 @@ import { type Finding, good } from './finding.ts';
 export const doctorUsage = `Usage: sluice doctor [flags]
 
 Looks at what the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
-eviction, log on disk, memory, latency, clock) and whether each upstream answers. Ends with 1 when something is bad.
+eviction, log on disk, memory, latency, clock), the API keys, and whether each upstream answers. Ends with 1 when
+something is bad.
 
   --config FILE   the settings file [SLUICE_CONFIG, ./sluice.yaml]
   --json          prints one line of JSON for each finding`;
@@ -37,12 +39,18 @@ export async function runDoctor(
     for (const finding of findings) console.log(json ? JSON.stringify(finding) : lineOf(finding));
     return findings;
   };
-  const findings = [
+  const { redisUrl } = settings;
+  const before = [
     ...tell([
       good('Node', process.version),
       good('settings', `${file}; ${settings.models.length} models, ${settings.keys.length} keys`),
     ]),
     ...tell(await checkRedis(settings)),
+  ];
+  const isAway = before.some(({ subject, verdict }) => subject === 'Redis' && verdict === 'bad');
+  const findings = [
+    ...before,
+    ...tell(redisUrl === undefined || isAway ? [] : await checkKeys({ ...settings, redisUrl })),
     ...tell(await checkUpstreams(settings)),
   ];
   const count = (verdict: Finding['verdict']) => findings.filter((each) => each.verdict === verdict).length;

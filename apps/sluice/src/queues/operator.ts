@@ -25,7 +25,13 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     await close();
     throw error;
   }
-  const store = new ResponseStore({ commands, largeValues, keyPrefix, retention });
+  const store = new ResponseStore({
+    commands,
+    largeValues,
+    keyPrefix,
+    retention,
+    onLetIn: (letIn) => queues.letInAll(letIn),
+  });
   const names = [...new Set(models.map(({ queue }) => queue))];
   const queues = new ResponseQueue({
     connection: commands,

@@ -1,7 +1,8 @@
-import { type Environment, loadSettings } from '@sluice/config';
+import type { Environment } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { loadWithRedis } from '../load-with-redis.ts';
 import { drainQueue } from './drain-queue.ts';
 import { openOperator, type Operator } from './operator.ts';
 
@@ -22,7 +23,7 @@ settings file, and hold for every process of the service at once.`;
 /** `sluice queues …`: what an operator does with whole queues. Needs the Redis of the service, and no running process. */
 export async function runQueues(
   argv: readonly string[],
-  { env, cwd }: { env: Environment; cwd: string },
+  place: { env: Environment; cwd: string },
 ): Promise<void> {
   const { values, positionals } = parseFlags('queues', argv, {
     yes: { type: 'boolean' },
@@ -35,18 +36,7 @@ export async function runQueues(
     return;
   }
   if (rest.length > 0) throw badUsage('queues', `'${rest[0]}' is one argument too many`);
-  const settings = loadSettings({
-    env,
-    argv: values.config === undefined ? [] : ['--config', values.config],
-    cwd,
-  });
-  const { redisUrl } = settings;
-  if (redisUrl === undefined) {
-    throw new FatalError(
-      "REDIS_URL is not set: name the Redis of the service. 'sluice start' prints that of its own store.",
-    );
-  }
-  await using operator = await openOperator({ ...settings, redisUrl });
+  await using operator = await openOperator(loadWithRedis(values.config, place));
   switch (command) {
     case 'list':
       if (queue !== undefined) throw badUsage('queues', "'list' takes no queue");

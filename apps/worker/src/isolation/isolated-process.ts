@@ -27,6 +27,9 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
     isolate: undefined,
     // The worker has the queues.
     holdQueue: () => undefined,
+    onLetIn: (letIn) => {
+      if (letIn.length > 0) send({ type: 'let_in', letIn });
+    },
   });
   await runner.start();
   return runner;

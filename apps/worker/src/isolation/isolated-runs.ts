@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Settings } from '@sluice/config';
 import type { Outcome } from '@sluice/queue';
-import { lossesToBeAlone } from '@sluice/response-store';
+import { type LetIn, lossesToBeAlone } from '@sluice/response-store';
 import { forkModule, type Logger, type Telemetry } from '@sluice/runtime';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 import { choosePlace, type Place } from './choose-place.ts';
@@ -29,6 +29,8 @@ export interface IsolatedRunsOptions {
   logger: Logger;
   /** Called with the response that was the only one in a process that died. */
   onCulprit: (responseId: string) => void;
+  /** Called with responses that an end there has let into their queues. */
+  onLetIn: (letIn: readonly LetIn[]) => void;
 }
 
 /**
@@ -111,6 +113,10 @@ export class IsolatedRuns {
     if (message.type === 'happened') {
       const { event, fact } = message.told;
       this.#options.telemetry.emit(event, fact);
+      return;
+    }
+    if (message.type === 'let_in') {
+      this.#options.onLetIn(message.letIn);
       return;
     }
     const { runs } = isolated;

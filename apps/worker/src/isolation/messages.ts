@@ -1,5 +1,6 @@
 import type { Settings } from '@sluice/config';
 import type { Outcome } from '@sluice/queue';
+import type { LetIn } from '@sluice/response-store';
 import type { TelemetryFact } from '@sluice/runtime';
 
 /** From a worker to its isolated process. `settings` comes first, and once. */
@@ -11,5 +12,7 @@ export type ToIsolated =
 
 /** From an isolated process to its worker. */
 export type FromIsolated =
+  /** The worker has the queues. */
+  | { type: 'let_in'; letIn: readonly LetIn[] }
   | { type: 'outcome'; responseId: string; outcome: Outcome }
   | { type: 'happened'; told: TelemetryFact };

@@ -1,7 +1,6 @@
-import { type Generation, parseCreateResponse } from '@sluice/contract';
+import { estimateTokens, type Generation, parseCreateResponse } from '@sluice/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
-import { estimateTokens } from '../estimate-tokens.ts';
 import type { ProviderCall, ProviderChunk } from '../provider.ts';
 import { simulator, type SimulatorSettings } from './simulator.ts';
 

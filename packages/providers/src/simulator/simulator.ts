@@ -1,5 +1,4 @@
-import type { FailureCode, Generation } from '@sluice/contract';
-import { estimateInputTokens } from '../estimate-tokens.ts';
+import { estimateInputTokens, type FailureCode, type Generation } from '@sluice/contract';
 import { Pacing } from './pacing.ts';
 import {
   type Disposition,

@@ -1,5 +1,5 @@
 import { isTerminal, responseIdOfItem } from '@sluice/contract';
-import { parseFields, recordVersion } from '../record/fields.ts';
+import { parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import { UnknownVersion } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readInputJson, readOutputJson } from './read-turn.ts';
@@ -68,7 +68,7 @@ export async function locateInput(
   const { record } = keysOf(access, responseId);
   const names = ['version', 'tenant', 'status', 'stored', 'large_bytes', 'request_ahead'] as const;
   const [values, inline] = await Promise.all([
-    access.redis.hmget(record, ...names),
+    access.redis.hmget(record, ...storedNames(names)),
     access.redis.hstrlen(record, 'input'),
   ]);
   const fields = parseFields(names, values);

@@ -1,4 +1,4 @@
-import { parseFields, recordVersion } from '../record/fields.ts';
+import { parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readRecord } from './read-record.ts';
@@ -65,13 +65,13 @@ export async function listStored(
 
 async function lookAt(access: LargeAccess, id: string): Promise<Listed> {
   const { record } = keysOf(access, id);
-  const names = ['version', 'request_ahead'] as const;
+  const names = ['version', 'request_ahead', 'status'] as const;
   const [values, endBytes] = await Promise.all([
-    access.redis.hmget(record, ...names),
+    access.redis.hmget(record, ...storedNames(names)),
     access.redis.hstrlen(record, 'result'),
   ]);
-  const { version, request_ahead: requestAhead = 0 } = parseFields(names, values);
-  if (version === undefined) return { kind: 'expired', id };
+  const { version, status, request_ahead: requestAhead = 0 } = parseFields(names, values);
+  if (status === undefined) return { kind: 'expired', id };
   if (version !== recordVersion) return { kind: 'of_other_release', id };
   return { kind: 'here', id, bytes: requestAhead + endBytes };
 }

@@ -1,6 +1,6 @@
 import type { ResponseEnd } from '@sluice/contract';
 import { parseEnd } from '../record/end-json.ts';
-import { parseFields } from '../record/fields.ts';
+import { parseFields, storedNames } from '../record/fields.ts';
 import { readRequestAhead } from '../record/large-value.ts';
 import { parseRecord, readerFields, type ResponseRecord } from '../record/record.ts';
 import { keysOf, type LargeAccess, type StoreAccess } from '../record/store-access.ts';
@@ -27,7 +27,7 @@ export async function readShortRecord(
 }
 
 async function readFields({ redis, keys }: StoreAccess, responseId: string) {
-  const values = await redis.hmget(keysOf({ keys }, responseId).record, ...readerFields);
+  const values = await redis.hmget(keysOf({ keys }, responseId).record, ...storedNames(readerFields));
   return parseFields(readerFields, values);
 }
 
@@ -37,7 +37,7 @@ export async function readProgress(
   responseId: string,
 ): Promise<{ hasStarted: boolean; end: ResponseEnd | undefined } | undefined> {
   const names = ['status', 'started_at', 'result'] as const;
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...names);
+  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
   const { status, started_at: startedAt, result } = parseFields(names, values);
   if (status === undefined) return undefined;
   return {
@@ -49,7 +49,7 @@ export async function readProgress(
 /** The end of a response, as `printEnd` made it; undefined while there is none, null when the response is gone. */
 export async function readEnd(access: StoreAccess, responseId: string): Promise<string | undefined | null> {
   const names = ['status', 'result'] as const;
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...names);
+  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
   const { status, result } = parseFields(names, values);
   return status === undefined ? null : result;
 }

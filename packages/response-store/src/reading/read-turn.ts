@@ -1,7 +1,7 @@
 import { type InputItem, outputAsInput } from '@sluice/contract';
 import { largeFrom } from '../large-values.ts';
 import { parseEnd } from '../record/end-json.ts';
-import { type FieldName, parseFields, type RecordFields } from '../record/fields.ts';
+import { type FieldName, parseFields, type RecordFields, storedNames } from '../record/fields.ts';
 import { parseInput, readInputAt } from '../record/large-value.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import type { Turn } from './walk.ts';
@@ -46,7 +46,7 @@ async function fieldsOf<const Name extends FieldName>(
   const { record } = keysOf({ keys }, responseId);
   const values =
     bytes > largeFrom
-      ? await large.transfer(bytes, (connection) => connection.hmget(record, ...names))
-      : await redis.hmget(record, ...names);
+      ? await large.transfer(bytes, (connection) => connection.hmget(record, ...storedNames(names)))
+      : await redis.hmget(record, ...storedNames(names));
   return parseFields(names, values);
 }

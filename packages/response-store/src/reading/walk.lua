@@ -15,12 +15,12 @@ while #reply < 1 + 5 * count and reply[1] ~= '' do
   local at = reply[1]
   local key = record_prefix .. at
   local f = read(key, 'tenant stored previous large_bytes request_ahead')
-  if f.tenant ~= tenant or not f.stored or not f.previous then return reply end
+  if f.tenant ~= tenant or not f.stored then return reply end
   reply[#reply + 1] = at
   reply[#reply + 1] = size(key, 'input')
   reply[#reply + 1] = f.large_bytes or 0
   reply[#reply + 1] = f.request_ahead or 0
   reply[#reply + 1] = size(key, 'result')
-  reply[1] = f.previous
+  reply[1] = f.previous or ''
 end
 return reply

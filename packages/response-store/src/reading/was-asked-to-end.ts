@@ -1,4 +1,4 @@
-import { parseFields } from '../record/fields.ts';
+import { parseFields, storedNames } from '../record/fields.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 
 /**
@@ -7,7 +7,7 @@ import { keysOf, type StoreAccess } from '../record/store-access.ts';
  */
 export async function wasAskedToEnd(access: StoreAccess, responseId: string): Promise<boolean> {
   const names = ['status', 'cancel'] as const;
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...names);
+  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
   const { status, cancel } = parseFields(names, values);
   return status === undefined || cancel !== undefined;
 }

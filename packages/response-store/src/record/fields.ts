@@ -41,7 +41,11 @@ export const recordFields = {
   /** Id of the response that this one continues from; empty for none. */
   previous: field('text', 'accept'),
   /** Bytes of input and end of this response and of all that it continues from. */
-  context_bytes: field('number', 'accept', 'attempt'),
+  context_bytes: field('number', 'attempt'),
+  /** Bytes of all that goes into it: its input, and what it continues from. Its end makes `context_bytes` of them. */
+  asked_bytes: field('number', 'accept'),
+  /** Tokens of it, as the upstream counted them, or about as many. */
+  context_tokens: field('number', 'attempt'),
   /** How many responses that is. */
   context_turns: field('number', 'accept'),
   /** Tool calls in all of it, as `printCalls` made them; the latest `mostCalls`. */
@@ -50,6 +54,16 @@ export const recordFields = {
   request_id: field('text', 'accept'),
   /** The place it takes in the counts of waiting responses; see `weightOf` in admission. */
   weight: field('number', 'accept'),
+  /** Its start tag, by which it has its place among the others of its queue; absent while it waits outside of it. */
+  tag: field('number', 'accept', 'caller', 'attempt', 'rescue'),
+  /** What it costs its flow to go into the queue, in ticks; only of one that waits outside of it. */
+  cost: field('number', 'accept'),
+  /** Its turn among the responses of a tenant that may only run so many at a time; absent without such a limit. */
+  turn: field('number', 'accept'),
+  /** Tokens that are reserved for it; absent without a limit of tokens. */
+  tokens: field('number', 'accept'),
+  /** Most tokens of output, where neither the request nor its model says less. */
+  most_output: field('number', 'accept'),
   /** Whether every event is logged; otherwise only the life cycle is known until the end. */
   stream: field('flag', 'accept'),
   stored: field('flag', 'accept'),
@@ -96,6 +110,42 @@ export const recordFields = {
 
 export type FieldName = keyof typeof recordFields;
 
+/**
+ * What the accept writes and nothing changes, in the order in which it stands in one value of the hash, joined by line
+ * breaks: a field of its own costs a waiting response some seventy bytes. None of them holds a line break. Empty is absent.
+ */
+export const factFields = [
+  ...([
+    'version',
+    'id',
+    'tenant',
+    'tier',
+    'queue',
+    'request_id',
+    'weight',
+    'accepted_at',
+    'queue_by',
+  ] as const),
+  ...(['stream', 'stored', 'background', 'previous', 'context_turns', 'asked_bytes'] as const),
+  ...(['large_bytes', 'request_ahead', 'idempotency', 'turn', 'cost', 'tokens', 'most_output'] as const),
+] satisfies FieldName[];
+
+/** The field of the hash that has them. */
+export const facts = 'facts';
+
+/** Where a field stands among the facts; undefined for one that is a field of the hash. */
+export function placeInFacts(name: FieldName): number | undefined {
+  return places.get(name);
+}
+
+const places: ReadonlyMap<FieldName, number> = new Map(factFields.map((name, at) => [name, at]));
+
+/** What HMGET is asked for to read these fields, and `parseFields` takes: the facts, if any is among them, first. */
+export function storedNames(names: readonly FieldName[]): string[] {
+  const own = names.filter((name) => placeInFacts(name) === undefined);
+  return own.length === names.length ? own : [facts, ...own];
+}
+
 interface ValueOf {
   text: string;
   number: number;
@@ -109,18 +159,22 @@ export type RecordFields = {
 };
 
 /** Raised when the meaning of a field changes; a record of another version is left to workers that know it. */
-export const recordVersion = '2';
+export const recordVersion = '3';
 
-/** Reads what HMGET answered for `names`, in their order. */
+/** Reads what HMGET answered for the `storedNames` of `names`. */
 export function parseFields<Name extends FieldName>(
   names: readonly Name[],
   values: readonly (string | null | undefined)[],
 ): Pick<RecordFields, Name> {
   const fields: Partial<Record<FieldName, string | number | boolean>> = {};
-  names.forEach((name, at) => {
-    const value = values[at];
+  const hasFacts = names.some((name) => placeInFacts(name) !== undefined);
+  const known = hasFacts ? (values[0]?.split('\n') ?? []) : [];
+  let at = hasFacts ? 1 : 0;
+  for (const name of names) {
+    const place = placeInFacts(name);
+    const value = place === undefined ? values[at++] : known[place] || undefined;
     if (value !== null && value !== undefined) fields[name] = parseValue(recordFields[name].type, value);
-  });
+  }
   // Each value was parsed by the type that the table gives its name.
   return fields as Pick<RecordFields, Name>;
 }

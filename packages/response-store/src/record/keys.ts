@@ -22,6 +22,10 @@ export interface CellKeys extends AdmissionKeys {
   stored(tenant: string): string;
   /** Hash: the response that a tenant's Idempotency-Key stands for; `keyHash` is a digest of the key. */
   idempotency(tenant: string, keyHash: string): string;
+  /** Hash: how many responses of a tenant run at a time, and its lines, as fields `line:<queue>`; see places.lua. */
+  places(tenant: string): string;
+  /** Sorted set: responses of a tenant that wait for a place, or are in their queue and have none; see places.lua. */
+  line(tenant: string, queue: string): string;
   /** Lease and channel of an api process. */
   apiProcess(processId: string): string;
   /** Lease and channel of a worker process. */
@@ -72,6 +76,8 @@ function cellKeys(prefix: string): CellKeys {
     open: `${prefix}open`,
     stored: (tenant) => `${prefix}stored:${tenant}`,
     idempotency: (tenant, keyHash) => `${prefix}idempotency:${tenant}:${keyHash}`,
+    places: (tenant) => `${prefix}places:${tenant}`,
+    line: (tenant, queue) => `${prefix}line:${tenant}:${queue}`,
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,
     rescuer: `${prefix}rescuer`,

@@ -50,6 +50,8 @@ export interface ClaimedRecord extends ResponseRecord {
   maxAttempts: number;
   /** Request id of the create call, for messages and the log. */
   requestId: string;
+  /** Most tokens of output that its tenant may ask for; undefined without such a limit. */
+  mostOutputTokens: number | undefined;
   /** Time left for all attempts together, at the moment of the claim. */
   remainingMs: number;
 }

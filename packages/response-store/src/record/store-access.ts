@@ -6,6 +6,18 @@ import type { RedisCommands } from './connection.ts';
 export interface StoreAccess {
   redis: RedisCommands;
   keys: RedisKeys;
+  /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
+  onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
+}
+
+/**
+ * A response of a tenant that may only run so many at a time: it has waited outside of its queue, and its job is to go in
+ * now. The rescue moves it when whoever was told of it dies before.
+ */
+export interface LetIn {
+  responseId: string;
+  queue: string;
+  priority: number;
 }
 
 /** What a step works with that reads or writes what may be large. */

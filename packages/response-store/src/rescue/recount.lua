@@ -10,7 +10,8 @@ if #ids > most then return 0 end
 local counters, all = {}, 0
 for _, id in ipairs(ids) do
   local f = read(record_prefix .. id, 'status tenant weight')
-  if f.status == QUEUED then
+  -- One of another release says its weight in its own way.
+  if f.status == QUEUED and f.weight then
     all = all + f.weight
     counters[f.tenant] = (counters[f.tenant] or 0) + f.weight
   end

@@ -1,6 +1,6 @@
 -- The rescuer's look at responses without an end.
 --
--- KEYS  open, then the records
+-- KEYS  open, load, then the records
 -- ARGV  again_ms   empty, or: those that are still open are looked at again when their time runs out, and this much
 --                  later at the earliest
 --       log_prefix, large_prefix   what stands before an id in the keys of its log and its large value
@@ -17,16 +17,36 @@
 --   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago
 --   stopping   in progress, and somebody asked for its end
 --   held       in progress in a worker that lives
+--   left_out   queued, let into its queue by nobody, and not in the line of its tenant: its job may be forgotten outside;
+--              or in its line, while there is a place
 --   queued | in_progress   look whether its job is still there
 
 -- A worker that still runs a response ends it on time by itself. This much later it will not any more.
 local own_end_ms = 5000
 
+-- Whether a line stands still although there is a place, as of a look at each for its first response here. A line hears
+-- nothing of a record that was deleted behind our back, which is taken out here, or of a higher limit.
+local seen = {}
+local function stands_still(record, id, tenant, queue)
+  local line, running = line_key(load, tenant, queue), running_key(load, tenant)
+  if seen[line] then return false end
+  seen[line] = true
+  local is_gone = is_gone_beside(record, id)
+  for _, other in ipairs(redis.call('SRANDMEMBER', running, 10)) do
+    if is_gone(other) then redis.call('SREM', running, other) end
+  end
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', line, '-inf', '(0', 'LIMIT', 0, 10)) do
+    if is_gone(other) then redis.call('ZREM', line, other) end
+  end
+  local most = tonumber(redis.call('HGET', places_key(load, tenant), 'most')) or math.huge
+  return redis.call('SCARD', running) + redis.call('ZCOUNT', line, '-inf', '(0') < most
+end
+
 local now = now_ms()
 local reply = { now }
 for at = more_args, #ARGV do
   local id, record = ARGV[at], KEYS[more_keys + at - more_args]
-  local f = read(record, 'version status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at worker')
+  local f = read(record, 'version status cancel background watchers left_at grace_ms queue_by enqueued queue run_by accepted_at worker tenant turn')
   local kind = f.status
   if not f.status or not is_open(f.status) then
     kind = f.status and 'gone' or 'vanished'
@@ -41,6 +61,9 @@ for at = more_args, #ARGV do
       kind = 'expired'
     elseif not f.enqueued and f.background then
       kind = 'unqueued'
+    elseif f.turn then
+      local turn = redis.call('ZSCORE', line_key(load, f.tenant, f.queue), id)
+      if not turn or tonumber(turn) < 0 or stands_still(record, id, f.tenant, f.queue) then kind = 'left_out' end
     end
   elseif f.run_by and now > f.run_by + own_end_ms then
     kind = 'overdue'
@@ -51,7 +74,8 @@ for at = more_args, #ARGV do
   end
   if again_ms and f.status and is_open(f.status) then
     -- The clock of whoever asks may be ahead: what is not over by that of the store keeps its time.
-    local due = f.run_by or f.queue_by
+    -- Of a record of another release it is not known.
+    local due = f.run_by or f.queue_by or 0
     redis.call('ZADD', open, 'XX', due >= now and due or now + again_ms, id)
   end
   reply[#reply + 1] = kind

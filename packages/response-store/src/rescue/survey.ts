@@ -1,3 +1,4 @@
+import { admissionFragments } from '@sluice/admission';
 import type { Cell } from '../record/cells.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
@@ -5,10 +6,10 @@ import { fragments } from '../script/fragments.ts';
 
 const surveyScript = defineScript({
   by: 'rescue',
-  writes: ['left_at'],
+  writes: ['left_at', 'tag'],
   file: new URL('../../src/rescue/survey.lua', import.meta.url),
-  fragments: fragments('clock', 'absence'),
-  keys: ['open'],
+  fragments: [...admissionFragments, ...fragments('clock', 'absence', 'let-in')],
+  keys: ['open', 'load'],
   args: ['again_ms', 'log_prefix', 'large_prefix'],
   numbers: ['again_ms'],
 });
@@ -24,7 +25,7 @@ const kinds = [
     'overdue',
     'stopping',
   ] as const),
-  ...(['held', 'queued', 'in_progress'] as const),
+  ...(['held', 'left_out', 'queued', 'in_progress'] as const),
 ] as const;
 
 /** What stands in a record that has no end yet; see survey.lua for the kinds. */
@@ -84,7 +85,7 @@ async function look(
   if (ids.length === 0) return [];
   const ofCell = keys.inCell(cell);
   const reply = await surveyScript(redis, {
-    keys: { open: ofCell.open },
+    keys: { open: ofCell.open, load: ofCell.load },
     args: { again_ms: againMs, log_prefix: ofCell.log(''), large_prefix: ofCell.large('') },
     moreKeys: ids.map((id) => ofCell.record(id)),
     moreArgs: ids,

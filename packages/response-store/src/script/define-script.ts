@@ -82,11 +82,13 @@ function declare(names: readonly string[], value: (name: string, at: number) => 
   return names.length === 0 ? [] : [`local ${names.join(', ')} = ${names.map(value).join(', ')}`];
 }
 
-/** The words of the transition table that scripts use, so that none of them spells a status. */
+/** The words of the transition table that scripts use, so that none of them spells a status, and what `write_present` needs. */
 const statusWords = [
   ...statuses.map((status) => `local ${status.toUpperCase()} = '${status}'`),
   `local VERSION = '${recordVersion}'`,
   `local function is_open(status) return ${anyOf(statuses.filter((status) => !isTerminal(status)))} end`,
+  'local function present(pairs) local kept = {} for at = 1, #pairs, 2 do if pairs[at + 1] ~= "" then ' +
+    'kept[#kept + 1] = pairs[at] kept[#kept + 1] = pairs[at + 1] end end return kept end',
   `local function is_repeatable(status) return ${anyOf(statuses.filter(isRepeatable))} end`,
 ].join('\n');
 

@@ -7,10 +7,24 @@ const writer = (...writes: NonNullable<WritingScript['writes']>): WritingScript 
 
 describe('fields in a script', () => {
   it('are read by name, with the types of the table', () => {
-    expect(expandFields("local f = read(record, 'status seq stream')", reader)).toBe(
-      "local f = (function(v) return { status = v[1], seq = tonumber(v[2]), stream = v[3] == '1' }, v end)" +
-        "(redis.call('HMGET', record, 'status', 'seq', 'stream'))",
+    expect(expandFields("local f = read(record, 'status seq enqueued')", reader)).toBe(
+      "local f = (function(v) return { status = v[1], seq = tonumber(v[2]), enqueued = v[3] == '1' }, v end)" +
+        "(redis.call('HMGET', record, 'status', 'seq', 'enqueued'))",
     );
+  });
+
+  it('are taken out of the one value that holds the facts', () => {
+    expect(expandFields("local f = read(record, 'status id weight')", reader)).toBe(
+      "local f = (function(v) local _id, _weight = string.match(v[1] or '', " +
+        String.raw`'^[^\n]*\n([^\n]*)\n[^\n]*\n[^\n]*\n[^\n]*\n[^\n]*\n([^\n]*)') ` +
+        "return { status = v[2], id = (_id ~= '' and _id or nil), weight = tonumber(_weight) }, v end)" +
+        "(redis.call('HMGET', record, 'facts', 'status'))",
+    );
+    const some = { ...writer('id', 'weight'), by: 'accept' as const };
+    expect(() => expandFields('write(record, { id = id, weight = weight })', some)).toThrow(
+      'Facts are written together; missing: version tenant',
+    );
+    expect(() => expandFields("clear(record, 'id')", some)).toThrow("'id' is one of the facts");
   });
 
   it('are read by a list that TypeScript has, too', () => {

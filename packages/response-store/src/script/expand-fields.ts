@@ -1,4 +1,12 @@
-import { type FieldName, recordFields, type Writer } from '../record/fields.ts';
+import {
+  factFields,
+  facts,
+  type FieldName,
+  placeInFacts,
+  recordFields,
+  storedNames,
+  type Writer,
+} from '../record/fields.ts';
 
 /** Lists of fields that a script may read by a name instead of spelling them out; TypeScript reads the same list. */
 export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
@@ -19,6 +27,7 @@ export interface WritingScript {
  * - `read(record, 'status seq')` gives a table with these members, numbers where the field table says so, and
  *   behind it the values as the store gave them; the second argument may be the name of a list instead
  * - `write(record, { status = word, seq = 2 })`, `write_once(record, 'cancel', reason)`
+ * - `write_present(record, { watchers = word })` leaves out what is an empty text
  * - `add(record, 'attempt', -1)`, `clear(record, 'left_at')`
  * - `size(record, 'input')` is the length of a field in bytes, 0 for one that is absent
  *
@@ -32,20 +41,24 @@ export function expandFields(lua: string, script: WritingScript, lists: FieldLis
     switch (name) {
       case 'read':
         return readCall(record, namesIn(rest[0] ?? '', lists));
-      case 'write': {
+      case 'write':
+      case 'write_present': {
         const members = membersOf(rest[0] ?? '');
-        const values = members.map(([field, value]) => `'${writable(field, script)}', ${value}`);
-        return `redis.call('HSET', ${record}, ${values.join(', ')})`;
+        const names = new Map(members.map(([field, value]) => [writable(field, script), value]));
+        const pairs = [...factsOf(names), ...ownFieldsOf(names)].join(', ');
+        return name === 'write'
+          ? `redis.call('HSET', ${record}, ${pairs})`
+          : `redis.call('HSET', ${record}, unpack(present({ ${pairs} })))`;
       }
       case 'write_once':
-        return `redis.call('HSETNX', ${record}, '${writable(unquoted(rest[0] ?? ''), script)}', ${rest[1]})`;
+        return `redis.call('HSETNX', ${record}, '${own(writable(unquoted(rest[0] ?? ''), script))}', ${rest[1]})`;
       case 'add':
-        return `redis.call('HINCRBY', ${record}, '${writable(unquoted(rest[0] ?? ''), script)}', ${rest[1]})`;
+        return `redis.call('HINCRBY', ${record}, '${own(writable(unquoted(rest[0] ?? ''), script))}', ${rest[1]})`;
       case 'size':
-        return `redis.call('HSTRLEN', ${record}, '${known(unquoted(rest[0] ?? ''))}')`;
+        return `redis.call('HSTRLEN', ${record}, '${own(known(unquoted(rest[0] ?? '')))}')`;
       case 'clear': {
         const names = unquoted(rest[0] ?? '').split(' ');
-        return `redis.call('HDEL', ${record}, ${names.map((each) => `'${writable(each, script)}'`).join(', ')})`;
+        return `redis.call('HDEL', ${record}, ${names.map((each) => `'${own(writable(each, script))}'`).join(', ')})`;
       }
       default:
         throw new TypeError(`'${name}' is not a call about fields`);
@@ -54,7 +67,7 @@ export function expandFields(lua: string, script: WritingScript, lists: FieldLis
   let expanded = '';
   let rest = withoutComments(lua);
   for (;;) {
-    const found = /(?<![\w.:])(read|write|write_once|add|clear|size)\(/.exec(rest);
+    const found = /(?<![\w.:])(read|write|write_present|write_once|add|clear|size)\(/.exec(rest);
     if (!found) return expanded + rest;
     const open = found.index + found[0].length;
     const { parts, end } = split(rest, open, ')');
@@ -64,9 +77,52 @@ export function expandFields(lua: string, script: WritingScript, lists: FieldLis
 }
 
 function readCall(record: string, names: readonly FieldName[]): string {
-  const asked = names.map((name) => `'${name}'`).join(', ');
-  const members = names.map((name, at) => `${name} = ${luaValue(name, `v[${at + 1}]`)}`).join(', ');
-  return `(function(v) return { ${members} }, v end)(redis.call('HMGET', ${record}, ${asked}))`;
+  const asked = storedNames(names).map((name) => `'${name}'`);
+  const asFacts = factFields.filter((name) => names.includes(name));
+  const ownNames = names.filter((name) => placeInFacts(name) === undefined);
+  const first = asFacts.length === 0 ? 1 : 2;
+  const members = names.map((name) => {
+    if (placeInFacts(name) !== undefined) return `${name} = ${factValue(name)}`;
+    return `${name} = ${luaValue(name, `v[${ownNames.indexOf(name) + first}]`)}`;
+  });
+  const locals = asFacts.length === 0 ? '' : `${factLocals(asFacts)} `;
+  return `(function(v) ${locals}return { ${members.join(', ')} }, v end)(redis.call('HMGET', ${record}, ${asked.join(', ')}))`;
+}
+
+/** Takes these facts out of their value, by one pattern that captures no others. */
+function factLocals(names: readonly FieldName[]): string {
+  const last = Math.max(...names.map((name) => placeInFacts(name) ?? 0));
+  const parts = factFields.slice(0, last + 1).map((name) => (names.includes(name) ? '([^\\n]*)' : '[^\\n]*'));
+  const locals = names.map((name) => `_${name}`).join(', ');
+  return `local ${locals} = string.match(v[1] or '', '^${parts.join('\\n')}')`;
+}
+
+function factValue(name: FieldName): string {
+  // An empty text is none, and no number.
+  return recordFields[name].type === 'text'
+    ? `(_${name} ~= '' and _${name} or nil)`
+    : luaValue(name, `_${name}`);
+}
+
+/** The facts as one value, from the only call that writes any: they stand together or not at all. */
+function factsOf(members: ReadonlyMap<FieldName, string>): string[] {
+  if (!factFields.some((name) => members.has(name))) return [];
+  const missing = factFields.filter((name) => !members.has(name));
+  if (missing.length > 0) throw new TypeError(`Facts are written together; missing: ${missing.join(' ')}`);
+  const values = factFields.map((name) => members.get(name));
+  return [`'${facts}', table.concat({ ${values.join(', ')} }, '\\n')`];
+}
+
+function ownFieldsOf(members: ReadonlyMap<FieldName, string>): string[] {
+  return [...members].flatMap(([name, value]) =>
+    placeInFacts(name) === undefined ? [`'${name}', ${value}`] : [],
+  );
+}
+
+/** A field of the hash, which a fact is not: nothing changes it or asks for its size. */
+function own(name: FieldName): FieldName {
+  if (placeInFacts(name) !== undefined) throw new TypeError(`The field '${name}' is one of the facts`);
+  return name;
 }
 
 function luaValue(name: FieldName, value: string): string {

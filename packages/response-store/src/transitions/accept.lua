@@ -1,16 +1,21 @@
 -- Takes a response in, or refuses it: idempotency, admission, record and first events in one step. A refusal leaves
 -- every number as it was and consumes nothing.
 --
--- KEYS  record, log, open, load, rate (requests of the tenant), stored (its list), idempotency (of its key, or the
---       record again), large (what went ahead, or the record again), previous (the record that it continues from, or
---       its own, which there is none of yet)
+-- KEYS  record, log, open, load, fair (the order of its queue), stored (the tenant's list), idempotency (of its key, or the record again), large (what went ahead, or the record
+--       again), previous (the record that it continues from, or its own, which there is none of yet)
 -- ARGV  deadline       latest time this may run, ms: a call that was held up by an outage, and whose caller has been
 --                      answered already, does nothing
---       requests_per_minute, tenant_queued   numbers, or empty for no limit
+--       own_limits     empty where nothing but the service limits it. Otherwise eight words, `-` for each limit that there
+--                      is not: requests and tokens a minute, queued, queued KiB and concurrent, of the tenant; the tokens
+--                      of input and of output that it is expected to take, without what it continues from; and the most
+--                      tokens of input, with what it continues from
+--       cost           what it costs its flow in the queue, in ticks
+--       most_output    most tokens of output, for the worker; empty to leave it to the request and its model
 --       queued, queued_units                 most that wait in all, in number and KiB
 --       queue_ms       longest wait in the queue
 --       digest, key_ms       of the body under an idempotency key, and how long that stands; empty without one
 --       list_ms        renews the expiry of the tenant's list; empty to leave it
+--       order_ms       renews that of the order of its queue, and of the tenant's turns; empty to leave them
 --       id, tenant, tier, queue, request, request_id, weight, stream, stored_flag, background, grace_ms, watchers,
 --       input_json     the fields of the record; input_json is empty when the input went ahead
 --       has_large, request_ahead   whether anything went ahead, and how many bytes of it are the request
@@ -19,26 +24,34 @@
 --       calls, calls_length   tool calls in the input, and the most of a list that is kept; see tool-calls.ts
 --       then the digests of the calls that must stand in what it continues from
 --
--- Returns { kind, requests left, ms until none count, accepted at or ms until another try }:
---   accepted | too_late | rate_limited | tenant_queue_full | queue_full
+-- Returns { kind, requests left, ms until none count, accepted at or ms until another try, tokens left, ms until none
+-- count, priority of its job; empty to let it wait outside of the queue }:
+--   accepted | too_late | rate_limited | tokens_limited | too_many_tokens | tenant_queue_full | queue_full
 -- or, for a request that refers to what it may not, and consuming nothing:
 --   { previous_not_found }            unknown, foreign, deleted or not stored: nobody can tell which
 --   { previous_not_finished, status }
---   { context_too_large } | { context_too_long }
+--   { context_too_large } | { context_too_long } | { too_many_input_tokens, how many }
 --   { call_not_found, which, whether older calls were forgotten }   `which` counts the digests from one
 -- or, for an idempotency key that stands for a response already, and consuming nothing:
 --   { duplicate, response id }   the same body: that response is the answer
 --   { mismatch }                 another body
 --   { gone }                     the same body, but the answer was not kept
 
+local own = limits_of(own_limits)
+local requests_per_minute, tokens_per_minute, concurrent = own.requests_per_minute, own.tokens_per_minute, own.concurrent
+local rate, token_rate = rate_keys(load, tenant)
 local now = now_ms()
 -- The same call again, after its reply was lost: ids are never used twice. Nothing is done here, so its time does not
 -- matter.
-local known = read(record, 'accepted_at')
+local known = read(record, 'accepted_at tag')
 if known.accepted_at then
-  local left = ''
-  if requests_per_minute then left = math.max(0, requests_per_minute - (tonumber(redis.call('HGET', rate, 'sum')) or 0)) end
-  return { 'accepted', left, 60000, known.accepted_at }
+  local function left_of(limit, key)
+    return limit and math.max(0, limit - (tonumber(redis.call('HGET', key, 'sum')) or 0)) or ''
+  end
+  return {
+    'accepted', left_of(requests_per_minute, rate), 60000, known.accepted_at,
+    left_of(tokens_per_minute, token_rate), 60000, known.tag and priority_of(fair, known.tag) or ''
+  }
 end
 if now > deadline then return { 'too_late' } end
 
@@ -63,16 +76,23 @@ if has_large == '1' and large_bytes == 0 then return { 'too_late' } end
 -- What is before it is known from the facts that each record keeps of all before it: however long a chain is, one record
 -- is looked at. A foreign record costs as much as none.
 local bytes_before, turns_before, calls_before = 0, 0, ''
+local tokens = own.input_tokens + own.output_tokens
 if previous_id ~= '' then
-  local before = read(previous, 'tenant stored status context_bytes context_turns')
-  if before.tenant ~= tenant or not before.stored or not before.context_turns then return { 'previous_not_found' } end
+  local before = read(previous, 'tenant stored status context_bytes context_turns context_tokens')
+  if before.tenant ~= tenant or not before.stored then return { 'previous_not_found' } end
   if before.status ~= COMPLETED and before.status ~= INCOMPLETE then
     return { 'previous_not_finished', before.status }
   end
+  if not before.context_bytes then return { 'previous_not_found' } end
   bytes_before, turns_before = before.context_bytes, before.context_turns
   if bytes_before > context_bytes then return { 'context_too_large' } end
   if turns_before > context_turns then return { 'context_too_long' } end
-  calls_before = read(previous, 'context_calls').context_calls
+  local tokens_before = before.context_tokens or math.ceil(bytes_before / 4)
+  if own.most_input and own.input_tokens + tokens_before > own.most_input then
+    return { 'too_many_input_tokens', string.format('%.0f', own.input_tokens + tokens_before) }
+  end
+  tokens = tokens + tokens_before
+  calls_before = read(previous, 'context_calls').context_calls or ''
 end
 if #ARGV >= more_args then
   local made = {}
@@ -84,35 +104,47 @@ if #ARGV >= more_args then
   end
 end
 
-local limits = {
-  requests_per_minute = requests_per_minute, tenant_queued = tenant_queued,
-  queued = queued, queued_units = queued_units,
-}
-local kind, left, reset, wait = enter(load, rate, tenant, weight, limits, now)
-if kind ~= 'admitted' then return { kind, left, reset, wait } end
+own.queued, own.queued_units = queued, queued_units
+local kind, left, reset, wait, tokens_left, tokens_reset, waiting =
+  enter(load, rate, token_rate, tenant, weight, tokens, own, now)
+if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
+
+-- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.
+local turn, running, tag, priority
+if concurrent then turn, running = take_turn(load, tenant, concurrent) end
+if not turn or waiting - 1 + running < concurrent then
+  tag, priority = take_tag(load, queue, flow_of(tenant, tier), cost)
+  if turn then pass_line(load, tenant, queue, id, turn) end
+end
+
+if order_ms then
+  redis.call('PEXPIRE', fair, order_ms)
+  if turn then redis.call('PEXPIRE', places_key(load, tenant), order_ms) end
+end
 
 -- Printed once: a number in a command is formatted anew each time. Not by %d, which has 32 bits on the embedded store.
 local accepted_at = string.format('%.0f', now)
 local queue_by = string.format('%.0f', now + queue_ms)
-write(record, {
-  version = VERSION, id = id, tenant = tenant, status = QUEUED, tier = tier, queue = queue, request = request,
-  input = input_json, request_id = request_id, weight = weight, stream = stream, stored = stored_flag,
-  background = background, grace_ms = grace_ms, watchers = watchers, accepted_at = accepted_at, queue_by = queue_by,
-  seq = '1', previous = previous_id, context_turns = turns_before + 1,
-  context_bytes = string.format('%.0f', bytes_before + #input_json + large_bytes - request_ahead),
-  context_calls = string.sub(calls_before .. calls, -calls_length)
+write_present(record, {
+  version = VERSION, id = id, tenant = tenant, tier = tier, queue = queue, request_id = request_id, weight = weight,
+  accepted_at = accepted_at, queue_by = queue_by, stream = stream, stored = stored_flag, background = background,
+  previous = previous_id, context_turns = turns_before + 1,
+  asked_bytes = string.format('%.0f', bytes_before + #input_json + large_bytes - request_ahead),
+  large_bytes = has_large == '1' and large_bytes or '', request_ahead = has_large == '1' and request_ahead or '',
+  idempotency = digest ~= '' and idempotency or '', turn = turn or '', cost = tag and '' or cost,
+  tokens = tokens_per_minute and tokens or '', most_output = most_output,
+  status = QUEUED, request = request, input = input_json, grace_ms = grace_ms, watchers = watchers, seq = '1',
+  context_calls = string.sub(calls_before .. calls, -calls_length), tag = tag or ''
 })
 redis.call('ZADD', open, queue_by, id)
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.
 if has_large == '1' then
   redis.call('PERSIST', large)
-  write(record, { large_bytes = large_bytes, request_ahead = request_ahead })
 end
 if digest ~= '' then
   redis.call('DEL', idempotency)
   redis.call('HSET', idempotency, 'id', id, 'digest', digest, 'record', record)
   redis.call('PEXPIRE', idempotency, key_ms)
-  write(record, { idempotency = idempotency })
 end
 if stored_flag == '1' then
   redis.call('ZADD', stored, accepted_at, id)
@@ -127,4 +159,4 @@ if stream == '1' then
   redis.call('XADD', log, '1-0', 'e', '{"type":"response.created"}')
   redis.call('XADD', log, '1-1', 'e', '{"type":"response.queued"}')
 end
-return { 'accepted', left, reset, accepted_at }
+return { 'accepted', left, reset, accepted_at, tokens_left, tokens_reset, priority or '' }

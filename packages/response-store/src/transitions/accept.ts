@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import {
-  admissionFragments,
+  enterFragments,
   type AdmissionLimits,
   boundInUnits,
-  isRefusal,
-  parseRate,
-  type Refusal,
-  type RequestRate,
+  type ExpectedTokens,
+  printLimits,
   weightOf,
 } from '@sluice/admission';
-import { openToolOutputs, responseIdSchema, type ServiceTier, type Status } from '@sluice/contract';
+import { openToolOutputs, responseIdSchema, type ServiceTier } from '@sluice/contract';
 import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
 import { cellOf } from '../record/cells.ts';
@@ -18,6 +16,7 @@ import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { callDigests, mostCalls, mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import { type AcceptResult, parseAcceptReply } from './accept-result.ts';
 
 const acceptScript = defineScript({
   by: 'accept',
@@ -33,7 +32,7 @@ const acceptScript = defineScript({
     'large_bytes',
     'request_ahead',
     'previous',
-    'context_bytes',
+    'asked_bytes',
     'context_turns',
     'context_calls',
     'request_id',
@@ -47,20 +46,40 @@ const acceptScript = defineScript({
     'watchers',
     'grace_ms',
     'seq',
+    'tag',
+    'cost',
+    'turn',
+    'tokens',
+    'most_output',
   ],
   file: new URL('../../src/transitions/accept.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('clock')],
-  keys: ['record', 'log', 'open', 'load', 'rate', 'stored', 'idempotency', 'large', 'previous'],
+  fragments: [...enterFragments, ...fragments('clock')],
+  keys: [
+    ...(['record', 'log', 'open', 'load', 'fair', 'stored', 'idempotency'] as const),
+    ...(['large', 'previous'] as const),
+  ],
   args: [
-    ...(['deadline', 'requests_per_minute', 'tenant_queued', 'queued', 'queued_units', 'queue_ms'] as const),
-    ...(['digest', 'key_ms', 'list_ms', 'id', 'tenant', 'tier', 'queue', 'request', 'request_id'] as const),
+    ...(['deadline', 'own_limits', 'cost', 'most_output'] as const),
+    ...(['queued', 'queued_units', 'queue_ms'] as const),
+    ...([
+      'digest',
+      'key_ms',
+      'list_ms',
+      'order_ms',
+      'id',
+      'tenant',
+      'tier',
+      'queue',
+      'request',
+      'request_id',
+    ] as const),
     ...(['weight', 'stream', 'stored_flag', 'background', 'grace_ms', 'watchers', 'input_json'] as const),
     ...(['has_large', 'request_ahead', 'previous_id', 'context_bytes', 'context_turns'] as const),
     ...(['calls', 'calls_length'] as const),
   ],
   numbers: [
-    ...(['deadline', 'requests_per_minute', 'tenant_queued', 'queued', 'queued_units', 'queue_ms'] as const),
-    ...(['list_ms', 'request_ahead', 'context_bytes', 'context_turns', 'calls_length'] as const),
+    ...(['deadline', 'cost', 'queued', 'queued_units', 'queue_ms'] as const),
+    ...(['list_ms', 'order_ms', 'request_ahead', 'context_bytes', 'context_turns', 'calls_length'] as const),
   ],
 });
 
@@ -87,6 +106,11 @@ export interface AcceptRequest {
   /** Lease of the api process whose caller waits; undefined when nobody does. */
   watcher: string | undefined;
   limits: AdmissionLimits;
+  tokens: ExpectedTokens;
+  /** What it costs its flow in the queue; see `costOf`. */
+  cost: number;
+  /** Most tokens of output, told to the worker; undefined to leave it to the request and its model. */
+  mostOutputTokens: number | undefined;
   /** Longest wait in the queue. */
   queueMs: number;
   /** How long a caller may be away before the response is given up, in milliseconds. */
@@ -96,6 +120,8 @@ export interface AcceptRequest {
   idempotency: { key: string; keepMs: number } | undefined;
   /** Gives the list of the tenant this long again, in milliseconds; undefined to leave its expiry as it is. */
   renewListMs: number | undefined;
+  /** The same for the order of its queue and the turns of the tenant. */
+  renewOrderMs: number | undefined;
   /**
    * Latest time, by the store's clock in milliseconds, at which the accept may still happen. Asked for when what is large
    * has arrived, which has a time of its own.
@@ -104,26 +130,6 @@ export interface AcceptRequest {
   /** Runs the script, and again while its reply is missing; once by default. */
   repeat?: (run: () => Promise<unknown>) => Promise<unknown>;
 }
-
-export type AcceptResult =
-  | { kind: 'accepted'; acceptedAt: number; rate: RequestRate | undefined }
-  | { kind: Refusal; retryAfterMs: number; rate: RequestRate | undefined }
-  /** The Idempotency-Key stands for a response that runs or has its answer: attach to it. */
-  | { kind: 'duplicate'; responseId: string }
-  /** The Idempotency-Key came with another body before, or its answer was not kept. */
-  | { kind: 'mismatch' | 'gone' }
-  | { kind: 'unresolved'; problem: ReferenceProblem }
-  /** The deadline had passed when the store got to it. */
-  | { kind: 'too_late' };
-
-/** Why what a request continues from does not let it. */
-export type ReferenceProblem =
-  /** Unknown, foreign, deleted or not stored. */
-  | { kind: 'previous_not_found' }
-  | { kind: 'previous_not_finished'; status: Status }
-  | { kind: 'context_too_large' | 'context_too_long' }
-  /** `isForgotten`: the context holds more calls than are kept, so it may have been an older one. */
-  | { kind: 'call_not_found'; callId: string; isForgotten: boolean };
 
 /**
  * Admits a response and writes its record and first events, in one atomic step, or refuses it and leaves everything as it
@@ -157,7 +163,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       log,
       open: cell.open,
       load: cell.load,
-      rate: cell.requestRate(tenant),
+      fair: cell.fair(accepting.queue),
       stored: cell.stored(tenant),
       idempotency: idempotency ? cell.idempotency(tenant, digest(idempotency.key)) : record,
       large: ahead ? large : record,
@@ -165,14 +171,16 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
     },
     args: {
       deadline: accepting.deadline(),
-      requests_per_minute: limits.requestsPerMinute ?? '',
-      tenant_queued: limits.tenantQueued ?? '',
+      own_limits: printLimits(limits, accepting.tokens),
+      cost: accepting.cost,
+      most_output: accepting.mostOutputTokens ?? '',
       queued: limits.queued,
       queued_units: boundInUnits(limits.queuedBytes),
       queue_ms: accepting.queueMs,
       digest: idempotency ? (bodyDigest ?? '') : '',
       key_ms: idempotency?.keepMs ?? '',
       list_ms: accepting.renewListMs ?? '',
+      order_ms: accepting.renewOrderMs ?? '',
       id: responseId,
       tenant,
       tier: accepting.serviceTier,
@@ -183,7 +191,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       stream: request.stream === true ? 1 : 0,
       stored_flag: request.store === false ? 0 : 1,
       background: request.background === true ? 1 : 0,
-      grace_ms: accepting.graceMs,
+      grace_ms: accepting.graceMs === 0 ? '' : accepting.graceMs,
       watchers: accepting.watcher ?? '',
       input_json: inputJson,
       has_large: ahead ? 1 : 0,
@@ -198,7 +206,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
   };
   const run = () => acceptScript(redis, input);
   const reply = await (accepting.repeat ? accepting.repeat(run) : run());
-  const result = parseReply(textReply(reply), limits.requestsPerMinute, awaited);
+  const result = parseAcceptReply(textReply(reply), limits, awaited);
   if (ahead && result.kind !== 'accepted') await redis.unlink(large);
   return result;
 }
@@ -245,37 +253,6 @@ function previousKey(access: LargeAccess, responseId: string, previousId: string
     responseIdSchema.safeParse(previousId).success &&
     cellOf(previousId) === cellOf(responseId);
   return keysOf(access, isHere ? previousId : responseId).record;
-}
-
-function parseReply(
-  [kind, left, reset, last]: (string | undefined)[],
-  limit: number | undefined,
-  awaited: readonly string[],
-): AcceptResult {
-  if (isRefusal(kind)) return { kind, retryAfterMs: Number(last), rate: parseRate(limit, left, reset) };
-  switch (kind) {
-    case 'accepted':
-      return { kind, acceptedAt: Number(last), rate: parseRate(limit, left, reset) };
-    case 'duplicate':
-      return { kind, responseId: left ?? '' };
-    case 'mismatch':
-    case 'gone':
-    case 'too_late':
-      return { kind };
-    case 'previous_not_found':
-    case 'context_too_large':
-    case 'context_too_long':
-      return { kind: 'unresolved', problem: { kind } };
-    case 'previous_not_finished':
-      // The script passes the status of a record on.
-      return { kind: 'unresolved', problem: { kind, status: left as Status } };
-    case 'call_not_found': {
-      const callId = awaited[Number(left) - 1] ?? '';
-      return { kind: 'unresolved', problem: { kind, callId, isForgotten: reset === '1' } };
-    }
-    default:
-      throw new TypeError(`The accept script answered '${String(kind)}'`);
-  }
 }
 
 function digest(text: string): string {

@@ -7,11 +7,13 @@
 --       lapse_ms   how long a live process may take to renew a lease that lapsed while the store was away
 --       most_losses   most runs that may die with their process
 --
--- Returns { kind, now, attempt, seq, run_by, values of the record, losses } with the values in the order of the list `claimed`,
--- as they were before the claim; the first five are numbers but for kind:
+-- Returns { kind, now, attempt, seq, run_by, values of the record, losses, let in } with the values in the order of the list
+-- `claimed`, as they were before the claim; those after the kind are numbers. `let in` has id, queue and priority of each
+-- response that may go into its queue now:
 --   missing         no such record: deleted, or expired                                        (alone in the reply)
 --   unknown_version written by another release: left for a worker that knows it                (alone in the reply)
 --   terminal        already ended                                                              (alone in the reply)
+--   crowded         as many of its tenant run as may, or it was not let in: it has to wait in its line (alone in the reply)
 --   held            a worker that lives runs it, or may live: the store was away a moment ago     (alone in the reply)
 --   cancelled       somebody asked for the end, or nobody waits any more          (lease taken)
 --   expired         waited longer than it may, or ran out of time over attempts   (lease taken)
@@ -40,7 +42,7 @@ if f.counted == token then attempt = attempt - 1 end
 -- happens again.
 if is_foreign and lease_ms and f.counted == f.token then attempt, losses = attempt - 1, losses + 1 end
 -- A watching process is not given up within its lapse, so a young response needs no look at its lease.
-local is_young = f.watchers ~= '' and not f.left_at and now - f.accepted_at < watcher_lapse_ms
+local is_young = (f.watchers or '') ~= '' and not f.left_at and now - f.accepted_at < watcher_lapse_ms
 local kind = 'run'
 if f.cancel or (not is_young and note_absence(record, f, now)) then
   kind = 'cancelled'
@@ -52,6 +54,12 @@ elseif losses >= most_losses then
   kind = 'lost'
 elseif attempt >= max_attempts then
   kind = 'exhausted'
+end
+-- A token that was taken before, by a call whose reply was lost, has its place. One that was never let in has no tag, and
+-- would be in front of everybody and cost its tenant nothing.
+if kind == 'run' and f.turn then
+  local is_gone = is_gone_beside(record, f.id)
+  if not f.tag or not take_place(load, f.tenant, f.queue, f.id, f.turn, is_gone) then return { 'crowded' } end
 end
 if kind ~= 'run' then
   write(record, { token = token, worker = worker })
@@ -67,7 +75,7 @@ if not was_queued then
   })
 else
   seq = 2
-  start(load, f.tenant, f.weight)
+  start(load, f.tenant, f.queue, f.weight, f.tag)
   write(record, {
     status = IN_PROGRESS, seq = '2', started_at = string.format('%.0f', now), token = token, worker = worker,
     attempt = attempt, counted = token, run_by = string.format('%.0f', run_by)
@@ -77,4 +85,4 @@ else
   -- A synchronous caller waits for the end alone and is spared the message.
   if f.stream or f.followed then tell_watchers(f.watchers, f.id, { f.id .. ' 2 1 -', event }) end
 end
-return { kind, now, attempt, seq, run_by, values, losses }
+return { kind, now, attempt, seq, run_by, values, losses, f.turn and let_in(nil, record, f.id, load, f.tenant) or {} }

@@ -3,8 +3,9 @@ import { type FieldName, parseFields } from '../record/fields.ts';
 import { inputAt, readRequestAhead } from '../record/large-value.ts';
 import { type ClaimedRecord, parseRecord, readerFields } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import { parseLetIn } from './let-in.ts';
 
 /** Everything a claim looks at and an attempt needs, read once. */
 const claimedFields = [
@@ -17,6 +18,9 @@ const claimedFields = [
     'queue_by',
     'run_by',
     'weight',
+    'tag',
+    'turn',
+    'most_output',
     'followed',
     'input',
     'large_bytes',
@@ -37,9 +41,10 @@ const claimScript = defineScript({
     'started_at',
     'run_by',
     'seq',
+    'tag',
   ],
   file: new URL('../../src/transitions/claim.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'absence')],
+  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'absence', 'let-in')],
   keys: ['record', 'log', 'load'],
   args: ['token', 'worker', 'total_ms', 'max_attempts', 'lease_ms', 'lapse_ms', 'most_losses'],
   numbers: ['total_ms', 'max_attempts', 'lease_ms', 'lapse_ms', 'most_losses'],
@@ -67,6 +72,8 @@ export type Claim =
   | { kind: 'nothing'; because: 'missing' | 'terminal' }
   /** A worker that lives runs it, as far as anybody can tell: try again in a while. */
   | { kind: 'held' }
+  /** As many of its tenant run as may: it has to `standInLine`. */
+  | { kind: 'crowded' }
   | { kind: 'unknown_version' };
 
 export interface ClaimOptions {
@@ -105,15 +112,13 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     },
   });
   // The script's contract.
-  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0] = reply as [
-    ...[string, number?, number?, number?, number?],
-    (string | null)[]?,
-    number?,
-  ];
+  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0, letIn = []] =
+    reply as [...[string, number?, number?, number?, number?], (string | null)[]?, number?, unknown[]?];
   if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
-  if (kind === 'unknown_version' || kind === 'held') return { kind };
+  if (kind === 'unknown_version' || kind === 'held' || kind === 'crowded') return { kind };
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
+  access.onLetIn?.(parseLetIn(textReply(letIn)));
   const fields = parseFields(claimedFields, values);
   const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
@@ -131,6 +136,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     losses,
     maxAttempts: options.maxAttempts,
     requestId: fields.request_id ?? '',
+    mostOutputTokens: fields.most_output,
     remainingMs: runBy - now,
   };
   return because === undefined ? { kind: 'run', record: claimed } : { kind: 'end', because, record: claimed };

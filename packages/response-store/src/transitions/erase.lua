@@ -4,9 +4,10 @@
 -- ARGV  id
 --       reader   empty, or the lease of an api process: then only that process is taken off while others are attached
 --
--- Returns 1 when it is gone, 0 when somebody else is still attached.
+-- Returns 1 when it is gone, 0 when somebody else is still attached; or a list of 1 and then id, queue and priority of each
+-- response that may go into its queue now.
 
-local f = read(record, 'status watchers tenant weight')
+local f = read(record, 'status watchers tenant queue weight turn tokens accepted_at started_at')
 if reader ~= '' then
   local others = without_watcher(f.watchers, reader)
   if others ~= '' then
@@ -14,8 +15,10 @@ if reader ~= '' then
     return 0
   end
 end
-if f.status and is_open(f.status) then finish(load, f.tenant, f.weight, f.status ~= QUEUED) end
+local is_ended_here = f.status and is_open(f.status)
+-- It may have taken some tokens, which nobody will count: what was reserved for it stays.
+if is_ended_here then finish(load, id, f, nil) end
 redis.call('ZREM', open, id)
 redis.call('ZREM', stored, id)
 redis.call('UNLINK', record, log, large)
-return 1
+return is_ended_here and f.turn and let_in(1, record, id, load, f.tenant) or 1

@@ -1,13 +1,14 @@
 import { admissionFragments } from '@sluice/admission';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import { parseLetIn } from './let-in.ts';
 
 const eraseScript = defineScript({
   by: 'caller',
-  writes: ['watchers'],
+  writes: ['watchers', 'tag'],
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('watchers')],
+  fragments: [...admissionFragments, ...fragments('watchers', 'let-in')],
   keys: ['record', 'log', 'large', 'open', 'load', 'stored'],
   args: ['id', 'reader'],
 });
@@ -36,5 +37,7 @@ async function run(access: StoreAccess, id: string, tenant: string, reader: stri
     keys: { record, log, large, open: cell.open, load: cell.load, stored: cell.stored(tenant) },
     args: { id, reader },
   });
-  return taken === 1;
+  const [first, ...letIn] = Array.isArray(taken) ? textReply(taken) : [String(taken)];
+  access.onLetIn?.(parseLetIn(letIn));
+  return first === '1';
 }

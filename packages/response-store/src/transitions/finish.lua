@@ -7,17 +7,18 @@
 --       status, before     the status it ends in, and those that may precede it, joined by spaces
 --       result             what the end adds to the response, as JSON that begins with the response's id
 --       record_ms, log_ms  how long record and log stay after the end
+--       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
 --
--- Returns one word:
+-- Returns one word, or a list of it and then id, queue and priority of each response that may go into its queue now:
 --   ok          ended, or ended before by this very attempt (a retry after a lost reply)
 --   superseded  another attempt holds the lease, or the status may not follow; nothing was written
 --   terminal    the response had ended already; nothing was written
 --   missing     no such record; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant weight started_at large_bytes idempotency context_bytes')
+local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -34,7 +35,8 @@ if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then r
 
 -- A later response that continues from this one has all of it before it.
 write(record, {
-  status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.context_bytes or 0) + #result)
+  status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.asked_bytes or 0) + #result),
+  context_tokens = tokens or ''
 })
 if calls ~= '' then
   local before = read(record, 'context_calls').context_calls or ''
@@ -42,14 +44,14 @@ if calls ~= '' then
 end
 redis.call('PEXPIRE', record, record_ms)
 redis.call('ZREM', open, id)
-finish(load, f.tenant, f.weight, f.started_at ~= nil)
+finish(load, id, f, tokens)
 if f.large_bytes then redis.call('PEXPIRE', large, record_ms) end
 if is_repeatable(status) and f.idempotency and redis.call('HGET', f.idempotency, 'id') == id then
   redis.call('DEL', f.idempotency)
 end
 if not f.stream then
   tell_watchers(f.watchers, id, { result })
-  return 'ok'
+  return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'
 end
 local lines = { id .. ' ' .. first .. ' ' .. count .. ' ' .. status }
 for at = more_args, #ARGV do
@@ -59,4 +61,4 @@ end
 redis.call('PEXPIRE', log, log_ms)
 lines[#lines + 1] = result
 tell_watchers(f.watchers, id, lines)
-return 'ok'
+return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'

@@ -6,15 +6,16 @@ import type { ResponseRecord } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { mostCallsLength, printCalls } from '../record/tool-calls.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import { parseLetIn } from './let-in.ts';
 import { numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
   by: 'attempt',
-  writes: ['status', 'context_bytes', 'context_calls', 'seq', 'result'],
+  writes: ['status', 'context_bytes', 'context_calls', 'context_tokens', 'seq', 'result', 'tag'],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('watchers')],
+  fragments: [...admissionFragments, ...fragments('watchers', 'let-in')],
   keys: ['record', 'log', 'open', 'load', 'large'],
   args: [
     'id',
@@ -25,10 +26,11 @@ const finishScript = defineScript({
     'result',
     'record_ms',
     'log_ms',
+    'tokens',
     'calls',
     'calls_length',
   ],
-  numbers: ['first', 'calls_length'],
+  numbers: ['first', 'tokens', 'calls_length'],
 });
 
 export interface Finish {
@@ -42,6 +44,8 @@ export interface Finish {
   status: Status;
   /** The end as `printEnd` made it. */
   result: string;
+  /** Tokens that it took, of input and output; undefined when nobody counted them. */
+  tokens: number | undefined;
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
   retention: Retention;
@@ -50,6 +54,11 @@ export interface Finish {
 /** The ids of the tool calls that an end brings. */
 export function toolCallsIn({ output }: ResponseEnd): string[] {
   return output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
+}
+
+/** The tokens that a response took by its end: none unless an upstream has counted them, or the output is whole. */
+export function tokensOf({ status, usage }: ResponseEnd): number | undefined {
+  return usage?.total_tokens ?? (status === 'completed' || status === 'incomplete' ? undefined : 0);
 }
 
 const words = ['ok', 'superseded', 'terminal', 'missing', 'gap'] as const;
@@ -66,7 +75,7 @@ export type FinishResult = (typeof words)[number];
 export async function finish(
   access: StoreAccess,
   responseId: string,
-  { token, sequenceNumber, streams, events, status, result, toolCalls, retention }: Finish,
+  { token, sequenceNumber, streams, events, status, result, tokens, toolCalls, retention }: Finish,
 ): Promise<FinishResult> {
   const { cell, record, log, large } = keysOf(access, responseId);
   const reply = await finishScript(access.redis, {
@@ -80,12 +89,15 @@ export async function finish(
       result,
       record_ms: retention.recordMs,
       log_ms: retention.logMs,
+      tokens: tokens ?? '',
       calls: printCalls(toolCalls),
       calls_length: mostCallsLength,
     },
     ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
   });
-  const word = words.find((each) => each === reply);
+  const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
+  access.onLetIn?.(parseLetIn(letIn));
+  const word = words.find((each) => each === first);
   if (!word) throw new TypeError(`The finish script answered '${String(reply)}'`);
   return word;
 }
@@ -113,6 +125,7 @@ export async function finishQueued(
     events: end.error && record.streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
     status: end.status,
     result: printEnd({ responseId, sequenceNumber, end }),
+    tokens: tokensOf(end),
     toolCalls: toolCallsIn(end),
     retention: retentionOf(record.request, settings),
   });

@@ -1,14 +1,16 @@
 -- Gives a response back unfinished: the next claim need not wait for this worker.
 --
--- KEYS  record
--- ARGV  token   of the attempt
+-- KEYS  record, load
+-- ARGV  id
+--       token   of the attempt
 --       uncounted   1 to take the attempt off the count, because it called nothing
 --       most_hand_overs   how often a worker that stops may hand it over before that counts as well; empty for other
 --                         reasons to give it back
 --       postponed_by   channel on which this worker still wants to hear of a request for the end, or empty
--- Returns 1 when the response was held and is now free, 0 otherwise.
+-- Returns 1 when the response was held and is now free, 0 otherwise; or a list of 1 and then id, queue and priority of each
+-- response that may go into its queue now, because one that is given back for a while needs no place.
 
-local f = read(record, 'token hand_overs')
+local f = read(record, 'token hand_overs tenant queue turn')
 if f.token ~= token then return 0 end
 if postponed_by == '' then
   write(record, { token = '', worker = '' })
@@ -18,4 +20,6 @@ end
 local has_counted = most_hand_overs and (f.hand_overs or 0) >= most_hand_overs
 if most_hand_overs then add(record, 'hand_overs', 1) end
 if uncounted == '1' and not has_counted then add(record, 'attempt', -1) end
-return 1
+if postponed_by == '' or not f.turn then return 1 end
+leave_place(load, f.tenant, f.queue, id)
+return let_in(1, record, id, load, f.tenant)

@@ -1,12 +1,16 @@
+import { admissionFragments } from '@sluice/admission';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
+import { parseLetIn } from './let-in.ts';
 
 const releaseScript = defineScript({
   by: 'attempt',
-  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs'],
+  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs', 'tag'],
   file: new URL('../../src/transitions/release.lua', import.meta.url),
-  keys: ['record'],
-  args: ['token', 'uncounted', 'most_hand_overs', 'postponed_by'],
+  fragments: [...admissionFragments, ...fragments('let-in')],
+  keys: ['record', 'load'],
+  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by'],
   numbers: ['most_hand_overs'],
 });
 
@@ -41,11 +45,16 @@ export async function release(
     channel,
   }: { isCounted: boolean; isHandOver: boolean; channel: string | undefined },
 ): Promise<boolean> {
+  const { cell, record } = keysOf(access, id);
   const args = {
+    id,
     token,
     uncounted: isCounted ? 0 : 1,
     most_hand_overs: isHandOver ? mostHandOvers : '',
     postponed_by: channel ?? '',
   };
-  return (await releaseScript(access.redis, { keys: keysOf(access, id), args })) === 1;
+  const reply = await releaseScript(access.redis, { keys: { record, load: cell.load }, args });
+  const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
+  access.onLetIn?.(parseLetIn(letIn));
+  return first === '1';
 }

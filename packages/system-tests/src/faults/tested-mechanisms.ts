@@ -9,6 +9,7 @@ export interface TestedMechanism {
   tests: string;
 }
 
+const admission = 'packages/admission';
 const api = 'apps/api';
 const worker = 'apps/worker';
 const store = 'packages/response-store';
@@ -312,5 +313,78 @@ export const testedMechanisms: readonly TestedMechanism[] = [
       replace: '',
     },
     tests: `${store}/test/life-cycle.test.ts`,
+  },
+  {
+    name: 'a claim takes a place where there is none',
+    patch: { file: `${admission}/src/lines.lua`, find: 'if count >= most then', replace: 'if false then' },
+    tests: `${store}/test/places.test.ts`,
+  },
+  {
+    name: 'an end keeps its place',
+    patch: {
+      file: `${admission}/src/lines.lua`,
+      find: "redis.call('SREM', running_key(load, tenant), id)",
+      replace: '',
+    },
+    tests: `${store}/test/places.test.ts`,
+  },
+  {
+    name: 'the virtual time of a queue stands still',
+    patch: {
+      file: `${admission}/src/fair-queue.lua`,
+      find: "if tag then redis.call('ZADD'",
+      replace: "if false then redis.call('ZADD'",
+    },
+    tests: `${store}/test/fair-order.test.ts`,
+  },
+  {
+    name: 'a response costs its flow nothing',
+    patch: {
+      file: `${admission}/src/fair-queue.lua`,
+      find: "redis.call('ZADD', fair, tag + cost, flow)",
+      replace: "redis.call('ZADD', fair, tag, flow)",
+    },
+    tests: `${store}/test/fair-order.test.ts`,
+  },
+  {
+    name: 'who comes while a queue is renumbered gets an old number',
+    patch: {
+      file: `${admission}/src/fair-queue.lua`,
+      find: 'if number < tonumber(f[1]) then',
+      replace: 'if false then',
+    },
+    tests: `${store}/test/fair-order.test.ts`,
+  },
+  {
+    name: 'tokens that were not used stay reserved',
+    patch: {
+      file: `${admission}/src/leave.lua`,
+      find: 'if f.tokens and used then',
+      replace: 'if false then',
+    },
+    tests: `${store}/test/tokens.test.ts`,
+  },
+  {
+    name: 'tokens are reserved without a look at the limit',
+    patch: { file: `${admission}/src/enter.lua`, find: 'sum + amount <= limit', replace: 'true' },
+    tests: `${store}/test/tokens.test.ts`,
+  },
+  {
+    name: 'a response that nobody has let in is left outside',
+    patch: {
+      file: `${store}/src/rescue/survey.lua`,
+      find: "then kind = 'left_out' end",
+      replace: 'then end',
+    },
+    tests: `${store}/test/places.test.ts`,
+  },
+  {
+    name: 'new work is taken while the store is nearly full',
+    patch: {
+      file: `${api}/src/responses/accept-response.ts`,
+      find: 'if (redisUsedPercent() >= limits.redisMemoryPercent)',
+      replace: 'if (false)',
+    },
+    tests: `${api}/test/limits.test.ts`,
   },
 ];

@@ -1,4 +1,5 @@
-import type { Generation, InputPart } from '@sluice/contract';
+import type { Generation } from './generation.ts';
+import type { InputPart } from './items.ts';
 
 /** Tokens counted for an image, a file or a video of any size. */
 const mediaTokens = 256;
@@ -16,7 +17,11 @@ export function estimateTokens(text: string): number {
 }
 
 /** Estimates the tokens of a whole prompt: instructions, every item, and the tools as JSON. */
-export function estimateInputTokens({ input, instructions = '', tools = [] }: Generation): number {
+export function estimateInputTokens({
+  input,
+  instructions = '',
+  tools = [],
+}: Pick<Generation, 'input' | 'instructions' | 'tools'>): number {
   let tokens = estimateTokens(instructions);
   if (tools.length > 0) tokens += estimateTokens(JSON.stringify(tools));
   for (const item of input) {

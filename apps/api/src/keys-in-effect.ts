@@ -1,0 +1,209 @@
+import {
+  changedKeys,
+  ConfigError,
+  describeConflict,
+  type KeySettings,
+  keyOfKeylessService,
+  type LiveSettings,
+  type Settings,
+  type StoredKey,
+  StoredKeyReader,
+  storedKeyText,
+  uniteKeys,
+  type UnreadableKey,
+} from '@sluice/config';
+import { isReplyMissing, type Logger, throttledWarning, untilRedisTakes } from '@sluice/runtime';
+import { type KeySnapshot, type KeyStore, KeyWatch } from '@sluice/stored-keys';
+
+export interface KeysInEffectOptions {
+  /** What the process started with. */
+  settings: Settings;
+  live: Pick<LiveSettings, 'replace'>;
+  store: Pick<KeyStore, 'version' | 'read' | 'change'>;
+  logger: Logger;
+  /** Told of the keys in effect, each time they change. */
+  onKeys: (keys: readonly KeySettings[]) => void;
+}
+
+/**
+ * Puts into effect what the settings file and Redis say of keys.
+ *
+ * Until Redis has answered once, the keys of the file are taken and nobody can tell whether another one is known. After
+ * that an outage changes nothing. A key that this process has seen revoked stays refused when Redis has lost the
+ * revocation, which is then written again, for the other processes. The development key is taken only while no key has ever been stored: once this process has seen one, never
+ * again.
+ */
+export class KeysInEffect {
+  readonly #options: KeysInEffectOptions;
+  readonly #reader = new StoredKeyReader();
+  readonly #watch: KeyWatch;
+  readonly #warnOfStore: (error: unknown) => void;
+  #settings: Settings;
+  #united: readonly KeySettings[] = [];
+  /** Undefined until Redis has answered. */
+  #stored: readonly StoredKey[] | undefined;
+  #unreadable: readonly UnreadableKey[] = [];
+  #wereStored = false;
+  /** As it was read when it was last needed. */
+  #development: KeySettings | undefined;
+  /** When keys were revoked that this process has seen revoked, by their hashes. */
+  readonly #revoked = new Map<string, string>();
+  #warnings = new Set<string>();
+
+  constructor(options: KeysInEffectOptions) {
+    this.#options = options;
+    this.#settings = options.settings;
+    const { store, logger } = options;
+    this.#warnOfStore = throttledWarning(logger, 'stored keys cannot be read, the keys in effect stay').warn;
+    this.#watch = new KeyWatch({
+      store,
+      apply: (snapshot) => this.#takeStored(snapshot),
+      // That Redis is away is said elsewhere.
+      onError: (error) => {
+        if (!isReplyMissing(error)) this.#warnOfStore(error);
+      },
+    });
+  }
+
+  /**
+   * Takes the stored keys as soon as Redis answers, and each change of them from then on. What is stored there and cannot
+   * be read keeps nobody out whose key is in the file.
+   *
+   * @throws {ConfigError} when there is no key at all, and the service can be reached from elsewhere.
+   */
+  async start(signal: AbortSignal): Promise<void> {
+    await untilRedisTakes(async () => {
+      try {
+        await this.#watch.look();
+      } catch (error) {
+        if (isReplyMissing(error) || error instanceof ConfigError) throw error;
+        this.#warnOfStore(error);
+      }
+    }, signal);
+    this.#watch.start();
+  }
+
+  /** Ends the watch of the stored keys; may be called twice, or without a start. */
+  async stop(): Promise<void> {
+    await this.#watch.stop();
+  }
+
+  get acceptsDevelopmentKey(): boolean {
+    return this.#isKeyless;
+  }
+
+  /**
+   * Takes the keys and the limits of the settings file.
+   *
+   * @throws {ConfigError} when the service would be without a key and may not be; nothing has changed then.
+   */
+  async takeSettings(settings: Settings): Promise<void> {
+    const isKeyless = settings.keys.length === 0 && this.#stored !== undefined && !this.#wereStored;
+    if (isKeyless) await this.#findDevelopmentKey();
+    this.#settings = settings;
+    this.#putIntoEffect();
+  }
+
+  /** @throws {ConfigError} like `takeSettings`. */
+  async #takeStored({ version, entries }: KeySnapshot): Promise<void> {
+    const { keys, unreadable } = this.#reader.read(entries);
+    const wereStored = this.#wereStored || version !== undefined || entries.size > 0;
+    const isKeyless = this.#settings.keys.length === 0 && !wereStored;
+    if (isKeyless) await this.#findDevelopmentKey();
+    const isFirst = this.#stored === undefined;
+    const before = this.#united;
+    for (const { hash, revokedAt } of keys) if (revokedAt !== undefined) this.#revoked.set(hash, revokedAt);
+    this.#stored = keys;
+    this.#wereStored = wereStored;
+    this.#unreadable = unreadable;
+    this.#putIntoEffect();
+    if (isFirst && !wereStored) return;
+    const { added, revoked, changed } = changedKeys(before, this.#united);
+    const fields = { keysAdded: added, keysRevoked: revoked, keysChanged: changed };
+    this.#options.logger.info(fields, isFirst ? 'stored keys read' : 'stored keys changed');
+    await this.#revokeAgain(version);
+  }
+
+  /** Whether Redis has lost the revocation of a key, as a failover may lose what the replica did not have. */
+  #isLost({ hash, revokedAt }: StoredKey): boolean {
+    return revokedAt === undefined && this.#revoked.has(hash);
+  }
+
+  /** Writes lost revocations again. When somebody else has changed keys meanwhile, the next look does it. */
+  async #revokeAgain(version: string | undefined): Promise<void> {
+    const entries = (this.#stored ?? []).flatMap((key) => {
+      const revokedAt = this.#revoked.get(key.hash);
+      return this.#isLost(key) && revokedAt !== undefined
+        ? [[key.id, storedKeyText({ ...key, revokedAt })] as const]
+        : [];
+    });
+    if (entries.length === 0) return;
+    try {
+      await this.#options.store.change({ from: { version }, entries: new Map(entries) });
+    } catch (error) {
+      this.#warnOfStore(error);
+    }
+  }
+
+  /** Whether there is no key at all. Keys may have been stored while the development key was read. */
+  get #isKeyless(): boolean {
+    return this.#settings.keys.length === 0 && this.#stored !== undefined && !this.#wereStored;
+  }
+
+  async #findDevelopmentKey(): Promise<void> {
+    // Where it listens and keeps its data is as the process started.
+    this.#development = await keyOfKeylessService(this.#options.settings);
+  }
+
+  #putIntoEffect(): void {
+    const { limits } = this.#settings;
+    const stored = this.#stored ?? [];
+    const { keys, conflicts } = uniteKeys({
+      settings: this.#settings,
+      stored: stored.filter((key) => !this.#isLost(key)),
+    });
+    this.#united = this.#isKeyless && this.#development ? [this.#development] : keys;
+    const { live, onKeys } = this.#options;
+    live.replace({ keys: this.#united, isComplete: this.#stored !== undefined, limits });
+    onKeys(this.#united);
+    this.#warn([
+      ...this.#unreadable.map(({ id, problem }) => ({
+        keyId: id,
+        problem,
+        message: 'stored key cannot be read and is refused',
+      })),
+      ...stored
+        .filter((key) => this.#isLost(key))
+        .map(({ id }) => ({
+          keyId: id,
+          problem: 'Redis had lost its revocation, which is written again',
+          message: 'stored key was revoked and stays refused',
+        })),
+      ...conflicts.map((conflict) => ({
+        keyId: conflict.id,
+        problem: describeConflict(conflict),
+        message: 'stored key contradicts the settings file or an older key, which wins',
+      })),
+    ]);
+  }
+
+  /** Says what is new since the last time. */
+  #warn(findings: readonly Finding[]): void {
+    const warnings = new Set<string>();
+    for (const { message, ...fields } of findings.slice(0, mostNamed)) {
+      const warning = JSON.stringify(fields);
+      warnings.add(warning);
+      if (!this.#warnings.has(warning)) this.#options.logger.warn(fields, message);
+    }
+    this.#warnings = warnings;
+  }
+}
+
+/** Most stored keys that are warned of at a time. */
+const mostNamed = 50;
+
+interface Finding {
+  keyId: string;
+  problem: string;
+  message: string;
+}

@@ -1,0 +1,57 @@
+import type { KeySettings, ModelSettings, Settings } from '@sluice/config';
+import { requestedTier, ServiceError, type ServiceTier } from '@sluice/contract';
+import type { PreparedRequest, StoredRequest } from '@sluice/response-store';
+
+/** Tokens of output that are reserved for a response when nothing says how many there may be. */
+const assumedOutputTokens = 1_024;
+
+/** Most tokens of output that a response of a model and a tenant may have; undefined where the upstream decides. */
+export function mostOutputOf(
+  { maxOutputTokens }: ModelSettings,
+  { limits: { maxOutputTokens: ofTenant } }: KeySettings,
+): number | undefined {
+  if (maxOutputTokens === undefined || ofTenant === undefined) return maxOutputTokens ?? ofTenant;
+  return Math.min(maxOutputTokens, ofTenant);
+}
+
+/**
+ * Whether a model and a tenant take a request of this size.
+ *
+ * @throws {ServiceError} that names the member which is too large.
+ */
+export function checkTokens(
+  { request, inputTokens }: PreparedRequest,
+  model: ModelSettings,
+  key: KeySettings,
+): void {
+  const { max_output_tokens: asked } = request;
+  const most = mostOutputOf(model, key);
+  if (asked !== undefined && most !== undefined && asked > most) {
+    const message = `'max_output_tokens' is ${asked}; at most ${most} are allowed here.`;
+    throw new ServiceError('integer_above_max_value', message, { param: 'max_output_tokens' });
+  }
+  const { contextTokens } = model;
+  if (contextTokens !== undefined && inputTokens > contextTokens) {
+    const message = `The input has about ${inputTokens} tokens; the context of this model holds ${contextTokens}.`;
+    throw new ServiceError('context_length_exceeded', message, { param: 'input' });
+  }
+}
+
+/** How many tokens of output are reserved for a response before anybody knows how many there are. */
+export function expectedOutputOf(request: StoredRequest, most: number | undefined): number {
+  return request.max_output_tokens ?? most ?? assumedOutputTokens;
+}
+
+/** A tier that the key may not have is served as default. */
+export function tierFor(request: StoredRequest, key: KeySettings): ServiceTier {
+  const tier = requestedTier(request.service_tier);
+  return key.tiers.includes(tier) ? tier : 'default';
+}
+
+/** The weight of a tier in the queue. */
+export function weightOfTier(
+  { flexWeight, defaultWeight, priorityWeight }: Settings['fairness'],
+  tier: ServiceTier,
+): number {
+  return { flex: flexWeight, default: defaultWeight, priority: priorityWeight }[tier];
+}

@@ -1,0 +1,86 @@
+import { describeKeyLimits } from '@sluice/config';
+import { FatalError } from '@sluice/runtime';
+import { badUsage } from '../command-flags.ts';
+
+/** The flags of `sluice keys create`, and the members of a key that they give. The limits follow from the schema. */
+const flags: readonly { flag: string; path: readonly string[]; value: string; text: string }[] = [
+  {
+    flag: 'tenant',
+    path: ['name'],
+    value: 'NAME',
+    text: 'Whose key it is. Keys of one tenant share its limits.',
+  },
+  { flag: 'models', path: ['models'], value: 'A,B', text: 'Models that it may use. Default: all of them.' },
+  { flag: 'tiers', path: ['tiers'], value: 'A,B', text: 'Service tiers that it may ask for [default,flex].' },
+  { flag: 'weight', path: ['weight'], value: 'N', text: "The tenant's share of a busy model [1]." },
+  ...describeKeyLimits().map(({ name, description }) => ({
+    flag: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    path: ['limits', name],
+    value: 'N',
+    text: description,
+  })),
+  {
+    flag: 'expires',
+    path: ['expiresAt'],
+    value: 'DATE',
+    text: 'When it expires: 2027-01-31, or 2027-01-31T12:00:00Z. Default: never.',
+  },
+];
+
+/** For `parseFlags`. */
+export const keyFlagOptions: Record<string, { type: 'string' }> = Object.fromEntries(
+  flags.map(({ flag }) => [flag, { type: 'string' as const }]),
+);
+
+/** The flags as lines of text, for `--help`. */
+export function describeKeyFlags(): string {
+  const rows = flags.map(({ flag, value, text }) => [`--${flag} ${value}`, text] as const);
+  const width = Math.max(...rows.map(([flag]) => flag.length));
+  return rows.map(([flag, text]) => `  ${flag.padEnd(width)}  ${text}`).join('\n');
+}
+
+/** A key as the flags describe it, in the shape of `keys[]` in the file; not checked. */
+export function wantedKey(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const wanted: Record<string, unknown> = {};
+  const limits: Record<string, unknown> = {};
+  for (const { flag, path, value: form } of flags) {
+    const text = values[flag];
+    const [member = '', limit] = path;
+    if (typeof text !== 'string') continue;
+    if (limit !== undefined) limits[limit] = numberIn(text);
+    else if (form === 'N') wanted[member] = numberIn(text);
+    else wanted[member] = form === 'A,B' ? text.split(',').map((part) => part.trim()) : text;
+  }
+  return { ...wanted, limits };
+}
+
+/** The error for a key that makes no sense: each problem with the flag to change. */
+export function refuseRules(problems: readonly { path: PropertyKey[]; message: string }[]): FatalError {
+  const lines = problems.map(({ path, message }) => {
+    const known = flags.find((each) => each.path.every((part, at) => part === path[at]));
+    return `${known === undefined ? path.map(String).join('.') : `--${known.flag}`}: ${message}`;
+  });
+  if (lines.length === 1) return badUsage('keys', lines[0] ?? '');
+  return new FatalError(`${lines.length} problems:\n${lines.map((line) => `  ${line}`).join('\n')}`, {
+    exitCode: 2,
+  });
+}
+
+const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const longestGraceDays = 365;
+
+/** Reads `--grace`, in milliseconds. */
+export function graceIn(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
+  const ms = Number(count) * (units[unit] ?? Number.NaN);
+  if (count !== '' && ms <= longestGraceDays * (units['d'] ?? 0)) return ms;
+  throw badUsage(
+    'keys',
+    `--grace: must be a time such as 30m, 24h or 7d, up to ${longestGraceDays}d, or 0 for none`,
+  );
+}
+
+/** A number where the text is one. Other text is left for the schema to refuse. */
+function numberIn(text: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+}

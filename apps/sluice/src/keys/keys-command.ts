@@ -1,0 +1,160 @@
+import { describeConflict, type Environment, uniteKeys } from '@sluice/config';
+import { FatalError } from '@sluice/runtime';
+import { badUsage, parseFlags } from '../command-flags.ts';
+import { loadWithRedis } from '../load-with-redis.ts';
+import { createStoredKey, revokeStoredKey, rotateStoredKey } from './change-keys.ts';
+import { describeKeyFlags, graceIn, keyFlagOptions, wantedKey } from './key-flags.ts';
+import { type KeyOperator, openKeyOperator } from './key-operator.ts';
+import { listKeys, tableOf } from './list-keys.ts';
+import { makeKey } from './make-key.ts';
+
+/** How long the old key is taken after a rotation, unless the operator says otherwise. */
+const defaultGrace = '24h';
+
+export function keysUsage(): string {
+  return `Usage: sluice keys <command> [flags]
+
+  create --tenant NAME   makes a key, stores its hash in Redis, and prints the key, once
+  list                   shows the keys of the service: stored ones, and those of the settings file
+  revoke ID              refuses a stored key from now on
+  rotate ID              makes a new key with the same settings; the old one is taken for --grace, and then expires
+  make                   prints a key and its hash for the settings file, and stores nothing; so does no command at all
+
+Every api of the service follows a change within five seconds. What a key had asked for before it was revoked goes on. The
+commands reach Redis by REDIS_URL or the settings file. Keys of the file are changed in the file.
+
+create:
+${describeKeyFlags()}
+
+rotate:
+  --grace TIME  how long the old key is taken: 30m, 24h, 7d; 0 revokes it at once [${defaultGrace}]
+
+  --json         create, rotate, list: prints JSON, list a line for each key
+  --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]`;
+}
+
+const common = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
+
+/** `sluice keys …`: the API keys of a service. All but `make` need its Redis, and no running process. */
+export async function runKeys(argv: readonly string[], place: Place): Promise<void> {
+  const [first] = argv;
+  const isNamed = first !== undefined && !first.startsWith('-');
+  const command = isNamed ? first : 'make';
+  const rest = isNamed ? argv.slice(1) : argv;
+  switch (command) {
+    case 'make': {
+      const [positional] = parse(rest, {}).positionals;
+      if (positional !== undefined) throw badUsage('keys', `'${positional}' is one argument too many`);
+      return makeKey();
+    }
+    case 'create':
+      return create(rest, place);
+    case 'list':
+      return list(rest, place);
+    case 'revoke':
+      return revoke(rest, place);
+    case 'rotate':
+      return rotate(rest, place);
+    default:
+      throw badUsage('keys', `there is no command '${command}'`);
+  }
+}
+
+interface Place {
+  env: Environment;
+  cwd: string;
+}
+
+async function create(argv: readonly string[], place: Place): Promise<void> {
+  const { values, positionals } = parse(argv, { ...common, ...keyFlagOptions });
+  if (positionals[0] !== undefined) throw badUsage('keys', "'create' takes flags only");
+  const wanted = wantedKey(values);
+  if (wanted['name'] === undefined) throw badUsage('keys', '--tenant: is missing; name the tenant');
+  await using operator = await open(values, place);
+  const { id, plain, isSafe } = await createStoredKey(operator, wanted);
+  if (values['json'] === true) console.log(JSON.stringify({ id, key: plain }));
+  else {
+    console.log(`Key, for the client; it is not shown again:
+
+  ${plain}
+
+Its id is ${id}. Every api takes it within five seconds.`);
+  }
+  saySafety(isSafe);
+}
+
+async function list(argv: readonly string[], place: Place): Promise<void> {
+  const { values, positionals } = parse(argv, common);
+  if (positionals[0] !== undefined) throw badUsage('keys', "'list' takes no key");
+  await using operator = await open(values, place);
+  const { settings } = operator;
+  const stored = await operator.read();
+  const keys = listKeys(settings, stored);
+  if (values['json'] === true) for (const key of keys) console.log(JSON.stringify(key));
+  else console.log(tableOf(keys));
+  for (const { id, problem } of stored.unreadable) {
+    console.error(`sluice: ${JSON.stringify(id)} cannot be read and is refused: ${problem}`);
+  }
+  for (const conflict of uniteKeys({ settings, stored: stored.keys }).conflicts) {
+    console.error(`sluice: ${conflict.id}: ${describeConflict(conflict)}`);
+  }
+}
+
+async function revoke(argv: readonly string[], place: Place): Promise<void> {
+  const { values, positionals } = parse(argv, common);
+  const id = oneId('revoke', positionals);
+  await using operator = await open(values, place);
+  const { key, isSafe } = await revokeStoredKey(operator, id);
+  console.log(
+    `Revoked ${id} of '${key.name}' at ${key.revokedAt}. Every api refuses it within five seconds.`,
+  );
+  saySafety(isSafe);
+}
+
+async function rotate(argv: readonly string[], place: Place): Promise<void> {
+  const { values, positionals } = parse(argv, { ...common, grace: { type: 'string' } });
+  const id = oneId('rotate', positionals);
+  const grace = typeof values['grace'] === 'string' ? values['grace'] : defaultGrace;
+  const graceMs = graceIn(grace);
+  await using operator = await open(values, place);
+  const { id: newId, plain, tenant, oldUntil, isSafe } = await rotateStoredKey(operator, { id, graceMs });
+  if (values['json'] === true) {
+    console.log(JSON.stringify({ id: newId, key: plain, replaces: id, old_until: oldUntil ?? null }));
+  } else {
+    const old =
+      oldUntil === undefined
+        ? `The old key ${id} is revoked. Every api refuses it within five seconds.`
+        : `The old key ${id} is taken until ${oldUntil}. 'sluice keys revoke ${id}' ends it at once.`;
+    console.log(`New key of '${tenant}', for the client; it is not shown again:
+
+  ${plain}
+
+Its id is ${newId}. Every api takes it within five seconds.
+${old}`);
+  }
+  saySafety(isSafe);
+}
+
+function parse(argv: readonly string[], options: Record<string, { type: 'string' | 'boolean' }>) {
+  // `parseArgs` cannot know the names of these options; each value is looked at before it is used.
+  const { values, positionals } = parseFlags('keys', argv, options);
+  return { values: values as Record<string, unknown>, positionals };
+}
+
+function oneId(command: string, [id, more]: readonly string[]): string {
+  if (id === undefined)
+    throw badUsage('keys', `'${command}' needs the id of a key; 'sluice keys list' shows them`);
+  if (more !== undefined) throw badUsage('keys', `'${command}' takes one id`);
+  return id;
+}
+
+async function open(values: Record<string, unknown>, place: Place): Promise<KeyOperator> {
+  return openKeyOperator(loadWithRedis(values['config'], place));
+}
+
+function saySafety(isSafe: boolean): void {
+  if (isSafe) return;
+  throw new FatalError(
+    'The change is made and in effect, but not yet as safe as `durability` asks for: a crash or a failover of Redis now may lose it. Look at Redis, and at `sluice keys list` after that.',
+  );
+}

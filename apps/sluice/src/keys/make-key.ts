@@ -1,0 +1,17 @@
+import { createKey, hashKey } from '@sluice/config';
+
+/** `sluice keys make`: prints a key for the client, with its hash for the settings file. Stores nothing. */
+export function makeKey(): void {
+  const key = createKey();
+  console.log(`Key, for the client; it is not shown again:
+
+  ${key}
+
+Hash, for the settings file:
+
+  keys:
+    - name: a-tenant
+      hash: sha256:${hashKey(key)}
+
+A running service takes it within seconds after it is in the file. 'sluice keys create' makes one that needs no file.`);
+}

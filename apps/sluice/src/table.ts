@@ -1,0 +1,12 @@
+/** Rows of equal length as lines of text, each column as wide as its longest cell. The first row holds the titles. */
+export function tableText(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_title, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0))) ?? [];
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

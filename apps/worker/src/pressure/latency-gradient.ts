@@ -1,0 +1,53 @@
+/** Answers that are looked at together. */
+const windowSize = 20;
+
+/** The weight of one answer in the average of its kind, and how many it takes before that means anything. */
+const average = { weight: 0.002, fewest: 10 };
+
+/** When answers take less than a share of what is usual, the averages are too high. A window leaves so much of them. */
+const drift = { below: 0.5, share: 0.95 };
+
+/** How much of a gradient is applied at once, and the lowest gradient. */
+const smoothing = 0.2;
+const lowestGradient = 0.5;
+
+/**
+ * What the time to first token says about the load of an upstream, after the Gradient2 limit of Netflix's
+ * concurrency-limits: the usual time, over the time that it takes now.
+ *
+ * The time to first token has nothing to do with how long an answer is. It depends on the length of the prompt, so each
+ * answer is compared with the average of prompts of its size, within a factor of two. The median over a window decides:
+ * noise, a few slow answers and a mix of prompts that changes do not move it.
+ */
+export class LatencyGradient {
+  readonly #tolerance: number;
+  readonly #averages = new Map<number, { ms: number; count: number }>();
+  #ratios: number[] = [];
+
+  /** `tolerance`: up to this multiple of the usual time nothing is amiss. */
+  constructor(tolerance: number) {
+    this.#tolerance = tolerance;
+  }
+
+  /**
+   * Takes the time to first token of a prompt of some size, in whatever unit. Answers by which share the limit changes, 1
+   * at most; undefined between two windows.
+   */
+  add(size: number, firstTokenMs: number): number | undefined {
+    const kind = Math.ceil(Math.log2(Math.max(1, size)));
+    const known = this.#averages.get(kind) ?? { ms: firstTokenMs, count: 0 };
+    if (known.count >= average.fewest) this.#ratios.push(firstTokenMs / Math.max(known.ms, 1));
+    // The first ones count alike.
+    const weight = Math.max(average.weight, 1 / (known.count + 1));
+    this.#averages.set(kind, {
+      ms: known.ms + (firstTokenMs - known.ms) * weight,
+      count: known.count + 1,
+    });
+    if (this.#ratios.length < windowSize) return undefined;
+    const ratio = this.#ratios.toSorted((one, other) => one - other)[windowSize / 2] ?? 1;
+    this.#ratios = [];
+    if (ratio < drift.below) for (const each of this.#averages.values()) each.ms *= drift.share;
+    const gradient = Math.max(lowestGradient, Math.min(1, this.#tolerance / ratio));
+    return 1 - smoothing * (1 - gradient);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Provider } from '@sluice/providers';
+import { describe, expect, it } from 'vitest';
+import { metricsHeaders, slotsOf } from './pressure-settings.ts';
+
+describe('the credentials of an upstream', () => {
+  const upstream = {
+    baseUrl: 'http://up.example:8000/v1',
+    apiKey: 'sk-secret',
+    headers: { 'x-token': 'secret' },
+  };
+
+  it('are sent to its metrics on the same host', () => {
+    expect(metricsHeaders(upstream, 'http://up.example:8000/metrics')).toEqual({
+      authorization: 'Bearer sk-secret',
+      'x-token': 'secret',
+    });
+  });
+
+  it.each([
+    'http://up.example:9090/metrics',
+    'https://up.example:8000/metrics',
+    'http://other.example/metrics',
+  ])('are not sent to %s', (url) => {
+    expect(metricsHeaders(upstream, url)).toEqual({});
+  });
+});
+
+describe('the slots of a route', () => {
+  const provider: Provider = {
+    id: 'up',
+    generate: () => {
+      throw new Error('nothing is called here');
+    },
+    close: () => Promise.resolve(),
+  };
+  const routes = [{ provider: 'up', model: 'm' }];
+  const slotsWith = (models: { id: string; queue: string; concurrency?: number; routes: typeof routes }[]) =>
+    slotsOf({ models, workerConcurrency: 32 }, { provider, model: 'm' });
+
+  it('are those of every queue whose models use it', () => {
+    expect(slotsWith([{ id: 'a', queue: 'a', routes }])).toBe(32);
+    expect(
+      slotsWith([
+        { id: 'a', queue: 'a', routes },
+        { id: 'b', queue: 'b', concurrency: 8, routes },
+        { id: 'c', queue: 'b', concurrency: 8, routes },
+        { id: 'd', queue: 'd', routes: [{ provider: 'up', model: 'other' }] },
+      ]),
+    ).toBe(40);
+  });
+});

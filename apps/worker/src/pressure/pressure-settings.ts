@@ -1,0 +1,51 @@
+import type { ProviderSettings, Settings } from '@sluice/config';
+import type { ModelRoute } from '../model-routes.ts';
+import type { PressureSettings } from '../upstream-health.ts';
+import type { SaturationSettings } from './saturation-watch.ts';
+
+/** What the operator's file says of each provider; a simulator never has too much to do. */
+export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
+  pressure: Map<string, PressureSettings>;
+  saturation: Map<string, SaturationSettings>;
+} {
+  const pressure = new Map<string, PressureSettings>();
+  const saturation = new Map<string, SaturationSettings>();
+  for (const provider of providers) {
+    if (provider.type === 'simulator') continue;
+    pressure.set(provider.id, provider.pressure);
+    if (provider.saturation) {
+      const headers = metricsHeaders(provider, provider.saturation.metricsUrl);
+      saturation.set(provider.id, { ...provider.saturation, headers });
+    }
+  }
+  return { pressure, saturation };
+}
+
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
+
+/** Credentials go to the host that they are for, and to no other. */
+export function metricsHeaders(
+  { baseUrl, apiKey, headers }: Pick<Upstream, 'baseUrl' | 'apiKey' | 'headers'>,
+  metricsUrl: string,
+): Record<string, string> {
+  if (new URL(baseUrl).origin !== new URL(metricsUrl).origin) return {};
+  return { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers };
+}
+
+/** Calls of a route that one worker can have in flight: the slots of every queue with a model that has this route. */
+export function slotsOf(
+  { models, workerConcurrency }: Pick<Settings, 'models' | 'workerConcurrency'>,
+  route: ModelRoute,
+): number {
+  const queues = new Map<string, number>();
+  for (const { queue, concurrency = workerConcurrency, routes } of models) {
+    const isRouted = routes.some(
+      ({ provider, model }) => provider === route.provider.id && model === route.model,
+    );
+    if (isRouted) queues.set(queue, Math.min(concurrency, workerConcurrency));
+  }
+  return Math.max(
+    1,
+    [...queues.values()].reduce((sum, slots) => sum + slots, 0),
+  );
+}

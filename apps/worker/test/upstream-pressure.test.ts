@@ -1,0 +1,345 @@
+import { loadSettings } from '@sluice/config';
+import { createProvider } from '@sluice/providers';
+import { createLogger } from '@sluice/runtime';
+import {
+  eventually,
+  type FakeUpstream,
+  latch,
+  startFakeUpstream,
+  testRedis,
+  type TestRedis,
+  type UpstreamHandler,
+  within,
+} from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WorkerProcess } from '../src/worker-process.ts';
+import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+
+const model = 'm';
+
+let redis: TestRedis;
+let responses: AcceptedResponses;
+let upstreams: FakeUpstream[];
+let started: WorkerProcess[];
+
+beforeEach(async () => {
+  redis = await testRedis();
+  responses = await acceptedResponses(redis, model);
+  upstreams = [];
+  started = [];
+});
+
+afterEach(async () => {
+  await Promise.all(started.map((worker) => worker.stop('terminated')));
+  await responses.close();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+  await redis.close();
+});
+
+async function anUpstream(handler: UpstreamHandler): Promise<FakeUpstream> {
+  const upstream = await startFakeUpstream();
+  upstreams.push(upstream);
+  upstream.onChatCompletions(handler);
+  return upstream;
+}
+
+interface WorkerOptions {
+  concurrency?: number;
+  /** More settings of the first provider. */
+  provider?: string;
+  drainTimeoutMs?: number;
+}
+
+/** A worker whose model has a route to each upstream, in order. Returns the port of its health listener. */
+async function startWorker(
+  routes: readonly FakeUpstream[],
+  { concurrency = 16, provider = '', drainTimeoutMs = 30_000 }: WorkerOptions = {},
+): Promise<number> {
+  const providers = routes.map(
+    ({ baseUrl }, at) =>
+      `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}', ${at === 0 ? provider : ''} }`,
+  );
+  const file = `
+keyPrefix: '${redis.prefix}:'
+providers: [${providers.join(', ')}]
+models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }]
+workerConcurrency: ${concurrency}
+workerHealthPort: 0
+drainTimeoutMs: ${drainTimeoutMs}
+`;
+  const settings = loadSettings({
+    env: { REDIS_URL: redis.url },
+    argv: [],
+    cwd: '/',
+    role: 'worker',
+    readFile: () => file,
+  });
+  const ready = latch<number>();
+  const worker = new WorkerProcess({
+    settings: { ...settings, redisUrl: redis.url },
+    providers: new Map(settings.providers.map((each) => [each.id, createProvider(each, settings.timeouts)])),
+    logger: createLogger({ name: 'worker', level: 'silent' }),
+    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
+  });
+  started.push(worker);
+  await worker.start(new AbortController().signal);
+  return ready.wait();
+}
+
+const hello: UpstreamHandler = async ({ stream }) => {
+  const events = stream();
+  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
+  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  events.done();
+};
+
+/** An upstream that takes so many calls in a second, saves up those of one second, and refuses all others. */
+function limitedTo(rate: number, headers: Record<string, string>): UpstreamHandler {
+  let tokens = rate;
+  let last = performance.now();
+  return (exchange) => {
+    const now = performance.now();
+    tokens = Math.min(rate, tokens + ((now - last) * rate) / 1000);
+    last = now;
+    if (tokens < 1) return exchange.json(429, {}, headers);
+    tokens -= 1;
+    return hello(exchange);
+  };
+}
+
+function acceptMany(count: number): Promise<string[]> {
+  return Promise.all(
+    Array.from({ length: count }, () => responses.accept({ streams: false, background: true })),
+  );
+}
+
+async function statusesOf(ids: readonly string[]): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const id of ids) {
+    const { end } = await responses.ended(id);
+    const word = end?.error?.code ?? end?.status ?? 'none';
+    counts[word] = (counts[word] ?? 0) + 1;
+  }
+  return counts;
+}
+
+interface Route {
+  inFlight: number;
+  limit: number;
+  callsPerSecond: number | null;
+  waiting: number;
+  saturation?: { waiting: number | null; most: number; isHolding: boolean };
+}
+
+interface Upstream {
+  metricsFault?: string;
+  routes: Route[];
+}
+
+async function routeOf(port: number, at = 0): Promise<Route & { metricsFault: string | undefined }> {
+  const answer = await fetch(`http://127.0.0.1:${port}/upstreams`);
+  const { upstreams: found } = (await answer.json()) as { upstreams: Upstream[] }; // only its members are looked at
+  const upstream = found[at];
+  const route = upstream?.routes[0];
+  if (!upstream || !route) throw new Error('the worker has no such upstream');
+  return { ...route, metricsFault: upstream.metricsFault };
+}
+
+describe('an upstream that takes some calls a second', () => {
+  it.each([
+    ['with Retry-After', { 'retry-after': '1' }],
+    ['without Retry-After', {}],
+  ])('is used up, %s, and no response fails', async (_, headers) => {
+    const rate = 40;
+    const upstream = await anUpstream(limitedTo(rate, headers));
+    const port = await startWorker([upstream]);
+    const count = rate * 7;
+    const ids = await acceptMany(count);
+    const startedAt = performance.now();
+    expect(await statusesOf(ids)).toEqual({ completed: count });
+    // What was saved up at first comes on top of each second's share. Real time, because the upstream counts in it.
+    const seconds = (performance.now() - startedAt) / 1000;
+    expect(count / (seconds + 1) / rate).toBeGreaterThan(0.8);
+    // Not one refusal for each response, but those of the slots once, and a few at each look for more.
+    expect(upstream.requests.length - count).toBeLessThan(60);
+    for (const id of ids) expect(await responses.attempts(id)).toBe(1);
+    // Its limit of calls at a time is a matter of timing here; `route-pressure.test.ts` has it with a clock of its own.
+    expect(await routeOf(port)).toMatchObject({ inFlight: 0, waiting: 0 });
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const refusals = /^sluice_upstream_refusals_total\{[^}]*\} (\d+)/m.exec(metrics)?.[1];
+    expect(Number(refusals)).toBe(upstream.requests.length - count);
+  });
+
+  it('keeps no slots for those that would wait for long: they wait in the queue', async () => {
+    const upstream = await anUpstream(limitedTo(1, { 'retry-after': '1' }));
+    const port = await startWorker([upstream], { concurrency: 16 });
+    await acceptMany(40);
+    await eventually(async () => (await responses.queue.counts(model)).delayed > 0);
+    await eventually(async () => {
+      const { waiting, callsPerSecond } = await routeOf(port);
+      return callsPerSecond !== null && waiting > 0;
+    });
+    const { waiting, callsPerSecond } = await routeOf(port);
+    expect(waiting).toBeLessThanOrEqual(Math.max(1, Math.ceil((callsPerSecond ?? 0) * 3) + 1));
+  });
+
+  it('gives way to another route as one that is parked does', async () => {
+    const limited = await anUpstream(limitedTo(2, {}));
+    const free = await anUpstream(hello);
+    await startWorker([limited, free]);
+    const ids = await acceptMany(100);
+    expect(await statusesOf(ids)).toEqual({ completed: 100 });
+    expect(free.requests.length).toBeGreaterThan(50);
+  });
+
+  it('is left at once by a response that is cancelled while it waits for its turn', async () => {
+    const upstream = await anUpstream(limitedTo(1, {}));
+    const port = await startWorker([upstream], { concurrency: 4 });
+    const ids = await acceptMany(20);
+    await eventually(async () => (await routeOf(port)).waiting > 0);
+    for (const id of ids) await responses.store.cancel(id, 'requested');
+    for (const id of ids) await within(responses.ended(id), { timeoutMs: 4_000 });
+    await eventually(async () => (await routeOf(port)).waiting === 0);
+    expect(await routeOf(port)).toMatchObject({ inFlight: 0 });
+  });
+
+  it('holds up no stop of the process: those that wait go back to the queue', async () => {
+    const upstream = await anUpstream(limitedTo(1, {}));
+    const port = await startWorker([upstream], { concurrency: 4, drainTimeoutMs: 500 });
+    await acceptMany(20);
+    await eventually(async () => (await routeOf(port)).waiting > 0);
+    const [worker] = started.splice(0);
+    await within(Promise.resolve(worker?.stop('terminated')), { timeoutMs: 8_000 });
+    const { waiting, delayed } = await responses.queue.counts(model);
+    expect(waiting + delayed).toBeGreaterThan(0);
+  });
+});
+
+describe('an upstream that takes some calls at a time', () => {
+  it('gets about as many, and no response fails', async () => {
+    const most = 4;
+    const goOn = latch();
+    let inFlight = 0;
+    let refused = 0;
+    const upstream = await anUpstream(async (exchange) => {
+      if (inFlight >= most) {
+        refused += 1;
+        return exchange.json(429, {}, {});
+      }
+      inFlight += 1;
+      await goOn.wait();
+      inFlight -= 1;
+      return hello(exchange);
+    });
+    const port = await startWorker([upstream]);
+    const ids = await acceptMany(60);
+    // The first refusals may be about calls in a time. Those that follow, while none ended, are not.
+    await eventually(async () => (await routeOf(port)).limit <= most);
+    expect(await routeOf(port)).toMatchObject({ inFlight: most });
+    // The slots at first, and one call that found out.
+    expect(refused).toBeLessThanOrEqual(16 - most + 2);
+    goOn.open();
+    expect(await statusesOf(ids)).toEqual({ completed: 60 });
+    for (const id of ids) expect(await responses.attempts(id)).toBe(1);
+  });
+
+  it('and is not adapted to when that is switched off', async () => {
+    const upstream = await anUpstream(limitedTo(20, {}));
+    const port = await startWorker([upstream], { provider: 'pressure: { adaptive: false }' });
+    const ids = await acceptMany(60);
+    expect(await statusesOf(ids)).toEqual({ completed: 60 });
+    expect(await routeOf(port)).toMatchObject({ callsPerSecond: null, limit: 16 });
+  });
+});
+
+describe('an upstream whose own queue is read', () => {
+  /** What its metrics page says from now on. */
+  function withMetrics(upstream: FakeUpstream) {
+    let page = 'vllm:num_requests_waiting{model_name="m"} 0';
+    let status = 200;
+    let reads = 0;
+    upstream.onOther((exchange) => {
+      reads += 1;
+      return exchange.text(status, 'text/plain; version=0.0.4', page);
+    });
+    return {
+      provider: `saturation: { metricsUrl: '${upstream.url}/metrics', most: 4, everyMs: 100 }`,
+      reads: () => reads,
+      say(waiting: number) {
+        status = 200;
+        page = `# TYPE vllm:num_requests_waiting gauge\nvllm:num_requests_waiting{engine="0",model_name="m"} ${waiting}.0\n`;
+      },
+      fail: () => {
+        status = 500;
+      },
+      sayNothing: () => {
+        page = 'up 1\n';
+      },
+      sayTooMuch: () => {
+        page = 'up 1\n'.repeat(1_000_000);
+      },
+    };
+  }
+
+  it('gets no jobs while too many wait there, and gets them after that', async () => {
+    const upstream = await anUpstream(hello);
+    const metrics = withMetrics(upstream);
+    metrics.say(5);
+    const port = await startWorker([upstream], { provider: metrics.provider });
+    await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
+    const ids = await acceptMany(30);
+    const before = metrics.reads();
+    await eventually(() => metrics.reads() > before + 10);
+    expect(upstream.requests.filter(({ path }) => path.includes('chat'))).toEqual([]);
+    // They wait where another worker can take them.
+    const { waiting, delayed } = await responses.queue.counts(model);
+    expect(waiting + delayed).toBeGreaterThan(10);
+    metrics.say(0);
+    expect(await statusesOf(ids)).toEqual({ completed: 30 });
+    expect(await routeOf(port)).toMatchObject({ saturation: { waiting: 0, most: 4, isHolding: false } });
+    const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(page).toContain('sluice_upstream_queue_length{provider="u0",upstream_model="m",role="worker"} 0');
+    expect(page).toContain('sluice_upstream_saturated{provider="u0",upstream_model="m",role="worker"} 0');
+  });
+
+  it.each([
+    ['answers with an error', 'fail', 'answered with status 500'],
+    ['does not have the metric', 'sayNothing', 'has no metric vllm:num_requests_waiting'],
+    ['has no end', 'sayTooMuch', 'answered with more than 4194304 bytes'],
+  ] as const)('gets its jobs when its page %s, and that is seen', async (_, how, fault) => {
+    const upstream = await anUpstream(hello);
+    const metrics = withMetrics(upstream);
+    metrics.say(50);
+    const port = await startWorker([upstream], { provider: metrics.provider });
+    await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
+    const ids = await acceptMany(5);
+    metrics[how]();
+    expect(await statusesOf(ids)).toEqual({ completed: 5 });
+    expect(await routeOf(port)).toMatchObject({ metricsFault: fault, saturation: { waiting: null } });
+  });
+
+  it('is waited for no longer than its interval, and gets its jobs', async () => {
+    const upstream = await anUpstream(hello);
+    const { provider } = withMetrics(upstream);
+    const asked = latch();
+    upstream.onOther(async (exchange) => {
+      asked.open();
+      await exchange.hang();
+    });
+    const port = await startWorker([upstream], { provider });
+    await asked.wait();
+    await eventually(async () => (await routeOf(port)).metricsFault === 'did not answer within 100 ms');
+    expect(await statusesOf(await acceptMany(5))).toEqual({ completed: 5 });
+  });
+
+  it('is passed over for another route, as one that is parked is', async () => {
+    const full = await anUpstream(hello);
+    const metrics = withMetrics(full);
+    metrics.say(50);
+    const free = await anUpstream(hello);
+    const port = await startWorker([full, free], { provider: metrics.provider });
+    await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
+    expect(await statusesOf(await acceptMany(10))).toEqual({ completed: 10 });
+    expect(free.requests.filter(({ path }) => path.includes('chat'))).toHaveLength(10);
+  });
+});

@@ -1,0 +1,30 @@
+import { cpuTimeMs } from '@sluice/testing';
+import type { BenchRedis } from './bench-redis.ts';
+import type { Child } from './child-process.ts';
+
+/** CPU time of each process that took part, in milliseconds. Undefined where it is unknown. */
+export type CpuTimes = Map<string, number | undefined>;
+
+/** A role that several processes play is the sum of them. Redis is left out where there is none. */
+export async function readCpuTimes(
+  processes: ReadonlyMap<string, Child | readonly Child[]>,
+  redis: BenchRedis | undefined,
+): Promise<CpuTimes> {
+  const times: CpuTimes = new Map();
+  for (const [role, children] of processes) {
+    const each = [children].flat().map(({ pid }) => cpuTimeMs(pid) ?? Number.NaN);
+    const sum = each.reduce((total, time) => total + time, 0);
+    times.set(role, Number.isNaN(sum) ? undefined : sum);
+  }
+  if (redis) times.set('redis', await redis.cpuTimeMs());
+  return times;
+}
+
+export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
+  return new Map(
+    [...after].map(([role, time]) => {
+      const earlier = before.get(role);
+      return [role, time === undefined || earlier === undefined ? undefined : time - earlier];
+    }),
+  );
+}

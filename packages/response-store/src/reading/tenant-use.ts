@@ -1,0 +1,122 @@
+import { parseWeight } from '@sluice/admission';
+import type { StoreAccess } from '../record/store-access.ts';
+
+/** A tenant, and which of its limits there are: only what is limited is counted. */
+export interface LimitedTenant {
+  name: string;
+  limits: {
+    requestsPerMinute?: number;
+    tokensPerMinute?: number;
+    concurrent?: number;
+  };
+}
+
+/** What a tenant uses now. */
+export interface TenantUseNow {
+  /** Requests accepted in the current minute; undefined without a limit, because nobody counts them then. */
+  requests: number | undefined;
+  /** Tokens of the current minute, reserved or used; undefined without a limit. */
+  tokens: number | undefined;
+  /** Responses that were accepted and have not been started, those in lines included, and their size in bytes. */
+  waiting: number;
+  waitingBytes: number;
+  /** Responses that have a place; undefined for a tenant without `concurrent`. */
+  running: number | undefined;
+  /** Responses that wait for a place outside of their queues; undefined for a tenant without `concurrent`. */
+  inLine: number | undefined;
+}
+
+/** Most tenants read at once. Each takes up to five short commands, and one more for each of its lines. */
+const pageSize = 100;
+
+/**
+ * What tenants use now, in their order. It reads and changes nothing, a page at a time, so that however many tenants there
+ * are, other clients of the store wait for one page at most. The numbers of a tenant are read one after the other: while
+ * it is busy, they may differ by what happened in between.
+ */
+export async function readTenantUse(
+  access: StoreAccess,
+  tenants: readonly LimitedTenant[],
+): Promise<TenantUseNow[]> {
+  const uses: TenantUseNow[] = [];
+  for (let at = 0; at < tenants.length; at += pageSize) {
+    const page = tenants.slice(at, at + pageSize);
+    const [time, counters] = await Promise.all([
+      access.redis.time(),
+      Promise.all(page.map((tenant) => readCounters(access, tenant))),
+    ]);
+    const second = Number(time[0]);
+    const inLines = await Promise.all(
+      page.map(({ name }, each) => countInLines(access, name, counters[each]?.queues)),
+    );
+    for (const [each, { requests, tokens, weight, running }] of counters.entries()) {
+      const waiting = parseWeight(weight);
+      uses.push({
+        requests: requests && usedInMinute(requests, second),
+        tokens: tokens && usedInMinute(tokens, second),
+        waiting: waiting.responses,
+        waitingBytes: waiting.bytes,
+        running,
+        inLine: inLines[each],
+      });
+    }
+  }
+  return uses;
+}
+
+/**
+ * What is in a window of rate-window.lua: sixty buckets of a second each, at the second modulo 60, and `last`, the second
+ * of the newest. Its sum is not read, because it is only right when the window was moved to the present.
+ *
+ * `second` is that of the store's clock. Counts of a clock that was ahead before stay in the window, as admission has it.
+ */
+export function usedInMinute(window: Readonly<Record<string, string>>, second: number): number {
+  const last = Number(window['last']);
+  if (window['last'] === undefined || Number.isNaN(last)) return 0;
+  const present = Math.max(second, last);
+  let used = 0;
+  for (let past = present - 59; past <= last; past += 1) used += Number(window[past % 60] ?? 0);
+  return used;
+}
+
+interface Counters {
+  requests: Record<string, string> | undefined;
+  tokens: Record<string, string> | undefined;
+  weight: string | null | undefined;
+  running: number | undefined;
+  /** Queues of which the tenant has a line. */
+  queues: string[] | undefined;
+}
+
+async function readCounters(
+  { redis, keys }: StoreAccess,
+  { name, limits }: LimitedTenant,
+): Promise<Counters> {
+  const cell = keys.inCell(keys.home(name));
+  const isCounted = limits.concurrent !== undefined;
+  const [requests, tokens, [weight], running, places] = await Promise.all([
+    limits.requestsPerMinute === undefined ? undefined : redis.hgetall(cell.requestRate(name)),
+    limits.tokensPerMinute === undefined ? undefined : redis.hgetall(cell.tokenRate(name)),
+    redis.hmget(cell.load, `tenant:${name}`),
+    isCounted ? redis.scard(cell.running(name)) : undefined,
+    isCounted ? redis.hkeys(cell.places(name)) : undefined,
+  ]);
+  const queues = places
+    ?.filter((field) => field.startsWith('line:'))
+    .map((field) => field.slice('line:'.length));
+  return { requests, tokens, weight, running, queues };
+}
+
+/** How many wait for a place: their scores are positive, and negative once they are let into their queues. */
+async function countInLines(
+  { redis, keys }: StoreAccess,
+  tenant: string,
+  queues: readonly string[] | undefined,
+): Promise<number | undefined> {
+  if (queues === undefined) return undefined;
+  const cell = keys.inCell(keys.home(tenant));
+  const counts = await Promise.all(
+    queues.map((queue) => redis.zcount(cell.line(tenant, queue), '(0', '+inf')),
+  );
+  return counts.reduce((all, count) => all + count, 0);
+}

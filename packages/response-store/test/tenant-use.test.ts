@@ -1,0 +1,100 @@
+import { completed, nothingProduced } from '@sluice/contract';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type AcceptedOptions, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+
+afterAll(stopCluster);
+
+describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
+  let store: StoreUnderTest;
+
+  beforeEach(async () => {
+    store = new StoreUnderTest(await connect());
+  });
+  afterEach(() => store.close());
+
+  const limits = { requestsPerMinute: 60, tokensPerMinute: 10_000, concurrent: 2 };
+  const tokens = { input: 10, output: 90, mostInput: undefined };
+  const used = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+  const usage = {
+    ...used,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
+
+  /** Accepts responses and does what an api does next. */
+  async function arrive(count: number, options: AcceptedOptions = {}): Promise<string[]> {
+    const ids: string[] = [];
+    for (let at = 0; at < count; at += 1) {
+      const { responseId, result } = await store.accepting({ streams: false, limits, tokens, ...options });
+      if (result.kind !== 'accepted') throw new Error(`not accepted: ${result.kind}`);
+      if (result.priority === undefined) await store.caller.standInLine(responseId);
+      ids.push(responseId);
+    }
+    return ids;
+  }
+
+  async function use(name = 'team-a', of: Partial<typeof limits> = limits) {
+    const [found] = await store.caller.tenantUse([{ name, limits: of }]);
+    return found;
+  }
+
+  it('is what was accepted in the minute, what waits and in which way, and what runs', async () => {
+    expect(await use()).toEqual({
+      requests: 0,
+      tokens: 0,
+      waiting: 0,
+      waitingBytes: 0,
+      running: 0,
+      inLine: 0,
+    });
+    const [first = '', second = ''] = await arrive(3);
+    await arrive(2, { queue: 'other' });
+    expect(await use()).toMatchObject({ requests: 5, tokens: 500, waiting: 5, running: 0, inLine: 1 });
+    await store.take(first, 'a');
+    await store.take(second, 'b');
+    // Two have been let into the other queue. There is no place for those that come now.
+    await arrive(3);
+    await arrive(1, { queue: 'other' });
+    expect(await use()).toEqual({
+      requests: 9,
+      tokens: 900,
+      waiting: 7,
+      waitingBytes: 7 * 1024,
+      running: 2,
+      inLine: 5,
+    });
+    await store.write(first, 'a', 3, [], completed({ output: [], usage }, 1));
+    // A place is free, so the next one of the first line is let in. It used fewer tokens than were reserved.
+    expect(await use()).toMatchObject({ requests: 9, tokens: 815, waiting: 7, running: 1, inLine: 4 });
+  });
+
+  it('is unknown where a tenant has no limit, but for what waits', async () => {
+    await arrive(2, { limits: {} });
+    expect(await use('team-a', {})).toEqual({
+      requests: undefined,
+      tokens: undefined,
+      waiting: 2,
+      waitingBytes: 2048,
+      running: undefined,
+      inLine: undefined,
+    });
+  });
+
+  it('is read for each tenant in its place, over more pages than one, and changes nothing', async () => {
+    await arrive(1, { tenant: 'first' });
+    const [ended = ''] = await arrive(2, { tenant: 'last' });
+    await store.take(ended, 'a');
+    await store.write(ended, 'a', 3, [], completed(nothingProduced, 1));
+    const names = ['first', ...Array.from({ length: 250 }, (_, at) => `idle-${at}`), 'last'];
+    const uses = await store.caller.tenantUse(names.map((name) => ({ name, limits })));
+    expect(uses).toHaveLength(names.length);
+    expect(uses[0]).toMatchObject({ requests: 1, waiting: 1 });
+    expect(uses.at(-1)).toMatchObject({ requests: 2, waiting: 1 });
+    const idle = uses.slice(1, -1);
+    expect(new Set(idle.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(idle[0]).toMatchObject({ requests: 0, tokens: 0, waiting: 0, running: 0, inLine: 0 });
+    const touched = names.flatMap((name) => [store.keys.places(name), store.keys.requestRate(name)]);
+    const there = await Promise.all(touched.map((key) => store.server.client.exists(key)));
+    expect(there.reduce((sum, each) => sum + each, 0)).toBe(4);
+  });
+});

@@ -1,0 +1,81 @@
+import type { KeySnapshot, KeyStore } from './key-store.ts';
+
+export interface KeyWatchOptions {
+  store: Pick<KeyStore, 'version' | 'read'>;
+  /** Puts keys into effect. They count as seen once it has returned. */
+  apply: (snapshot: KeySnapshot) => void | Promise<void>;
+  /** Told of each look that failed. What was applied last stays in effect. */
+  onError: (error: unknown) => void;
+  /** Pause between two looks, in milliseconds; two seconds by default. */
+  intervalMs?: number;
+  /** Pause after a look that failed, in milliseconds; half a second by default. */
+  retryMs?: number;
+}
+
+const defaultIntervalMs = 2000;
+const defaultRetryMs = 500;
+
+/**
+ * Watches the stored keys while a process runs. It asks for their version, and reads them when that differs.
+ *
+ * It needs no message that could be lost, so every process follows a change within the interval. While Redis does not
+ * answer, nothing changes.
+ */
+export class KeyWatch {
+  readonly #options: KeyWatchOptions;
+  #seen: Pick<KeySnapshot, 'version'> | undefined;
+  #running: Promise<void> | undefined;
+  #isStopping = false;
+  #wake = () => {};
+
+  constructor(options: KeyWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Looks once, and applies what has changed. The first look applies also that there are no keys. */
+  async look(): Promise<void> {
+    const { store, apply } = this.#options;
+    const version = await store.version();
+    if (this.#seen !== undefined && this.#seen.version === version) return;
+    const snapshot = await store.read();
+    await apply(snapshot);
+    this.#seen = { version: snapshot.version };
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Ends the watch; may be called twice, or without a start. Resolves when no look is under way. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { intervalMs = defaultIntervalMs, retryMs = defaultRetryMs, onError } = this.#options;
+    let pauseMs = intervalMs;
+    while (!this.#isStopping) {
+      await this.#pause(pauseMs);
+      if (this.#isStopping) return;
+      try {
+        await this.look();
+        pauseMs = intervalMs;
+      } catch (error) {
+        pauseMs = Math.min(retryMs, intervalMs);
+        onError(error);
+      }
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, ms);
+    this.#wake = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    return promise;
+  }
+}

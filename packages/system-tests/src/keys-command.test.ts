@@ -1,0 +1,111 @@
+import { eventually, type WaitOptions } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+import { startProcess } from './sluice-process.ts';
+
+/** How soon a change must be in effect at every api. */
+const inTime = { timeoutMs: 5_000 };
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({
+    apis: 2,
+    settings: {
+      providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: ['simulator', 'other'].map((id) => ({ id, routes: [{ provider: 'local' }] })),
+    },
+  });
+});
+afterAll(() => service?.stop());
+
+/** Runs `sluice keys` to its end, with the settings of the service. */
+async function keys(...args: string[]): Promise<{ code: number | null; out: string }> {
+  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
+  const process = startProcess({ command: 'keys', args, env });
+  const { code } = await process.exited;
+  return { code, out: process.output() };
+}
+
+async function made(...args: string[]): Promise<{ id: string; key: string }> {
+  const { code, out } = await keys(...args);
+  expect({ code, out }).toMatchObject({ code: 0 });
+  const [, key = ''] = /^ {2}(sk-sluice-\w+)$/m.exec(out) ?? [];
+  const [, id = ''] = /Its id is (key_\w+)\./.exec(out) ?? [];
+  return { id, key };
+}
+
+async function statusOf(apiUrl: string, key: string): Promise<number> {
+  const answer = await fetch(`${apiUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.text();
+  return answer.status;
+}
+
+/** Waits until every api takes a key, or until none does. */
+async function everywhere(key: string, is: 'taken' | 'refused', wait: WaitOptions = inTime): Promise<void> {
+  // Asking over and over with a key that is refused is throttled.
+  const expected = is === 'taken' ? [200] : [401, 429];
+  await Promise.all(
+    service.apiUrls.map((url) => eventually(async () => expected.includes(await statusOf(url, key)), wait)),
+  );
+}
+
+describe('sluice keys', () => {
+  it('makes a key that every api takes within five seconds, and refuses once it is revoked', async () => {
+    const { id, key } = await made('create', '--tenant', 'team-a', '--models', 'simulator');
+    await everywhere(key, 'taken');
+    const caller = callerOf(service.apiUrls[1] ?? '', key);
+    expect((await caller.create({ input: 'Hi' })).body.status).toBe('completed');
+    expect((await caller.create({ model: 'other', input: 'Hi' })).status).toBe(403);
+    expect(await keys('revoke', id)).toMatchObject({ code: 0 });
+    await everywhere(key, 'refused');
+    await everywhere(service.key, 'taken');
+  });
+
+  it('replaces a key, and both are taken until the grace is over', async () => {
+    const old = await made('create', '--tenant', 'team-b');
+    const next = await made('rotate', old.id, '--grace', '8s');
+    await everywhere(next.key, 'taken');
+    await everywhere(old.key, 'taken', { timeoutMs: 1 });
+    await everywhere(old.key, 'refused', { timeoutMs: 15_000 });
+    await everywhere(next.key, 'taken', { timeoutMs: 1 });
+    const last = await made('rotate', next.id, '--grace', '0');
+    await everywhere(next.key, 'refused');
+    await everywhere(last.key, 'taken');
+  });
+
+  it('shares a tenant and its limits between the file and stored keys', async () => {
+    const { key } = await made('create', '--tenant', 'tester');
+    await everywhere(key, 'taken');
+    const [first = '', second = ''] = service.apiUrls;
+    const { id } = (await callerOf(first, service.key).create({ input: 'Hi' })).body;
+    expect((await callerOf(second, key).get(id)).status).toBe(200);
+    const limited = await made('create', '--tenant', 'team-c', '--requests-per-minute', '1');
+    await everywhere(limited.key, 'taken');
+    expect((await callerOf(first, limited.key).create({ input: 'Hi' })).status).toBe(200);
+    expect((await callerOf(second, limited.key).create({ input: 'Hi' })).status).toBe(429);
+  });
+
+  it('lists every key, and is taken by an api that starts later', async () => {
+    const { id, key } = await made('create', '--tenant', 'team-d', '--expires', '2099-01-01');
+    const { out } = await keys('list');
+    expect(out).toMatch(/^file:0 +tester +- +\* +- +- +active$/m);
+    expect(out).toMatch(
+      new RegExp(`^${id} +team-d +${key.slice(-4)} +\\* +\\S+ \\S+ +2099-01-01 00:00Z +active$`, 'm'),
+    );
+    expect(out).not.toContain(key);
+    const api = await service.addApi();
+    expect(await statusOf(api.url, key)).toBe(200);
+  });
+
+  it.each([
+    [['revoke', 'file:0'], 1, /file:0 is keys\[0\] of .*, which cannot be changed here/],
+    [['revoke', 'key_nope'], 1, /There is no key 'key_nope'/],
+    [['create', '--tenant', 'x', '--weight', '0'], 2, /--weight: must be a number from 0.1 to 1000/],
+    [['create', '--tenant', 'x', '--models', 'nope'], 2, /--models: "nope" is not the id of a model/],
+    [['fill'], 2, /there is no command 'fill'/],
+  ])('says what is wrong with %j', async (args, code, message) => {
+    expect(await keys(...args)).toEqual({ code, out: expect.stringMatching(message) });
+  });
+});

@@ -1,0 +1,105 @@
+import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+import { startProcess } from './sluice-process.ts';
+
+const key = 'sk-team-a-0123456789abcdef';
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService({
+    workers: 0,
+    settings: {
+      keys: [
+        {
+          name: 'team-a',
+          key,
+          weight: 2,
+          models: ['simulator'],
+          limits: { requestsPerMinute: 60, concurrent: 1, queued: 10 },
+        },
+      ],
+      providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    },
+  });
+});
+afterAll(() => service?.stop());
+
+/** Runs a command of `sluice` to its end, with the settings of the service. */
+async function sluice(
+  command: 'keys' | 'tenants',
+  ...args: string[]
+): Promise<{ code: number | null; out: string }> {
+  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
+  const process = startProcess({ command, args, env });
+  const { code } = await process.exited;
+  return { code, out: process.output() };
+}
+
+const documentOf = async (...args: string[]) =>
+  JSON.parse((await sluice('tenants', '--json', ...args)).out) as Record<string, unknown>;
+
+describe('sluice tenants', () => {
+  it('shows limits and use of the tenants of the file and of stored keys, as the admin listener does', async () => {
+    await sluice('keys', 'create', '--tenant', 'team-b', '--tokens-per-minute', '5000');
+    const caller = callerOf(service.apiUrls[0] ?? '', key);
+    for (let at = 0; at < 3; at += 1) await caller.create({ input: 'Hi', background: true });
+    const found = await documentOf();
+    const limits = {
+      requests_per_minute: 60,
+      tokens_per_minute: null,
+      concurrent: 1,
+      queued: 10,
+      queued_bytes: null,
+      max_output_tokens: null,
+    };
+    const use = {
+      requests_in_minute: 3,
+      tokens_in_minute: null,
+      waiting: 3,
+      waiting_bytes: 3 * 1024,
+      running: 0,
+      in_line: 2,
+    };
+    const tiers = ['default', 'flex'];
+    expect(found).toEqual({
+      tenants: [
+        { tenant: 'team-a', weight: 2, tiers, models: ['simulator'], limits, use },
+        expect.objectContaining({
+          tenant: 'team-b',
+          limits: expect.objectContaining({ tokens_per_minute: 5000 }),
+          use: expect.objectContaining({ tokens_in_minute: 0, waiting: 0 }),
+        }),
+      ],
+    });
+    await eventually(async () => {
+      const answer = await fetch(`${service.adminUrls[0]}/tenants`);
+      const document: unknown = await answer.json();
+      return JSON.stringify(document) === JSON.stringify(found);
+    });
+    const { code, out } = await sluice('tenants');
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^tenant +weight +requests\/min +tokens\/min +running +in line +waiting +waiting bytes/m,
+    );
+    expect(out).toMatch(/^team-a +2 +3\/60 +- +0\/1 +2 +3\/10 +3072 +- +default,flex +simulator$/m);
+    expect(out).toMatch(/^team-b +1 +- +0\/5000 +- +- +0 +0 +- +default,flex +\*$/m);
+  });
+
+  it('shows one tenant', async () => {
+    expect(await documentOf('team-a')).toMatchObject({ tenants: [{ tenant: 'team-a' }] });
+    expect((await sluice('tenants', 'team-a')).out.trim().split('\n')).toHaveLength(2);
+  });
+
+  it.each([
+    [['taem-a'], 1, /There is no tenant 'taem-a' with a key: did you mean "team-a"\?/],
+    [['quite-another'], 1, /There is no tenant 'quite-another' with a key: known are team-a/],
+    [['team-a', 'x'], 2, /'x' is one argument too many/],
+    [['--nope'], 2, /--nope/],
+  ])('says what is wrong with %j', async (args, code, message) => {
+    expect(await sluice('tenants', ...args)).toEqual({ code, out: expect.stringMatching(message) });
+  });
+});
