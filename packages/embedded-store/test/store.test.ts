@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { eventually, testRedis, within, type TestRedis } from '@sluice/testing';
@@ -247,7 +247,7 @@ describe('the embedded store', () => {
     for (let left = 7_000; left > 0; left -= 100) {
       await Promise.all(
         Array.from({ length: 100 }, async () => {
-          const socket = connect(Number(port), '127.0.0.1');
+          const socket = createConnection(Number(port), '127.0.0.1');
           await once(socket, 'connect');
           socket.end('PING\r\n');
           await once(socket.resume(), 'close');
