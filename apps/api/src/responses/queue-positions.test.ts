@@ -54,6 +54,30 @@ describe('the position of a response', () => {
     expect(faster?.startsInMs).toBeCloseTo(1_000, -2);
   });
 
+  it('does not count what fills free slots when the workers come', async () => {
+    world.ahead = 99;
+    positions.watch('m');
+    await pass(3, 0);
+    await pass(1, 80);
+    expect(await positions.of('m', 'r')).toEqual({ position: 100, startsInMs: undefined });
+    await pass(1, 50);
+    expect(await positions.of('m', 'r')).toEqual({ position: 100, startsInMs: 2_000 });
+  });
+
+  it('comes with a time for a queue that one leaves in half a minute', async () => {
+    world.ahead = 3;
+    positions.watch('m');
+    for (let at = 0; at < 4; at += 1) {
+      await pass(1, 1);
+      await pass(29, 0);
+      positions.watch('m');
+    }
+    expect(await positions.of('m', 'r')).toEqual({ position: 4, startsInMs: 120_000 });
+    await pass(30, 0);
+    const { startsInMs = 0 } = (await positions.of('m', 'r')) ?? {};
+    expect(startsInMs).toBeGreaterThan(150_000);
+  });
+
   it('says nothing of the time while nothing leaves, or the count was lost', async () => {
     positions.watch('m');
     await pass(15, 0);

@@ -9,8 +9,8 @@ export interface QueuePosition {
 /** How often the departures of a queue are counted, in milliseconds. */
 const sampleEveryMs = 1_000;
 
-/** Departures over so many samples make the rate: the last ten seconds. */
-const mostSamples = 11;
+/** The pace is that of the last ten seconds, in milliseconds, and of longer where less than so much left a queue in them. */
+const pace = { overMs: 10_000, atLeast: 10, atMostMs: 300_000 };
 
 /** A queue that nobody asks about is no longer looked at after this long, in milliseconds. */
 const forgetAfterMs = 60_000;
@@ -18,9 +18,17 @@ const forgetAfterMs = 60_000;
 /** Bounds of what somebody is told who found a queue full, in milliseconds. */
 const roomMs = { least: 1_000, most: 10_000 };
 
-interface Sample {
+/** How many had left a queue by when. */
+interface Count {
   departures: number;
   at: number;
+}
+
+interface Watched {
+  askedAt: number;
+  latest: Count | undefined;
+  /** The counts that were higher than the one before. */
+  movements: Count[];
 }
 
 export interface QueuePositionsOptions {
@@ -33,12 +41,12 @@ export interface QueuePositionsOptions {
 }
 
 /**
- * Says how far waiting responses are from their start: by their place in the queue, and by how many left it in the last
- * seconds, over all workers. An api counts the departures from the queues that somebody has asked about of late.
+ * Says how far waiting responses are from their start: by their place in the queue, and by how many left it of late, over
+ * all workers. An api counts the departures from the queues that somebody has asked about of late.
  */
 export class QueuePositions {
   readonly #options: QueuePositionsOptions;
-  readonly #watched = new Map<string, { samples: Sample[]; askedAt: number }>();
+  readonly #watched = new Map<string, Watched>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -51,7 +59,7 @@ export class QueuePositions {
     const watched = this.#watched.get(queue);
     const askedAt = this.#options.now();
     if (watched) watched.askedAt = askedAt;
-    else this.#watched.set(queue, { samples: [], askedAt });
+    else this.#watched.set(queue, { askedAt, latest: undefined, movements: [] });
     if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#tick(), watched ? sampleEveryMs : 0);
   }
 
@@ -93,15 +101,18 @@ export class QueuePositions {
     clearTimeout(this.#timer);
   }
 
-  /** Undefined while there are too few samples, or nothing left. */
+  /**
+   * Undefined until something has left twice. What left first fills the slots that were free, and nobody knows since when it
+   * could have left, so the pace begins with what left after it.
+   */
   #departuresPerMs(queue: string): number | undefined {
-    const samples = this.#watched.get(queue)?.samples ?? [];
-    // Before it began nothing left the queue: that is not its pace.
-    const began = samples.findIndex((each, at) => each.departures < (samples[at + 1]?.departures ?? 0));
-    const first = samples[began];
-    const last = samples.at(-1);
-    if (!first || !last || last.departures <= first.departures) return undefined;
-    return (last.departures - first.departures) / (last.at - first.at);
+    const { movements = [], latest } = this.#watched.get(queue) ?? {};
+    const first = movements[0];
+    const last = movements.at(-1);
+    if (!first || !last || !latest || last === first) return undefined;
+    // That nothing has left for a while is news once it is longer than one takes.
+    const idleMs = Math.max(0, latest.at - last.at - msForEach(first, last));
+    return (last.departures - first.departures) / (last.at - first.at + idleMs);
   }
 
   async #tick(): Promise<void> {
@@ -121,13 +132,35 @@ export class QueuePositions {
       return;
     }
     try {
-      const sample = { departures: await departures(queue), at: now() };
-      // The store has lost its count.
-      if (sample.departures < (watched.samples.at(-1)?.departures ?? 0)) watched.samples = [];
-      watched.samples.push(sample);
-      if (watched.samples.length > mostSamples) watched.samples.shift();
+      note(watched, { departures: await departures(queue), at: now() });
     } catch {
-      // The next sample spans the gap.
+      // The next count spans the gap.
     }
   }
+}
+
+function msForEach(first: Count, last: Count): number {
+  return (last.at - first.at) / (last.departures - first.departures);
+}
+
+function note(watched: Watched, count: Count): void {
+  const before = watched.latest;
+  watched.latest = count;
+  if (before && count.departures < before.departures) watched.movements = []; // The store has lost its count.
+  if (!before || count.departures <= before.departures) return;
+  if (stoodStill(watched.movements, count)) watched.movements = [];
+  const { movements } = watched;
+  movements.push(count);
+  const isEnough = (since: Count) =>
+    count.at - since.at >= pace.overMs && count.departures - since.departures >= pace.atLeast;
+  while (movements[1] && isEnough(movements[1])) movements.shift();
+  while (movements[0] && count.at - movements[0].at > pace.atMostMs) movements.shift();
+}
+
+/** Whether nothing left for so much longer than before that what leaves now begins anew: the time between is not its pace. */
+function stoodStill(movements: readonly Count[], count: Count): boolean {
+  const first = movements[0];
+  const last = movements.at(-1);
+  if (!first || !last || first === last) return false;
+  return count.at - last.at >= Math.max(pace.overMs, 10 * msForEach(first, last));
 }
