@@ -32,7 +32,7 @@ import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { Responses } from './responses/responses.ts';
-import { unusedSettings } from './unused-settings.ts';
+import { ReadLimits } from './read-limits.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
 const interruptShare = 0.8;
@@ -87,7 +87,6 @@ export class ApiProcess {
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
-  readonly #warned = new Set<string>();
   #hasStarted = false;
   #isStopping = false;
 
@@ -140,7 +139,6 @@ export class ApiProcess {
         keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
       }),
       logger,
-      onKeys: (keys) => this.#warnOfUnusedSettings({ keys }),
     });
     this.#queue = new ResponseQueue({
       connection: commands,
@@ -183,6 +181,7 @@ export class ApiProcess {
       responses: this.#responses,
       live: this.#live,
       failedLogins: new FailedLogins({ trustedProxies }),
+      readLimits: new ReadLimits(),
       open: this.#open,
       telemetry: this.#telemetry,
       readiness: () => this.#readiness(),
@@ -257,15 +256,6 @@ export class ApiProcess {
     this.#clock.stop();
     this.#metrics.stop();
     await Promise.all(Object.values(this.#connections).map((client) => closeRedis(client)));
-  }
-
-  /** Warns, once for each, of settings that have no effect. */
-  #warnOfUnusedSettings(settings: Parameters<typeof unusedSettings>[0]): void {
-    for (const setting of unusedSettings(settings)) {
-      if (this.#warned.has(setting)) continue;
-      this.#warned.add(setting);
-      this.#logger.warn({ setting }, 'this setting has no effect in this version');
-    }
   }
 
   /** The store's time for an accept, which needs the lease of this process and a synchronized clock. */

@@ -19,6 +19,8 @@ import {
 import { RequestLogger } from './request-logger.ts';
 import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
+import { registerReadLimits } from './plugins/read-limits.ts';
+import type { ReadLimits } from './read-limits.ts';
 import { registerUnreadAnswers } from './plugins/unread-answers.ts';
 import { registerRoute } from './route.ts';
 import { healthRoutes, routes } from './routes.ts';
@@ -27,6 +29,7 @@ export interface AppDependencies {
   responses: Responses;
   live: Pick<LiveSettings, 'keys' | 'limits'>;
   failedLogins: FailedLogins;
+  readLimits: ReadLimits;
   open: OpenRequests;
   telemetry: Telemetry;
   readiness: () => Promise<Readiness>;
@@ -114,6 +117,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     void app.register(
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies);
+        registerReadLimits(mount, dependencies);
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
         done();
       },

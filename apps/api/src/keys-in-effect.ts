@@ -21,8 +21,6 @@ export interface KeysInEffectOptions {
   live: Pick<LiveSettings, 'replace'>;
   store: Pick<KeyStore, 'version' | 'read' | 'change'>;
   logger: Logger;
-  /** Told of the keys in effect, each time they change. */
-  onKeys: (keys: readonly KeySettings[]) => void;
 }
 
 /**
@@ -30,8 +28,8 @@ export interface KeysInEffectOptions {
  *
  * Until Redis has answered once, the keys of the file are taken and nobody can tell whether another one is known. After
  * that an outage changes nothing. A key that this process has seen revoked stays refused when Redis has lost the
- * revocation, which is then written again, for the other processes. The development key is taken only while no key has ever been stored: once this process has seen one, never
- * again.
+ * revocation, which is then written again, for the other processes. The development key is taken only while no key has
+ * ever been stored: once this process has seen one, never again.
  */
 export class KeysInEffect {
   readonly #options: KeysInEffectOptions;
@@ -163,9 +161,7 @@ export class KeysInEffect {
       stored: stored.filter((key) => !this.#isLost(key)),
     });
     this.#united = this.#isKeyless && this.#development ? [this.#development] : keys;
-    const { live, onKeys } = this.#options;
-    live.replace({ keys: this.#united, isComplete: this.#stored !== undefined, limits });
-    onKeys(this.#united);
+    this.#options.live.replace({ keys: this.#united, isComplete: this.#stored !== undefined, limits });
     this.#warn([
       ...this.#unreadable.map(({ id, problem }) => ({
         keyId: id,

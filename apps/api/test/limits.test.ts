@@ -38,6 +38,38 @@ describe('a store that is nearly full', () => {
   });
 });
 
+describe('a limit of reads a minute', () => {
+  it('refuses every request over it that creates nothing, and says when to come back', async () => {
+    api = await startTestApi({ withoutWorker: true });
+    const key = apiKeys.reader;
+    const { id } = (await ask(key, { background: true })).json() as { id: string };
+    for (const url of [`/v1/responses/${id}`, '/v1/models', '/api/v1/responses']) {
+      expect((await api.get(url, key)).status).toBe(200);
+    }
+    const reads = ['/v1/responses', `/v1/responses/${id}`, `/v1/responses/${id}?stream=true`, '/v1/models'];
+    const refused = await Promise.all(reads.map((url) => api.get(url, key)));
+    for (const answer of refused) {
+      expect(answer.status).toBe(429);
+      expectTimeToComeBack(answer);
+      expect(answer.json()).toMatchObject({
+        error: { code: 'rate_limit_exceeded', message: expect.stringContaining('3 reads per minute') },
+      });
+    }
+    const headers = { authorization: `Bearer ${key}` };
+    const erased = await api.app.inject({ method: 'DELETE', url: `/v1/responses/${id}`, headers });
+    const cancelled = await api.app.inject({ method: 'POST', url: `/v1/responses/${id}/cancel`, headers });
+    expect([erased.statusCode, cancelled.statusCode]).toEqual([429, 429]);
+  });
+
+  it('leaves creating alone, and the neighbours', async () => {
+    api = await startTestApi();
+    for (let at = 0; at < 4; at += 1) await api.get('/v1/models', apiKeys.reader);
+    expect((await api.get('/v1/models', apiKeys.reader)).status).toBe(429);
+    expect((await ask(apiKeys.reader)).status).toBe(200);
+    expect((await api.get('/v1/models')).status).toBe(200);
+  });
+});
+
 describe('a limit of requests a minute', () => {
   it('is counted down in the headers of every create', async () => {
     api = await startTestApi();

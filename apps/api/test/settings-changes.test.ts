@@ -80,17 +80,6 @@ describe('an api with a development key', () => {
 });
 
 describe('an api whose settings change', () => {
-  it('warns once of each setting that has no effect', async () => {
-    await start(withKey());
-    const warnings = () => logged.filter((line) => line.includes('has no effect in this version'));
-    expect(warnings()).toEqual([]);
-    await save(withKey(', limits: { readsPerMinute: 3 }'));
-    await changed(1);
-    await save(withKey(', limits: { readsPerMinute: 4 }') + '# changed\n');
-    await changed(2);
-    expect(warnings()).toEqual([expect.stringContaining('keys[].limits.readsPerMinute')]);
-  });
-
   it('does not read its file any more once it has stopped', async () => {
     await start(withKey());
     await api.stop('requested');

@@ -24,6 +24,7 @@ import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { JsonReader } from '../src/bodies/json-reader.ts';
 import { JsonThreads } from '../src/bodies/json-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
+import { ReadLimits } from '../src/read-limits.ts';
 import { Responses } from '../src/responses/responses.ts';
 
 /** Keys of the tenants that every test api knows. */
@@ -41,6 +42,8 @@ export const apiKeys = {
   tokens: createKey(),
   crowded: createKey(),
   capped: createKey(),
+  /** Three reads a minute. */
+  reader: createKey(),
 };
 
 export const model = 'm';
@@ -129,6 +132,7 @@ keys:
   - { name: tokens, key: ${apiKeys.tokens}, limits: { tokensPerMinute: 1000 } }
   - { name: crowded, key: ${apiKeys.crowded}, limits: { concurrent: 2 } }
   - { name: capped, key: ${apiKeys.capped}, limits: { maxOutputTokens: 50, queuedBytes: 1024 } }
+  - { name: reader, key: ${apiKeys.reader}, limits: { readsPerMinute: 3 } }
 limits:
   bodyBytes: ${options.bodyBytes ?? 1_000_000}
   bodyBytesInFlight: ${options.bodyBytesInFlight ?? 268_435_456}
@@ -217,6 +221,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     responses,
     live,
     failedLogins: new FailedLogins(),
+    readLimits: new ReadLimits(),
     open,
     telemetry,
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),

@@ -8,7 +8,7 @@ export { type Environment, readVariable, type Role } from './environment-variabl
 export { isLoopback } from './hosts.ts';
 export { keyOfKeylessService } from './keyless-service.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
-export { defaultReadsPerMinute, type TenantLimits } from './key-schema.ts';
+export type { TenantLimits } from './key-schema.ts';
 export { type LiveLimits, LiveSettings, type LiveSettingsOptions } from './live-settings.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';

@@ -4,8 +4,8 @@ import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
 
 const most = 1_000_000_000;
 
-/** The default limit of reads per minute of a tenant. */
-export const defaultReadsPerMinute = 6000;
+/** The default limit of reads per minute of a tenant: a thousand a second, a fraction of what an api can answer. */
+export const defaultReadsPerMinute = 60_000;
 
 /** The default share and the default tiers of a tenant. */
 export const defaultWeight = 1;
@@ -39,9 +39,9 @@ export const limitsSchema = z.strictObject({
     unit: 'tokens',
   }),
   readsPerMinute: wholeNumber(1, most).exactOptional().meta({
-    description: 'Most reads of stored responses and streams in any minute.',
+    description:
+      'Most requests in any minute that create nothing: reads of responses, lists and streams, cancels and deletions. Each api counts its own.',
     default: defaultReadsPerMinute,
-    withoutEffect: true,
   }),
 });
 

@@ -10,7 +10,7 @@ function key(plain: string, changes: Partial<KeySettings> = {}): KeySettings {
     models: ['*'],
     tiers: ['default'],
     weight: 1,
-    limits: { readsPerMinute: 6000 },
+    limits: { readsPerMinute: 60_000 },
     disabled: false,
     ...changes,
   };

@@ -186,7 +186,7 @@ keys:
   - { name: a, hash: "sha256:${hashKey('two').toUpperCase()}", limits: { concurrent: 3 }, expiresAt: 2030-01-31 }
   - { name: b, key: three, models: [simulator], tiers: [priority], disabled: true }
 `);
-    const ofA = { name: 'a', weight: 2, limits: { queued: 5, concurrent: 3, readsPerMinute: 6000 } };
+    const ofA = { name: 'a', weight: 2, limits: { queued: 5, concurrent: 3, readsPerMinute: 60_000 } };
     expect(settings.keys).toEqual([
       { ...ofA, hash: hashKey('plain-key-one'), models: ['*'], tiers: ['default', 'flex'], disabled: false },
       {
@@ -203,7 +203,7 @@ keys:
         models: ['simulator'],
         tiers: ['priority'],
         weight: 1,
-        limits: { readsPerMinute: 6000 },
+        limits: { readsPerMinute: 60_000 },
         disabled: true,
       },
     ]);

@@ -7,8 +7,6 @@ export interface SchemaNode {
   description?: string;
   unit?: string;
   secret?: boolean;
-  /** Whether the setting is checked but has no effect in this release. */
-  withoutEffect?: boolean;
   default?: unknown;
   const?: string;
   enum?: string[];

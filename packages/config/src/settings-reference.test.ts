@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { defaultReadsPerMinute } from './key-schema.ts';
 import { loadSettings } from './load-settings.ts';
 import { settingsTree, type SchemaNode } from './schema-node.ts';
 import { renderSettingsReference, renewReference } from './settings-reference.ts';
@@ -38,12 +37,6 @@ describe('the example file', () => {
       ['team-a', 1000],
       ['team-b', undefined],
     ]);
-  });
-
-  it('shows nothing that has no effect', () => {
-    const settings = load(env);
-    // The only setting that is accepted and not acted on yet.
-    for (const { limits } of settings.keys) expect(limits.readsPerMinute).toBe(defaultReadsPerMinute);
   });
 
   it('names each of its variables that is missing', () => {

@@ -128,8 +128,7 @@ function defaultCell(node: SchemaNode): string {
 
 function descriptionOf(node: SchemaNode): string {
   const secret = node.secret === true ? ' A secret, never printed.' : '';
-  const withoutEffect = node.withoutEffect === true ? ' **Without effect in this version.**' : '';
-  return `${node.description ?? ''}${secret}${withoutEffect}`;
+  return `${node.description ?? ''}${secret}`;
 }
 
 function table(head: Row, rows: readonly Row[]): string[] {

@@ -64,7 +64,9 @@ it('gives the places of a tenant to its next responses when the worker that held
     expect(mostOpen).toBe(crowd.limits.concurrent);
     await eventually(async () => (await use())?.['running'] === 0);
     expect(await use()).toMatchObject({ running: 0, waiting: 0, in_line: 0 });
-    const left = [...(await storeContents(service.redis)).keys()].filter((key) => /:(running|line):/.test(key));
+    const left = [...(await storeContents(service.redis)).keys()].filter((key) =>
+      /:(running|line):/.test(key),
+    );
     expect(left).toEqual([]);
   } finally {
     isDead.open(true);

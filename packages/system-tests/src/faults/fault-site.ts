@@ -75,7 +75,7 @@ export async function startFaultSite({ root, settings, env }: FaultSiteOptions =
     ...(root !== undefined && { root }),
     ...(env && { env }),
     settings: {
-      keys: [{ name: 'tester', key: testerKey }],
+      keys: [{ name: 'tester', key: testerKey, limits: { readsPerMinute: 1_000_000 } }],
       recovery,
       drainTimeoutMs: 20_000,
       workerConcurrency: 256,

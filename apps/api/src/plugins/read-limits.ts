@@ -1,0 +1,23 @@
+import { ServiceError } from '@sluice/contract';
+import type { FastifyInstance } from 'fastify';
+import type { ReadLimits } from '../read-limits.ts';
+
+/**
+ * Refuses a tenant that has read too much in this minute. Comes after authentication. What creates something has limits of
+ * its own, in the store.
+ */
+export function registerReadLimits(app: FastifyInstance, { readLimits }: { readLimits: ReadLimits }): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.routeOptions.config.takesBody === true) return done();
+    const { name, limits } = request.key;
+    const waitMs = readLimits.count(name, limits.readsPerMinute);
+    done(waitMs === undefined ? undefined : refusal(limits.readsPerMinute, waitMs));
+  });
+}
+
+function refusal(limit: number, waitMs: number): ServiceError {
+  // Rounded up: a client that obeys the text must not come too early.
+  const seconds = Math.ceil(waitMs / 100) / 10;
+  const message = `Rate limit reached: ${limit} reads per minute. Please try again in ${seconds}s.`;
+  return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
+}
