@@ -21,6 +21,7 @@ import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
 import { registerReadLimits } from './plugins/read-limits.ts';
 import type { ReadLimits } from './read-limits.ts';
+import { registerUpgrades } from './plugins/upgrades.ts';
 import { registerUnreadAnswers } from './plugins/unread-answers.ts';
 import { registerRoute } from './route.ts';
 import { healthRoutes, routes } from './routes.ts';
@@ -118,6 +119,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies);
         registerReadLimits(mount, dependencies);
+        registerUpgrades(mount);
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
         done();
       },

@@ -105,6 +105,7 @@ export function eventStream(schema: z.ZodType): Answer {
 export const anyErrors = [
   'invalid_request',
   'invalid_api_key',
+  'upgrade_required',
   'rate_limit_exceeded',
   'server_is_overloaded',
   'server_error',

@@ -105,11 +105,23 @@ it.each(['/healthz', '/readyz'])('%s answers what the route describes', async (p
   expect(routeOf('GET', path).answers[0]?.schema.parse(body)).toEqual(body);
 });
 
-it('a request for a WebSocket is told to use HTTP, whatever else it says', async () => {
-  const answer = await api.app.inject({
-    url: '/v1/responses?limit=0',
-    headers: { authorization: `Bearer ${apiKeys.first}`, upgrade: 'websocket', connection: 'upgrade' },
+const withUpgrade = (url: string, upgrade: string) =>
+  api.app.inject({
+    url,
+    headers: { authorization: `Bearer ${apiKeys.first}`, upgrade, connection: 'upgrade' },
   });
-  expect(answer.statusCode).toBe(426);
-  expect(answer.json()).toMatchObject({ error: { code: 'upgrade_required', param: null } });
+
+it.each(['/v1/responses?limit=0', '/api/v1/responses', '/v1/models', '/v1/responses/none'])(
+  'a request for a WebSocket at %s is told to use HTTP, whatever else it says',
+  async (url) => {
+    for (const upgrade of ['websocket', 'h2c, WebSocket']) {
+      const answer = await withUpgrade(url, upgrade);
+      expect(answer.statusCode).toBe(426);
+      expect(answer.json()).toMatchObject({ error: { code: 'upgrade_required', param: null } });
+    }
+  },
+);
+
+it('a client that offers another protocol besides gets its answer', async () => {
+  expect((await withUpgrade('/v1/responses', 'h2c')).statusCode).toBe(200);
 });

@@ -55,7 +55,6 @@ describe('a body that says something wrong', () => {
     ['a word for include', { model, input, include: ['everything'] }, 'invalid_value', 'include[0]'],
     ['a strange truncation', { model, input, truncation: 'some' }, 'invalid_value', 'truncation'],
     ['a template', { model, input, prompt: { id: 'p' } }, 'unsupported_parameter', 'prompt'],
-    ['options of no stream', { model, input, stream_options: {} }, 'invalid_value', 'stream_options'],
   ])('%s is refused by name', async (_what, body, code, param) => {
     const answer = await api.create(body);
     expect(answer.json()).toEqual({

@@ -277,6 +277,31 @@ describe('a response read by its id', () => {
     expect((await api.get(`/v1/responses/${id}`)).status).toBe(404);
   });
 
+  it('that was not to be stored waits for its caller when it ran in the background, and for nobody else', async () => {
+    const body = { model, input: 'Hi', store: false, background: true };
+    const idempotencyKey = { headers: { 'idempotency-key': 'again' } };
+    const { id } = (await api.create(body, idempotencyKey)).json() as { id: string };
+    const path = `/v1/responses/${id}`;
+    const ended = await eventually(async () => {
+      const { json } = await api.get(path);
+      return json()['status'] === 'completed' && json();
+    });
+    expect(ended).toMatchObject({ id, store: false, background: true });
+    // Once more: no reader takes it away.
+    expect((await api.get(path)).json()).toEqual(ended);
+    const headers = { authorization: `Bearer ${apiKeys.first}` };
+    const stream = await fetch(`${await api.listen()}${path}?stream=true`, { headers });
+    expect(await stream.text()).toContain('response.completed');
+    expect((await api.get(`${path}/input_items`)).json()).toMatchObject({ data: [{ role: 'user' }] });
+    const again = await api.create(body, idempotencyKey);
+    expect(again.json()).toEqual(ended);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect((await api.get('/v1/responses')).text).not.toContain(id);
+    const next = await api.create({ model, input: 'And?', previous_response_id: id });
+    expect(next.json()).toMatchObject({ error: { code: 'previous_response_not_found' } });
+    expect((await api.get(path, apiKeys.second)).status).toBe(404);
+  });
+
   it.each([
     '%00',
     '%0d%0aset-cookie:a',

@@ -13,23 +13,23 @@ const functionToolSchema = z.object({
   strict: z.boolean().nullish(),
 });
 /**
- * A tool that this service does not run is accepted and dropped, because Codex always sends `web_search` and
+ * A tool that this service does not run is accepted and dropped, whatever its type, because Codex always sends `web_search` and
  * `namespace`. It becomes `undefined` first: the tools after it keep their index, which errors name in `param`.
  */
 const toolSchema = z.preprocess(
-  (tool) => (isForeign(tool, ['function']) ? undefined : tool),
+  (tool) => (isForeign(tool) ? undefined : tool),
   functionToolSchema.optional(),
 );
 
-/** Whether a tool or a tool choice has a type that is not one of ours. */
-function isForeign(value: unknown, ours: readonly string[]): boolean {
+/** Whether a tool has a type that is not ours. */
+function isForeign(value: unknown): boolean {
   return (
     typeof value === 'object' &&
     value !== null &&
     'type' in value &&
     typeof value.type === 'string' &&
     value.type !== '' &&
-    !ours.includes(value.type)
+    value.type !== 'function'
   );
 }
 
@@ -46,9 +46,32 @@ const ownToolChoiceSchema = z.union([
     }),
   ]),
 ]);
-/** A choice of a dropped tool is dropped with it. */
+/** Tools that OpenAI runs, and custom ones: their choice is dropped with them. */
+const droppedToolChoice = z.object({
+  type: z.enum([
+    'apply_patch',
+    'code_interpreter',
+    'computer',
+    'computer_use',
+    'computer_use_preview',
+    'custom',
+    'file_search',
+    'image_generation',
+    'local_shell',
+    'mcp',
+    'namespace',
+    'programmatic_tool_calling',
+    'shell',
+    'tool_search',
+    'web_search',
+    'web_search_2025_08_26',
+    'web_search_preview',
+    'web_search_preview_2025_03_11',
+  ]),
+});
+/** A choice of a type that nobody knows is an error: it could have been a wish that must be obeyed. */
 const toolChoiceSchema = z.preprocess(
-  (choice) => (isForeign(choice, ['function', 'allowed_tools']) ? undefined : choice),
+  (choice) => (droppedToolChoice.safeParse(choice).success ? undefined : choice),
   ownToolChoiceSchema.optional(),
 );
 

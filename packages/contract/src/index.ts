@@ -85,12 +85,14 @@ export {
   completed,
   failed,
   incomplete,
+  isKeptAfterEnd,
   isRepeatable,
   isTerminal,
   nothingProduced,
   statusesBefore,
   transitions,
 } from './lifecycle.ts';
+export { isPrivateHost } from './private-host.ts';
 export {
   eventSchema,
   isLifecycleType,
@@ -123,7 +125,6 @@ export {
   listResponsesQuerySchema,
   modelParamsSchema,
   parsePart,
-  plainHttpHeadersSchema,
   responseParamsSchema,
   retrieveResponseQuerySchema,
 } from './request-parts.ts';

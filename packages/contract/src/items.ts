@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isPrivateHost } from './private-host.ts';
 
 /** Longest text of one field, in UTF-16 code units (Open Responses 2026-04-24). */
 const maxText = 10_485_760;
@@ -27,7 +28,13 @@ const inputFileSchema = z
     detail,
   })
   .superRefine(checkFile);
-const inputVideoSchema = z.object({ type: z.literal('input_video'), video_url: z.string().max(maxImage) });
+const inputVideoSchema = z
+  .object({ type: z.literal('input_video'), video_url: z.string().max(maxImage) })
+  .superRefine((part, context) => {
+    if (part.video_url.startsWith('data:')) return;
+    const problem = urlProblem(part.video_url);
+    if (problem !== undefined) report(context, 'invalid_value', ['video_url'], problem);
+  });
 const historyTextSchema = z.object({
   type: z.literal('output_text'),
   text,
@@ -198,10 +205,12 @@ function withType(value: unknown): unknown {
   return value;
 }
 
-type Context = { addIssue: (issue: { code: 'custom'; path: string[]; params: { code: string } }) => void };
+interface Context {
+  addIssue: (issue: { code: 'custom'; path: string[]; params: { code: string; message?: string } }) => void;
+}
 
-function report(context: Context, code: string, path: string[]): void {
-  context.addIssue({ code: 'custom', path, params: { code } });
+function report(context: Context, code: string, path: string[], message?: string): void {
+  context.addIssue({ code: 'custom', path, params: { code, ...(message !== undefined && { message }) } });
 }
 
 function checkImage(
@@ -214,8 +223,9 @@ function checkImage(
   } else if (part.image_url.startsWith('data:')) {
     const problem = dataUrlProblem(part.image_url);
     if (problem) report(context, problem, ['image_url']);
-  } else if (!isFetchableUrl(part.image_url)) {
-    report(context, 'invalid_image_url', ['image_url']);
+  } else {
+    const problem = urlProblem(part.image_url);
+    if (problem !== undefined) report(context, 'invalid_image_url', ['image_url'], problem);
   }
 }
 
@@ -230,8 +240,11 @@ function checkFile(
   if (part.file_data == null && part.file_url == null) {
     if (part.file_id == null) report(context, 'missing_required_parameter', ['file_data']);
     else report(context, 'unsupported_parameter', ['file_id']);
-  } else if (part.file_url != null && !isFetchableUrl(part.file_url)) {
-    report(context, 'invalid_value', ['file_url']);
+    return;
+  }
+  const problem = part.file_url == null ? undefined : urlProblem(part.file_url);
+  if (problem !== undefined) {
+    report(context, 'invalid_value', ['file_url'], problem);
   } else if (part.file_data != null && !isFileData(part.file_data)) {
     report(context, 'invalid_value', ['file_data']);
   }
@@ -266,9 +279,17 @@ function isBase64(value: string, from: number): boolean {
   return true;
 }
 
-/** Whether a URL is https or http without credentials and fragment. The provider decides whether it may be fetched. */
-function isFetchableUrl(value: string): boolean {
-  const url = URL.parse(value);
-  if (!url || value.length > 8192) return false;
-  return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' && url.hash === '';
+/**
+ * Why a URL of a client is refused, whoever would fetch it; undefined if it is not. Neither this service nor an upstream is to
+ * be led to an address inside.
+ */
+function urlProblem(value: string): string | undefined {
+  const url = value.length > 8192 ? null : URL.parse(value);
+  if (!url || !/^https?:$/.test(url.protocol)) return 'The URL must begin with https:// or http://.';
+  if (url.username !== '' || url.password !== '' || url.hash !== '') {
+    return 'The URL must have neither credentials nor a fragment.';
+  }
+  return isPrivateHost(url.hostname)
+    ? 'The host of the URL is not public. Send the content as a data URL.'
+    : undefined;
 }

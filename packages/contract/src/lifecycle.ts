@@ -81,3 +81,14 @@ export function cancelled(produced: Produced): ResponseEnd {
 }
 
 export const nothingProduced: Produced = { output: [], usage: null };
+
+/**
+ * Whether a response can be read by its id after its end. One with `store: false` is for its callers alone, unless it runs in
+ * the background: its caller comes back for it.
+ */
+export function isKeptAfterEnd(request: {
+  store?: boolean | undefined;
+  background?: boolean | undefined;
+}): boolean {
+  return request.store !== false || request.background === true;
+}

@@ -38,7 +38,6 @@ const members: Row[] = [
   ['input', 'x'.repeat(10_485_761), 'string_above_max_length'],
   ['input', Array.from({ length: 4_097 }, () => message('x')), 'array_above_max_length'],
   ['stream', 'true', 'invalid_type'],
-  ['stream_options', {}, 'invalid_value'],
   ['temperature', -0.1, 'decimal_below_min_value'],
   ['temperature', 2.1, 'decimal_above_max_value'],
   ['temperature', '1', 'invalid_type'],
@@ -70,6 +69,7 @@ const members: Row[] = [
   ['tool_choice', 'maybe', 'invalid_value'],
   ['tool_choice', 'required', 'invalid_value'],
   ['tool_choice', {}, 'invalid_value'],
+  ['tool_choice', { type: 'telepathy', name: 'f' }, 'invalid_value'],
   ['tool_choice', { type: 'function' }, 'missing_required_parameter', 'tool_choice.name'],
   ['tool_choice', tool, 'invalid_value'],
   ['tool_choice', { type: 'allowed_tools', tools: [tool] }, 'invalid_value'],
@@ -337,13 +337,6 @@ describe('a create request is refused', () => {
     expect(refusal(body)).toEqual({ code: 'invalid_type', param: 'stream_options.include_obfuscation' });
   });
 
-  it('for background work that is not to be stored', () => {
-    expect(refusal({ ...least, background: true, store: false })).toEqual({
-      code: 'unsupported_value',
-      param: 'background',
-    });
-  });
-
   it('for both ways to continue at once', () => {
     const body = { ...least, previous_response_id: 'create-response_x', conversation: 'conv_1' };
     expect(refusal(body)).toEqual({ code: 'mutually_exclusive_parameters', param: 'previous_response_id' });
@@ -397,11 +390,68 @@ describe('the first problem', () => {
   });
 
   it('is a wrong type before members that exclude each other', () => {
-    expect(refusal({ ...least, stream_options: {}, user: 5 })?.param).toBe('user');
+    expect(refusal({ ...least, prompt: {}, user: 5 })?.param).toBe('user');
   });
 });
 
+describe('a URL in the input', () => {
+  const output = (part: object) => [call, { type: 'function_call_output', call_id: 'c1', output: [part] }];
+  const inside = [
+    'http://127.0.0.1/x',
+    'http://169.254.169.254/latest/meta-data',
+    'http://2130706433/x',
+    'http://0177.0.0.1/x',
+    'http://0x7f.1/x',
+    'https://[::ffff:10.0.0.1]/x',
+    'https://[::1]/x',
+    'http://localhost:6379/x',
+    'http://metadata.google.internal/x',
+  ];
+
+  it.each(inside)('that leads inside is refused by name: %s', (url) => {
+    const picture = message([{ type: 'input_image', image_url: url }]);
+    expect(refusal({ ...least, input: [picture] })).toEqual({
+      code: 'invalid_image_url',
+      param: 'input[0].content[0].image_url',
+    });
+    const file = message([{ type: 'input_file', file_url: url }]);
+    expect(refusal({ ...least, input: [file] })).toEqual({
+      code: 'invalid_value',
+      param: 'input[0].content[0].file_url',
+    });
+    expect(refusal({ ...least, input: output({ type: 'input_video', video_url: url }) })).toEqual({
+      code: 'invalid_value',
+      param: 'input[1].output[0].video_url',
+    });
+  });
+
+  it.each(['https://example.com/x', 'http://93.184.215.14/x', 'https://[2606:2800:21f:cb07::1]/x'])(
+    'that leads outside is taken: %s',
+    (url) => {
+      const parts = [
+        { type: 'input_image', image_url: url },
+        { type: 'input_file', file_url: url },
+      ];
+      expect(refusal({ ...least, input: [message(parts)] })).toBeUndefined();
+      expect(refusal({ ...least, input: output({ type: 'input_video', video_url: url }) })).toBeUndefined();
+    },
+  );
+});
+
 describe('a create request is accepted', () => {
+  it('with options of a stream that it does not ask for', () => {
+    expect(refusal({ ...least, stream_options: { include_obfuscation: true } })).toBeUndefined();
+    expect(refusal({ ...least, stream: false, stream_options: {} })).toBeUndefined();
+  });
+
+  it('for background work that is not to be stored', () => {
+    expect(refusal({ ...least, background: true, store: false })).toBeUndefined();
+  });
+
+  it.each(['web_search_preview', 'file_search', 'mcp', 'custom'])('without its choice of %s', (type) => {
+    expect(parseCreateResponse({ ...least, tool_choice: { type } }).tool_choice).toBeUndefined();
+  });
+
   it('with null for every member that may be absent', () => {
     const nothing = Object.fromEntries(
       members

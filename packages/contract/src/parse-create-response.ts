@@ -47,21 +47,11 @@ function presentMembers(body: unknown): Record<string, unknown> {
 }
 
 function checkMembersTogether(request: CreateResponse): void {
-  if (request.stream_options && request.stream !== true) {
-    throw new ServiceError('invalid_value', "'stream_options' is only allowed when 'stream' is true.", {
-      param: 'stream_options',
-    });
-  }
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
     throw new ServiceError('mutually_exclusive_parameters');
   }
   for (const name of notAvailable) {
     if (request[name] !== undefined) throw new ServiceError('unsupported_parameter', { param: name });
-  }
-  if (request.background === true && request.store === false) {
-    throw new ServiceError('unsupported_value', "'background' needs 'store' to be true.", {
-      param: 'background',
-    });
   }
   if (request.input.length === 0 && request.previous_response_id === undefined) {
     throw new ServiceError('empty_array', { param: 'input' });

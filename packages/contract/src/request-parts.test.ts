@@ -6,7 +6,6 @@ import {
   listResponsesQuerySchema,
   modelParamsSchema,
   parsePart,
-  plainHttpHeadersSchema,
   responseParamsSchema,
   retrieveResponseQuerySchema,
 } from './request-parts.ts';
@@ -161,14 +160,6 @@ describe('headers', () => {
       param: 'Idempotency-Key',
     });
   });
-
-  it('that ask for a WebSocket are told to use HTTP', () => {
-    expect(refusal(plainHttpHeadersSchema, { upgrade: 'websocket' })).toMatchObject({
-      code: 'upgrade_required',
-      param: null,
-    });
-    expect(refusal(plainHttpHeadersSchema, { host: 'x' })).toBeUndefined();
-  });
 });
 
 it('every part can be written down as a JSON Schema', () => {
@@ -177,7 +168,6 @@ it('every part can be written down as a JSON Schema', () => {
     listInputItemsQuerySchema,
     listResponsesQuerySchema,
     modelParamsSchema,
-    plainHttpHeadersSchema,
     responseParamsSchema,
     retrieveResponseQuerySchema,
   ];

@@ -71,13 +71,6 @@ export const createResponseHeadersSchema = z.preprocess(
   }),
 );
 
-/** Refuses the upgrade to a WebSocket. Clients that try one fall back to HTTP when they get this error. */
-export const plainHttpHeadersSchema = z
-  .object({ upgrade: z.unknown().optional() })
-  .superRefine(({ upgrade }, context) => {
-    if (upgrade !== undefined) context.addIssue({ code: 'custom', params: { code: 'upgrade_required' } });
-  });
-
 /** Reports that a value is refused. The reader returns what this returns. */
 type Refuse = (message: string, code?: ErrorCode) => unknown;
 

@@ -474,7 +474,7 @@ describe('idempotency key', () => {
 
   it('says when the answer was not kept', async () => {
     const responseId = newId();
-    const request = { store: false };
+    const request = { store: false, background: false };
     await takeIn({ idempotency, responseId, request });
     expect(await takeIn({ idempotency, request })).toEqual({ kind: 'duplicate', responseId });
     await take(responseId, 'a');

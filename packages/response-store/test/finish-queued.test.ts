@@ -43,7 +43,10 @@ describe('a response that no worker has taken', () => {
   });
 
   it('stays as long as the settings say, or a minute when it is not stored', async () => {
-    const [stored, unstored] = [await store.accepted(), await store.accepted({ store: false })];
+    const [stored, unstored] = [
+      await store.accepted(),
+      await store.accepted({ store: false, background: false }),
+    ];
     const { keys } = store;
     await end(stored, unwanted);
     await end(unstored, unwanted);
@@ -53,6 +56,14 @@ describe('a response that no worker has taken', () => {
     expect(await remaining(keys.log(stored))).toBeLessThanOrEqual(300_000);
     expect(await remaining(keys.record(unstored))).toBeLessThanOrEqual(60_000);
     expect(await remaining(keys.log(unstored))).toBeLessThanOrEqual(60_000);
+  });
+
+  it('stays ten minutes when it is not stored, and its caller is to come back for it', async () => {
+    const id = await store.accepted({ store: false, background: true });
+    await end(id, unwanted);
+    const remaining = await store.server.client.pttl(store.keys.record(id));
+    expect(remaining).toBeGreaterThan(590_000);
+    expect(remaining).toBeLessThanOrEqual(600_000);
   });
 });
 

@@ -321,16 +321,6 @@ it.each([
   expect(errorOf(answer ?? fail())).toMatchObject({ status: 400, code, param });
 });
 
-it('background with store false is refused', async () => {
-  const answers = await asked(
-    create({ background: true, store: false }),
-    create({ background: true, store: false, stream: true }),
-  );
-  for (const answer of answers) {
-    expect(errorOf(answer)).toMatchObject({ status: 400, code: 'unsupported_value', param: 'background' });
-  }
-});
-
 describe('a chain to', () => {
   it.each(['failed', 'cancelled', 'running'] as const)('a response that is %s is refused', async (state) => {
     const answers = await asked(

@@ -1,5 +1,5 @@
 import { randomBytes } from '@sluice/runtime';
-import type { Response } from '@sluice/contract';
+import { isKeptAfterEnd, type Response } from '@sluice/contract';
 import {
   type EndWait,
   parseEnd,
@@ -72,9 +72,9 @@ export class ResponseCreator {
     const responseId = this.#newId(caller);
     // Listens before the accept: no end can come too early.
     const wait = store.awaitEnd(responseId);
-    const isStored = creation.pending.request.store !== false;
+    const isKept = isKeptAfterEnd(creation.pending.request);
     const canReturn = creation.idempotencyKey !== undefined;
-    const attachment = this.#attach(caller, { responseId, isStored, canReturn });
+    const attachment = this.#attach(caller, { responseId, isKept, canReturn });
     let isAccepted = false;
     try {
       const acceptance = await this.#accept(caller, creation, responseId);
@@ -98,8 +98,8 @@ export class ResponseCreator {
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
     const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
-    const isStored = creation.pending.request.store !== false;
-    const attachment = this.#attach(caller, { responseId, isStored, canReturn: true });
+    const isKept = isKeptAfterEnd(creation.pending.request);
+    const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
     let end: AttachmentEnd = 'not_accepted';
     try {
       const acceptance = await this.#accept(caller, creation, responseId);
@@ -149,10 +149,10 @@ export class ResponseCreator {
   async #again(caller: Caller, creation: Creation, responseId: string): Promise<Created> {
     const { store } = this.#dependencies;
     const wait = creation.pending.request.background === true ? undefined : store.awaitEnd(responseId);
-    const attachment = this.#attach(caller, { responseId, isStored: true, canReturn: true });
+    const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, responseId);
-      attachment.isStored = record.request.store !== false;
+      attachment.isKept = isKeptAfterEnd(record.request);
       creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       if (!wait || record.end) {
         if (!(await store.isDurable())) throw notDurable();
@@ -173,11 +173,11 @@ export class ResponseCreator {
     openSink: OpenSink,
   ): Promise<void> {
     const { store } = this.#dependencies;
-    const attachment = this.#attach(caller, { responseId, isStored: true, canReturn: true });
+    const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     let end: AttachmentEnd | undefined;
     try {
       const record = await this.#attachToRunning(caller, responseId);
-      attachment.isStored = record.request.store !== false;
+      attachment.isKept = isKeptAfterEnd(record.request);
       onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
@@ -194,7 +194,7 @@ export class ResponseCreator {
     // Attached first: an end that is written from here on arrives.
     await store.attach(responseId);
     const record = await store.read(responseId);
-    const isGone = record?.tenant !== caller.key.name || (record.request.store === false && record.end);
+    const isGone = record?.tenant !== caller.key.name || (record.end && !isKeptAfterEnd(record.request));
     if (!record || isGone) throw refusal({ kind: 'gone' });
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {

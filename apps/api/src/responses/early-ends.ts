@@ -12,8 +12,8 @@ const obeyWithinMs = 5_000;
 export interface AttachedResponse {
   responseId: string;
   tenant: string;
-  /** Whether it is kept behind its end; true as long as that is not known. */
-  isStored: boolean;
+  /** Whether it can be read after its end; true as long as that is not known. */
+  isKept: boolean;
   /** Whether its caller can come back for it: by the id that a stream has told, or by an Idempotency-Key. */
   canReturn: boolean;
 }
@@ -55,8 +55,8 @@ export class EarlyEnds {
   }
 
   /** The caller of a response that is not to be stored has all of it: nothing is kept, unless others still read. */
-  delivered({ responseId, tenant, isStored }: AttachedResponse, isStillGone: () => boolean): void {
-    if (isStored) return;
+  delivered({ responseId, tenant, isKept }: AttachedResponse, isStillGone: () => boolean): void {
+    if (isKept) return;
     this.#background.run(async () => {
       if (isStillGone()) await this.#dependencies.store.eraseAfterReader(responseId, tenant);
     });

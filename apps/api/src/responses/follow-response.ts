@@ -1,4 +1,4 @@
-import { isTerminal } from '@sluice/contract';
+import { isKeptAfterEnd, isTerminal } from '@sluice/contract';
 import type { ResponseRecord } from '@sluice/response-store';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
@@ -40,7 +40,7 @@ export async function followResponse(
   const attached = {
     responseId,
     tenant: caller.key.name,
-    isStored: record.request.store !== false,
+    isKept: isKeptAfterEnd(record.request),
     canReturn: true,
   };
   const attachment = isOpen ? attachments.open(attached) : undefined;

@@ -1,5 +1,5 @@
 import type { ModelSettings } from '@sluice/config';
-import { type Response, responseIdSchema, ServiceError } from '@sluice/contract';
+import { isKeptAfterEnd, type Response, responseIdSchema, ServiceError } from '@sluice/contract';
 import { type InputPage, type PickedPage, type ResponseRecord, responseOf } from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
 import { Attachments } from './attachments.ts';
@@ -141,7 +141,7 @@ export class Responses {
 
   async #end(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
     const { id: responseId, tenant } = record;
-    const attachment = this.#attachments.open({ responseId, tenant, isStored: true, canReturn: true });
+    const attachment = this.#attachments.open({ responseId, tenant, isKept: true, canReturn: true });
     try {
       return await this.#ends.cancel(record, reason);
     } finally {
@@ -152,7 +152,8 @@ export class Responses {
   /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
   async #find(tenant: string, responseId: string): Promise<ResponseRecord> {
     const record = isResponseId(responseId) ? await this.#dependencies.store.read(responseId) : undefined;
-    if (record?.tenant !== tenant || (record.request.store === false && record.end)) throw responseNotFound();
+    if (record?.tenant !== tenant || (record.end && !isKeptAfterEnd(record.request)))
+      throw responseNotFound();
     return record;
   }
 }

@@ -1,4 +1,4 @@
-import { listResponsesQuerySchema, plainHttpHeadersSchema, responseListSchema } from '@sluice/contract';
+import { listResponsesQuerySchema, responseListSchema } from '@sluice/contract';
 import { type Dialect, presentResponse } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
@@ -11,13 +11,11 @@ export interface ListResponsesContext {
 export const listResponses = defineRoute({
   method: 'GET',
   path: '/responses',
-  summary: "The tenant's stored responses, newest first.",
-  headers: plainHttpHeadersSchema,
+  summary: "The tenant's stored responses, newest first: an addition of this service.",
   query: listResponsesQuerySchema,
   answers: [json(responseListSchema)],
   errors: [
     ...anyErrors,
-    'upgrade_required',
     'invalid_type',
     'invalid_value',
     'integer_below_min_value',

@@ -115,7 +115,7 @@ describe('responsesRequestBody', () => {
     expect(bodyOf(file, { ...options, fetchesUrls: true })['input']).toMatchObject([
       { content: [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }] },
     ]);
-    const picture = withPart({ type: 'input_image', image_url: 'http://169.254.169.254/a.png' });
+    const picture = withPart({ type: 'input_image', image_url: 'https://example.com:8443/a.png' });
     expect(() => bodyOf(picture, { ...options, fetchesUrls: true })).toThrowError(
       expect.objectContaining({ code: 'invalid_prompt' }),
     );

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { isPrivateHost } from '@sluice/contract';
 import { ProviderError } from '../provider.ts';
 
 export interface MediaPolicy {
@@ -46,55 +46,4 @@ export function urlProblem(value: string): string | undefined {
   if (url.port !== '') return "the URL's port is not the default one";
   if (isPrivateHost(url.hostname)) return "the URL's host is not public";
   return undefined;
-}
-
-/** Whether a host, as `URL` normalises it, is a non-public address or a name of a private network. */
-export function isPrivateHost(hostname: string): boolean {
-  const host = hostname
-    .replace(/^\[|\]$/g, '')
-    .replace(/\.+$/, '')
-    .toLowerCase();
-  const version = isIP(host);
-  if (version === 4) return notGlobal4.check(host);
-  if (version === 6) return notGlobal6.check(host, 'ipv6');
-  if (!host.includes('.')) return true;
-  return /\.(?:localhost|local|internal|intranet|lan|home\.arpa)$/.test(host);
-}
-
-// One list for each version: in a shared one, the rule for mapped addresses would match every IPv4 address.
-const notGlobal4 = new BlockList();
-const notGlobal6 = new BlockList();
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const) {
-  notGlobal4.addSubnet(network, prefix, 'ipv4');
-}
-for (const [network, prefix] of [
-  ['::', 127],
-  ['::ffff:0:0', 96],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const) {
-  notGlobal6.addSubnet(network, prefix, 'ipv6');
 }

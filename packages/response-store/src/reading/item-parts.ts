@@ -1,4 +1,4 @@
-import { isTerminal, responseIdOfItem } from '@sluice/contract';
+import { isKeptAfterEnd, isTerminal, responseIdOfItem } from '@sluice/contract';
 import { parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import { UnknownVersion } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
@@ -56,7 +56,7 @@ export async function locateItems(
 }
 
 /**
- * The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be stored.
+ * The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be kept.
  *
  * @throws {UnknownVersion} for one that another release wrote.
  */
@@ -66,7 +66,15 @@ export async function locateInput(
   tenant: string,
 ): Promise<ItemPart | undefined> {
   const { record } = keysOf(access, responseId);
-  const names = ['version', 'tenant', 'status', 'stored', 'large_bytes', 'request_ahead'] as const;
+  const names = [
+    'version',
+    'tenant',
+    'status',
+    'stored',
+    'background',
+    'large_bytes',
+    'request_ahead',
+  ] as const;
   const [values, inline] = await Promise.all([
     access.redis.hmget(record, ...storedNames(names)),
     access.redis.hstrlen(record, 'input'),
@@ -76,7 +84,8 @@ export async function locateInput(
   if (status === undefined) return undefined;
   if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
   if (fields.tenant !== tenant) return undefined;
-  if (fields.stored !== true && isTerminal(status)) return undefined;
+  const isKept = isKeptAfterEnd({ store: fields.stored === true, background: fields.background });
+  if (!isKept && isTerminal(status)) return undefined;
   const inputBytes = inline + largeBytes - requestAhead;
   return {
     turn: { responseId, inputBytes, largeBytes, requestAhead, endBytes: 0 },

@@ -60,10 +60,10 @@ if now > deadline then return { 'too_late' } end
 if digest ~= '' then
   local held = redis.call('HMGET', idempotency, 'id', 'digest', 'record')
   if held[1] then
-    local other = read(held[3], 'status stored')
+    local other = read(held[3], 'status stored background')
     if not is_repeatable(other.status) then
       if held[2] ~= digest then return { 'mismatch' } end
-      if not other.status or (not is_open(other.status) and not other.stored) then return { 'gone' } end
+      if not other.status or (not is_open(other.status) and not other.stored and not other.background) then return { 'gone' } end
       return { 'duplicate', held[1] }
     end
   end
