@@ -5,6 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { JsonReader } from './bodies/json-reader.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { registerApiReference } from './plugins/api-reference.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
 import { registerDraining } from './plugins/draining.ts';
@@ -113,6 +114,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     if (isDebug) request.log.debug({ route, status, elapsedMs: Math.round(elapsedMs) }, 'answered');
     done();
   });
+  registerApiReference(app);
   for (const route of healthRoutes) registerRoute(app, route, dependencies);
   for (const dialect of dialects) {
     void app.register(

@@ -4,6 +4,8 @@ import type { z } from 'zod';
 
 /** What there is to know about a route without running it. A document of the API can be made from a list of these. */
 export interface RouteDescription {
+  /** Tells it apart in the document of the API, and in clients that are made from that. */
+  readonly name: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** The path below the mount; `:name` and `*` stand for what `params` names. */
   readonly path: string;

@@ -20,6 +20,7 @@ import { Registry } from 'prom-client';
 import { logApi } from '../src/api-log.ts';
 import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
+import { describedAnswers } from './described-answers.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { JsonReader } from '../src/bodies/json-reader.ts';
 import { JsonThreads } from '../src/bodies/json-threads.ts';
@@ -232,6 +233,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     stalledMs: options.stalledMs,
     startedAt: 1_000,
   });
+  const described = describedAnswers(app);
   await app.ready();
   const worker = options.withoutWorker
     ? idleWorker
@@ -267,12 +269,13 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       return answerOf(response);
     },
     async stream(body, { key = apiKeys.first, mount = '/v1', headers = {}, signal } = {}) {
-      return fetch(`${await listen()}${mount}/responses`, {
+      const answer = await fetch(`${await listen()}${mount}/responses`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ ...body, stream: true }),
         ...(signal && { signal }),
       });
+      return described.watch(answer);
     },
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));
@@ -296,6 +299,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await closeRedis(largeValues);
       await closeRedis(commands);
       await redis.close();
+      if (described.problems.length > 0) {
+        throw new Error(`not as docs/openapi.json says:\n${described.problems.join('\n')}`);
+      }
     },
   };
 }

@@ -120,8 +120,19 @@ const schemas = new Map<string, z.ZodType>(
   [...rows].map(([type, { members }]) => [type, z.object({ type: z.literal(type), ...members })]),
 );
 
-/** Any event of a stream. */
-export const eventSchema = z.union([...schemas.values()]);
+/** Events that the Open Responses specification names otherwise than OpenAI does, with its names. */
+export const specificationNames: ReadonlyMap<string, string> = new Map<EventType, string>([
+  ['response.reasoning_text.delta', 'response.reasoning.delta'],
+  ['response.reasoning_text.done', 'response.reasoning.done'],
+]);
+
+/** Any event of a stream, under the name that its reader asks for. */
+export const eventSchema = z.union([
+  ...schemas.values(),
+  ...[...specificationNames].map(([type, name]) =>
+    z.object({ type: z.literal(name), ...rows.get(type)?.members }),
+  ),
+]);
 
 /**
  * Parses the JSON of one event.

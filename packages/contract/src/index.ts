@@ -95,6 +95,7 @@ export {
 export { isPrivateHost } from './private-host.ts';
 export {
   eventSchema,
+  specificationNames,
   isLifecycleType,
   isTerminalType,
   lifecycleTypes,

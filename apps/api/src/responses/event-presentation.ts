@@ -1,4 +1,5 @@
 import {
+  specificationNames,
   isTerminalType,
   type LifecycleType,
   type Response,
@@ -22,8 +23,6 @@ export interface PresentationOptions {
 /** Padded events are a multiple of this long, in characters. */
 const sizeClass = 64;
 
-const reasoning = { here: 'response.reasoning_text.', specification: 'response.reasoning.' };
-
 /**
  * Turns logged events into what one reader is sent.
  *
@@ -40,8 +39,8 @@ export class EventPresentation {
   /** An event of the content. */
   present({ sequenceNumber, json }: LoggedEvent): SentEvent {
     const type = typeOf(json);
-    if (this.#options.specificationNames && type.startsWith(reasoning.here)) {
-      const renamed = reasoning.specification + type.slice(reasoning.here.length);
+    const renamed = this.#options.specificationNames ? specificationNames.get(type) : undefined;
+    if (renamed !== undefined) {
       return this.#padded(renamed, `{"type":"${renamed}"${json.slice(9 + type.length + 1)}`, sequenceNumber);
     }
     return this.#padded(type, json, sequenceNumber);

@@ -10,6 +10,7 @@ export interface CancelResponseContext {
 }
 
 export const cancelResponse = defineRoute({
+  name: 'cancelResponse',
   method: 'POST',
   path: '/responses/:id/cancel',
   summary:

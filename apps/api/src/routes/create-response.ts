@@ -32,6 +32,7 @@ export interface CreateResponseContext {
 }
 
 export const createResponse = defineRoute({
+  name: 'createResponse',
   method: 'POST',
   path: '/responses',
   summary: 'Creates a response: whole, as a stream of its events, or in the background.',

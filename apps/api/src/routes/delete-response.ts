@@ -3,6 +3,7 @@ import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 
 export const deleteResponse = defineRoute({
+  name: 'deleteResponse',
   method: 'DELETE',
   path: '/responses/:id',
   summary: 'Takes a response away for good. One that still runs is cancelled first.',

@@ -3,6 +3,7 @@ import { anyErrors, defineRoute, json } from '../route.ts';
 import { type ListModelsContext, visibleModels } from './list-models.ts';
 
 export const getModel = defineRoute({
+  name: 'getModel',
   method: 'GET',
   path: '/models/*',
   summary: "One of the models the caller's key may use.",

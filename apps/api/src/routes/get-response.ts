@@ -22,6 +22,7 @@ export interface GetResponseContext {
 }
 
 export const getResponse = defineRoute({
+  name: 'getResponse',
   method: 'GET',
   path: '/responses/:id',
   summary: 'A response as it stands now or, with `stream=true`, its events after a cursor.',

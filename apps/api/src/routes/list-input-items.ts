@@ -6,6 +6,7 @@ import { anyErrors, defineRoute, json } from '../route.ts';
 import { jsonType } from './create-response.ts';
 
 export const listInputItems = defineRoute({
+  name: 'listInputItems',
   method: 'GET',
   path: '/responses/:id/input_items',
   summary: "The response's own input, page by page, the latest item first.",

@@ -10,6 +10,7 @@ export interface ListModelsContext {
 }
 
 export const listModels = defineRoute({
+  name: 'listModels',
   method: 'GET',
   path: '/models',
   summary: "The models the caller's key may use.",

@@ -9,6 +9,7 @@ export interface ListResponsesContext {
 }
 
 export const listResponses = defineRoute({
+  name: 'listResponses',
   method: 'GET',
   path: '/responses',
   summary: "The tenant's stored responses, newest first: an addition of this service.",

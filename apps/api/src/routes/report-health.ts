@@ -3,6 +3,7 @@ import type { Readiness } from '@sluice/runtime';
 import { defineRoute, json } from '../route.ts';
 
 export const reportLiveness = defineRoute({
+  name: 'reportLiveness',
   method: 'GET',
   path: '/healthz',
   summary: 'The process lives.',
@@ -12,6 +13,7 @@ export const reportLiveness = defineRoute({
 });
 
 export const reportReadiness = defineRoute({
+  name: 'reportReadiness',
   method: 'GET',
   path: '/readyz',
   summary:

@@ -1,0 +1,32 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+import { openApiDocument } from '../openapi/openapi-document.ts';
+
+/** Where the document of the API is, and the page that shows it. Neither needs a key, and neither says anything of a tenant. */
+export const referencePaths = { document: '/openapi.json', page: '/docs' } as const;
+
+/**
+ * Serves the OpenAPI document, and a page to read and try it. The page loads nothing from another host, and sends its requests
+ * to this one.
+ */
+export function registerApiReference(app: FastifyInstance): void {
+  const document = openApiDocument();
+  const text = JSON.stringify(document);
+  app.get(referencePaths.document, (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(text),
+  );
+  // Its type of a document leaves out what is newer than 3.0.
+  void app.register(swagger, { mode: 'static', specification: { document: document as never } });
+  void app.register(swaggerUi, {
+    routePrefix: referencePaths.page,
+    staticCSP: true,
+    theme: { title: 'Sluice: the API' },
+    uiConfig: {
+      url: referencePaths.document,
+      validatorUrl: null,
+      docExpansion: 'list',
+      tryItOutEnabled: true,
+    },
+  });
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openApiDocument, pathOf } from '../src/openapi/openapi-document.ts';
+import { dialects } from '../src/responses/dialect.ts';
+import { healthRoutes, routes } from '../src/routes.ts';
+import { startTestApi, type TestApi } from './test-api.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startTestApi({ withoutWorker: true });
+});
+afterAll(() => api.stop());
+
+const document = openApiDocument();
+const written = new URL('../../../docs/openapi.json', import.meta.url);
+
+describe('the OpenAPI document', () => {
+  it('is a valid one', async () => {
+    const { valid, errors } = await new Validator().validate(structuredClone(document));
+    expect(errors).toBeUndefined();
+    expect(valid).toBe(true);
+  });
+
+  it('is the one in docs, which says how to write it anew', () => {
+    const command =
+      'npx node --conditions=sluice-source apps/api/src/openapi/openapi-document.ts > docs/openapi.json';
+    expect(JSON.parse(readFileSync(written, 'utf8')), command).toEqual(document);
+  });
+
+  it('has every route of the server, and nothing else', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = [...routes, ...healthRoutes].map(({ method, path }) => `${method} ${pathOf(path)}`);
+    expect(described.toSorted()).toEqual(served.toSorted());
+    for (const { method, path } of routes) {
+      for (const { mount } of dialects) expect(api.app.hasRoute({ method, url: mount + path })).toBe(true);
+    }
+  });
+
+  it('names each operation once', () => {
+    const names = [...routes, ...healthRoutes].map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('refers to nothing that is not in it', () => {
+    const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)[^"]*"/g);
+    for (const [, name = ''] of references) expect(Object.keys(document.components.schemas)).toContain(name);
+  });
+});
+
+describe('the reference', () => {
+  it('is served without a key', async () => {
+    const answer = await api.app.inject({ url: '/openapi.json' });
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.json()).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+
+  it('has a page that loads everything from this host', async () => {
+    const page = await api.app.inject({ url: '/docs' });
+    expect(page.statusCode).toBe(200);
+    const addresses = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
+    expect(addresses.length).toBeGreaterThan(0);
+    for (const address of addresses) {
+      expect(new URL(address, 'http://here.test/docs').host).toBe('here.test');
+      const part = await api.app.inject({ url: new URL(address, 'http://here.test/docs').pathname });
+      expect(part.statusCode, address).toBe(200);
+    }
+    expect(page.headers['content-security-policy']).toContain("default-src 'self'");
+  });
+});

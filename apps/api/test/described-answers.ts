@@ -1,0 +1,89 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { openApiDocument } from '../src/openapi/openapi-document.ts';
+import type { RouteDescription } from '../src/route.ts';
+import { healthRoutes, routes } from '../src/routes.ts';
+
+const all: readonly RouteDescription[] = [...routes, ...healthRoutes];
+let validators: Ajv2020 | undefined;
+
+/** What a value has wrong by a schema of the document; undefined if nothing. */
+function problemOf(value: unknown, schema: string): string | undefined {
+  validators ??= new Ajv2020({ strict: false, validateFormats: false }).addSchema(
+    { $id: 'document', ...openApiDocument() },
+    'document',
+  );
+  const validate = validators.getSchema(`document#/components/schemas/${schema}`);
+  if (!validate) return `no schema '${schema}'`;
+  return validate(value) === true ? undefined : validators.errorsText(validate.errors);
+}
+
+export interface DescribedAnswers {
+  /** Answers and events that the document does not describe, each in a few words. */
+  readonly problems: string[];
+  /** Passes a stream on, and looks at each of its events. */
+  watch: (answer: Response) => Response;
+}
+
+/** Holds every answer of an api, and every event of the streams that are watched, against the document of the API. */
+export function describedAnswers(app: FastifyInstance): DescribedAnswers {
+  const problems: string[] = [];
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const problem = problemWith(request, reply.statusCode, payload);
+    if (problem !== undefined)
+      problems.push(`${request.method} ${request.url} ${reply.statusCode}: ${problem}`);
+    done(null, payload);
+  });
+  return {
+    problems,
+    watch(answer) {
+      if (!answer.body || !answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
+      let text = '';
+      const decoder = new TextDecoder();
+      const looked = answer.body.pipeThrough(
+        new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+          transform(chunk, controller) {
+            text += decoder.decode(chunk, { stream: true });
+            const lines = text.split('\n');
+            text = lines.pop() ?? '';
+            for (const line of lines) {
+              if (!line.startsWith('data: {')) continue;
+              const problem = problemOf(JSON.parse(line.slice('data: '.length)), 'ResponseEvent');
+              if (problem !== undefined) problems.push(`${line.slice(0, 200)}: ${problem}`);
+            }
+            controller.enqueue(chunk);
+          },
+        }),
+      );
+      return new Response(looked, answer);
+    },
+  };
+}
+
+function problemWith(request: FastifyRequest, status: number, payload: unknown): string | undefined {
+  if (typeof payload !== 'string') return undefined;
+  const path = request.routeOptions.url?.replace(/^\/(api\/)?v1(?=\/)/, '');
+  const route = all.find((each) => each.path === path && each.method === request.method);
+  if (status >= 400 && !route?.answers.some((answer) => answer.status === status)) {
+    const body = JSON.parse(payload) as { error: { code: string } };
+    const code =
+      route && !route.errors.some((each) => each === body.error.code) ? body.error.code : undefined;
+    return code === undefined ? problemOf(body, 'Error') : `code '${code}' is not described`;
+  }
+  if (!route) return undefined;
+  const answer = route.answers.find((each) => each.status === status);
+  const schema = answer && schemaNames.get(route.name);
+  return schema === undefined ? 'status is not described' : problemOf(JSON.parse(payload), schema);
+}
+
+/** The schema of the JSON answer of each operation. */
+const schemaNames: ReadonlyMap<string, string> = new Map(
+  Object.values(openApiDocument().paths)
+    .flatMap((methods) => Object.values(methods))
+    .map((operation) => {
+      const found = /"application\/json":\{"schema":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(
+        JSON.stringify(operation['responses']),
+      );
+      return [String(operation['operationId']), found?.[1] ?? ''];
+    }),
+);
