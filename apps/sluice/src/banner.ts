@@ -23,6 +23,7 @@ export function banner({ url, adminUrl, store, models, plainKey, workers }: Bann
     '',
     `  Responses API   ${base}/v1        for every client of the Responses API`,
     `                  ${base}/api/v1    the same, with object "create_response"`,
+    `  Reference       ${base}/docs      every request, answer and event, to read and to try`,
     `  Dashboard       ${reachable(adminUrl)}/queues`,
     `  Metrics         ${reachable(adminUrl)}/metrics`,
     `  Store           ${storeLine(store)}`,
