@@ -14,7 +14,7 @@ export interface RouteDescription {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
-  readonly body?: { readonly schema: z.ZodType };
+  readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
   readonly answers: readonly Answer[];
   /** Every code that the route can be refused with. */
   readonly errors: readonly ErrorCode[];
@@ -50,6 +50,7 @@ export interface RouteDefinition<Context, Params, Query, Headers, Body> extends 
   /** The parser may check more than the schema says, and gives the handler its value. It finds the bytes in `request.body`. */
   readonly body?: {
     readonly schema: z.ZodType;
+    readonly example: unknown;
     readonly parse: (request: FastifyRequest, context: Context) => Body | Promise<Body>;
   };
   /** Answers a request whose parts are sound. The type of `context` says what the handler works with. */

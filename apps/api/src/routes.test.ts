@@ -21,6 +21,7 @@ describe('the list of routes', () => {
       for (const part of [query, headers, body?.schema]) {
         if (part) expect(z.toJSONSchema(part, { io: 'input' })).toMatchObject({ type: 'object' });
       }
+      if (body) expect(body.schema.safeParse(body.example).error).toBeUndefined();
       for (const { schema } of answers) expect(z.toJSONSchema(schema)).toBeTypeOf('object');
       expect(errors.map((code) => errorRow(code).status).filter((status) => status < 400)).toEqual([]);
       expect(new Set(errors).size).toBe(errors.length);

@@ -58,10 +58,11 @@ export function openApiDocument(): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   const mounts = dialects.map(({ mount, object }) => ({
     url: mount,
-    description: `Responses carry \`"object": "${object}"\`.`,
+    description: `Responses carry the object '${object}'.`,
   }));
-  for (const route of routes) add(paths, route, {});
-  for (const route of healthRoutes) add(paths, route, { servers: [{ url: '/' }], security: [] });
+  for (const route of routes) add(paths, route, { tags: [tagOf(route)] });
+  for (const route of healthRoutes)
+    add(paths, route, { tags: ['health'], servers: [{ url: '/' }], security: [] });
   return {
     openapi: '3.1.1',
     info: {
@@ -110,6 +111,11 @@ function add(paths: OpenApiDocument['paths'], route: RouteDescription, more: Jso
   paths[path] = { ...paths[path], [route.method.toLowerCase()]: { ...operationOf(route), ...more } };
 }
 
+/** Groups the operations of a page: the first word of their path. */
+function tagOf({ path }: RouteDescription): string {
+  return path.split('/')[1] ?? '';
+}
+
 /** The path as OpenAPI writes it. What `*` stands for is the id of a model, which may contain slashes. */
 export function pathOf(path: string): string {
   return path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{model}');
@@ -136,7 +142,7 @@ function operationOf({
     ...(body && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: schemaOf(body.schema, 'input') } },
+        content: { 'application/json': { schema: schemaOf(body.schema, 'input'), example: body.example } },
       },
     }),
     responses: { ...answersOf(answers), ...errorsOf(errors) },

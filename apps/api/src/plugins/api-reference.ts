@@ -26,6 +26,8 @@ export function registerApiReference(app: FastifyInstance): void {
       url: referencePaths.document,
       validatorUrl: null,
       docExpansion: 'list',
+      // Without the bar that asks for the address of another document.
+      layout: 'BaseLayout',
       tryItOutEnabled: true,
     },
   });

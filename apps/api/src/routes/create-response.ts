@@ -37,7 +37,11 @@ export const createResponse = defineRoute({
   path: '/responses',
   summary: 'Creates a response: whole, as a stream of its events, or in the background.',
   headers: createResponseHeadersSchema,
-  body: { schema: createResponseSchema, parse: readBody },
+  body: {
+    schema: createResponseSchema,
+    example: { model: 'simulator', input: 'Hello!' },
+    parse: readBody,
+  },
   answers: [json(responseBodySchema), eventStream(eventSchema)],
   errors: [
     ...anyErrors,
