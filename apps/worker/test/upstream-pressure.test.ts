@@ -254,7 +254,7 @@ describe('an upstream that takes some calls at a time', () => {
 
 describe('an upstream whose own queue is read', () => {
   /** What its metrics page says from now on. */
-  function withMetrics(upstream: FakeUpstream) {
+  function withMetrics(upstream: FakeUpstream, everyMs = 100) {
     let page = 'vllm:num_requests_waiting{model_name="m"} 0';
     let status = 200;
     let reads = 0;
@@ -263,7 +263,7 @@ describe('an upstream whose own queue is read', () => {
       return exchange.text(status, 'text/plain; version=0.0.4', page);
     });
     return {
-      provider: `saturation: { metricsUrl: '${upstream.url}/metrics', most: 4, everyMs: 100 }`,
+      provider: `saturation: { metricsUrl: '${upstream.url}/metrics', most: 4, everyMs: ${everyMs} }`,
       reads: () => reads,
       say(waiting: number) {
         status = 200;
@@ -308,14 +308,16 @@ describe('an upstream whose own queue is read', () => {
     ['has no end', 'sayTooMuch', 'answered with more than 4194304 bytes'],
   ] as const)('gets its jobs when its page %s, and that is seen', async (_, how, fault) => {
     const upstream = await anUpstream(hello);
-    const metrics = withMetrics(upstream);
+    // The interval is also the longest wait for a page: on a busy machine four megabytes take more than a tenth of a second.
+    const metrics = withMetrics(upstream, 1500);
     metrics.say(50);
     const port = await startWorker([upstream], { provider: metrics.provider });
     await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
     const ids = await acceptMany(5);
     metrics[how]();
     expect(await statusesOf(ids)).toEqual({ completed: 5 });
-    expect(await routeOf(port)).toMatchObject({ metricsFault: fault, saturation: { waiting: null } });
+    await eventually(async () => (await routeOf(port)).metricsFault === fault);
+    expect(await routeOf(port)).toMatchObject({ saturation: { waiting: null } });
   });
 
   it('is waited for no longer than its interval, and gets its jobs', async () => {
