@@ -1,4 +1,5 @@
 import type { ResponseQueue } from '@sluice/queue';
+import type { SocketConnections } from './websocket/socket-connections.ts';
 import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
@@ -6,7 +7,15 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export function countApi(
   telemetry: Telemetry,
   registry: Registry,
-  { queue, openRequests }: { queue: Pick<ResponseQueue, 'names' | 'counts'>; openRequests: () => number },
+  {
+    queue,
+    openRequests,
+    sockets,
+  }: {
+    queue: Pick<ResponseQueue, 'names' | 'counts'>;
+    openRequests: () => number;
+    sockets: () => Pick<SocketConnections, 'size' | 'contextBytes'>;
+  },
 ): void {
   const registers = [registry];
   const requests = new Counter({
@@ -42,6 +51,22 @@ export function countApi(
     registers,
     collect() {
       this.set(openRequests());
+    },
+  });
+  new Gauge({
+    name: 'sluice_websockets',
+    help: 'WebSockets open in this process.',
+    registers,
+    collect() {
+      this.set(sockets().size);
+    },
+  });
+  new Gauge({
+    name: 'sluice_websocket_context_bytes',
+    help: 'Bytes kept so that responses which are not stored can be continued over their WebSockets.',
+    registers,
+    collect() {
+      this.set(sockets().contextBytes);
     },
   });
   new Gauge({

@@ -7,7 +7,6 @@ import {
   closeRedis,
   createMetrics,
   FailedLogins,
-  listenFailure,
   loggedError,
   type Logger,
   type Metrics,
@@ -29,10 +28,12 @@ import { JsonReader } from './bodies/json-reader.ts';
 import { JsonThreads } from './bodies/json-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
+import { listen } from './listen.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { Responses } from './responses/responses.ts';
 import { ReadLimits } from './read-limits.ts';
+import { SocketConnections } from './websocket/socket-connections.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
 const interruptShare = 0.8;
@@ -85,6 +86,9 @@ export class ApiProcess {
   readonly #jsonThreads: JsonThreads;
   readonly #json: JsonReader;
   readonly #open = new OpenRequests();
+  readonly #readLimits = new ReadLimits();
+  readonly #bodyBudget = new BodyBudget(() => this.#live.limits.bodyBytesInFlight);
+  readonly #sockets: SocketConnections;
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
   #hasStarted = false;
@@ -150,6 +154,7 @@ export class ApiProcess {
     countApi(this.#telemetry, this.#metrics.registry, {
       queue: this.#queue,
       openRequests: () => this.#open.size,
+      sockets: () => this.#sockets,
     });
     this.#jsonThreads = new JsonThreads({
       bodyBytes: () => this.#live.limits.bodyBytes,
@@ -167,6 +172,18 @@ export class ApiProcess {
       now: () => this.#acceptingNow(),
       logger,
     });
+    this.#sockets = new SocketConnections({
+      responses: this.#responses,
+      live: this.#live,
+      readLimits: this.#readLimits,
+      open: this.#open,
+      bodyBudget: this.#bodyBudget,
+      json: this.#json,
+      logger,
+      isEnabled: settings.server.webSockets,
+      mostOfTenant: settings.limits.webSocketsPerTenant,
+      contextBytes: settings.limits.webSocketContextBytes,
+    });
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -181,13 +198,14 @@ export class ApiProcess {
       responses: this.#responses,
       live: this.#live,
       failedLogins: new FailedLogins({ trustedProxies }),
-      readLimits: new ReadLimits(),
+      readLimits: this.#readLimits,
+      sockets: this.#sockets,
       open: this.#open,
       telemetry: this.#telemetry,
       readiness: () => this.#readiness(),
       isStopping: () => this.#isStopping,
       logger: this.#logger,
-      bodyBudget: new BodyBudget(() => this.#live.limits.bodyBytesInFlight),
+      bodyBudget: this.#bodyBudget,
       json: this.#json,
       startedAt: Math.floor(this.#clock.now() / 1000),
     });
@@ -236,12 +254,13 @@ export class ApiProcess {
       graceMs -= announcing;
     }
     const closing = this.#app?.close();
+    this.#sockets.drain();
     await this.#open.drain(graceMs);
     // Whoever holds a connection now has its answer and does not read it, or never asked for anything.
-    const cut = setTimeout(
-      () => this.#app?.server.closeAllConnections(),
-      this.#settings.drainTimeoutMs * lingerShare,
-    );
+    const cut = setTimeout(() => {
+      this.#app?.server.closeAllConnections();
+      this.#sockets.terminate();
+    }, this.#settings.drainTimeoutMs * lingerShare);
     await closing;
     clearTimeout(cut);
     await this.#watch?.stop();
@@ -269,19 +288,5 @@ export class ApiProcess {
   async #readiness() {
     const store = this.#hasStarted && (await this.#redis.isReady());
     return { isReady: store && !this.#isStopping, checks: { store, stopping: this.#isStopping } };
-  }
-}
-
-async function listen(
-  app: FastifyInstance,
-  host: string,
-  port: number,
-  hostSetting: string,
-  portSetting: string,
-): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (error) {
-    throw listenFailure(error, { host, port, hostSetting, portSetting });
   }
 }

@@ -22,10 +22,11 @@ import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
 import { registerReadLimits } from './plugins/read-limits.ts';
 import type { ReadLimits } from './read-limits.ts';
-import { registerUpgrades } from './plugins/upgrades.ts';
+import { isSocketUpgrade, listenForUpgrades, registerUpgrades } from './plugins/upgrades.ts';
 import { registerUnreadAnswers } from './plugins/unread-answers.ts';
 import { registerRoute } from './route.ts';
 import { healthRoutes, routes } from './routes.ts';
+import type { SocketConnections } from './websocket/socket-connections.ts';
 
 export interface AppDependencies {
   responses: Responses;
@@ -40,6 +41,7 @@ export interface AppDependencies {
   logger: Logger;
   bodyBudget: BodyBudget;
   json: JsonReader;
+  sockets: SocketConnections;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
   stalledMs?: number | undefined;
   /** Unix seconds, shown as the age of models. */
@@ -80,6 +82,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       maxHeaderSize: connection.maxHeaderSize,
       headersTimeout: connection.headersTimeout,
       connectionsCheckingInterval: connection.connectionsCheckingInterval,
+      shouldUpgradeCallback: isSocketUpgrade,
     },
     genReqId: (request) => requestId(request.headers),
     // An id that is too long is an unknown one; no route has a pattern that length could hurt.
@@ -98,6 +101,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.server.maxConnections = maxConnections;
   // The same for an expectation nobody meets.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  listenForUpgrades(app);
   registerErrorHandler(app, logger);
   registerRequestContext(app);
   registerJsonBody(app, {
@@ -121,7 +125,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies);
         registerReadLimits(mount, dependencies);
-        registerUpgrades(mount);
+        registerUpgrades(mount, { dialect, sockets: dependencies.sockets });
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
         done();
       },

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 
 /** How long a reader may take nothing of what it is sent before its connection is closed, in milliseconds. */
 export const defaultStalledMs = 30_000;
@@ -29,5 +29,29 @@ export function slicedBody(body: Buffer, onTaken: () => void): Readable {
       const { value, done } = slices.next();
       this.push(done === true ? null : value);
     },
+  });
+}
+
+/**
+ * Resolves when a connection takes more. Rejects with the reason of the signal when its reader is gone, and once it has taken
+ * nothing for too long, after `onStalled`, which is to abort the signal.
+ */
+export function drained(
+  connection: Writable,
+  { signal, stalledMs, onStalled }: { signal: AbortSignal; stalledMs: number; onStalled: () => void },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      connection.off('drain', onDrain);
+      signal.removeEventListener('abort', onGone);
+      act();
+    };
+    const onDrain = () => settle(resolve);
+    const onGone = () => settle(() => reject(signal.reason));
+    const timer = setTimeout(onStalled, stalledMs);
+    connection.once('drain', onDrain);
+    signal.addEventListener('abort', onGone, { once: true });
+    if (signal.aborted) onGone();
   });
 }

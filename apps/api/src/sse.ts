@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { defaultStalledMs as stalledMs, slicesOf } from './reader-pace.ts';
+import { defaultStalledMs as stalledMs, drained, slicesOf } from './reader-pace.ts';
 import type { EventSink, SentEvent } from './responses/event-sink.ts';
 
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
@@ -9,7 +9,7 @@ const pingMs = 15_000;
 const firstRemarkMs = 1_000;
 
 /** After this long without an event the latest life-cycle event is sent again: some clients count only events. */
-const repeatMs = 60_000;
+export const repeatMs = 60_000;
 
 /** Past so many characters events go out in another write, so that a slow reader costs a bounded buffer. */
 const maxWrite = 64 * 1024;
@@ -148,24 +148,13 @@ export class SseStream implements EventSink {
   }
 
   #drained(): Promise<void> {
-    const raw = this.#raw;
-    const { signal } = this.#gone;
-    return new Promise((resolve, reject) => {
-      const settle = (act: () => void) => {
-        clearTimeout(timer);
-        raw.off('drain', onDrain);
-        signal.removeEventListener('abort', onGone);
-        act();
-      };
-      const onDrain = () => settle(resolve);
-      const onGone = () => settle(() => reject(signal.reason));
-      const timer = setTimeout(() => {
+    return drained(this.#raw, {
+      signal: this.#gone.signal,
+      stalledMs,
+      onStalled: () => {
         this.#gone.abort(new Error('The client took nothing for too long'));
-        raw.destroy();
-      }, stalledMs);
-      raw.once('drain', onDrain);
-      signal.addEventListener('abort', onGone, { once: true });
-      if (signal.aborted) onGone();
+        this.#raw.destroy();
+      },
     });
   }
 }

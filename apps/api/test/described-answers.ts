@@ -21,6 +21,8 @@ function problemOf(value: unknown, schema: string): string | undefined {
 export interface DescribedAnswers {
   /** Answers and events that the document does not describe, each in a few words. */
   readonly problems: string[];
+  /** Looks at an event. */
+  look: (event: unknown) => void;
   /** Passes a stream on, and looks at each of its events. */
   watch: (answer: Response) => Response;
 }
@@ -34,8 +36,13 @@ export function describedAnswers(app: FastifyInstance): DescribedAnswers {
       problems.push(`${request.method} ${request.url} ${reply.statusCode}: ${problem}`);
     done(null, payload);
   });
+  const look = (event: unknown) => {
+    const problem = problemOf(event, 'ResponseEvent');
+    if (problem !== undefined) problems.push(`${JSON.stringify(event).slice(0, 200)}: ${problem}`);
+  };
   return {
     problems,
+    look,
     watch(answer) {
       if (!answer.body || !answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
       let text = '';
@@ -47,9 +54,7 @@ export function describedAnswers(app: FastifyInstance): DescribedAnswers {
             const lines = text.split('\n');
             text = lines.pop() ?? '';
             for (const line of lines) {
-              if (!line.startsWith('data: {')) continue;
-              const problem = problemOf(JSON.parse(line.slice('data: '.length)), 'ResponseEvent');
-              if (problem !== undefined) problems.push(`${line.slice(0, 200)}: ${problem}`);
+              if (line.startsWith('data: {')) look(JSON.parse(line.slice('data: '.length)));
             }
             controller.enqueue(chunk);
           },

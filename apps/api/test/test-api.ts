@@ -21,12 +21,15 @@ import { logApi } from '../src/api-log.ts';
 import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
 import { describedAnswers } from './described-answers.ts';
+import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { JsonReader } from '../src/bodies/json-reader.ts';
 import { JsonThreads } from '../src/bodies/json-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { ReadLimits } from '../src/read-limits.ts';
 import { Responses } from '../src/responses/responses.ts';
+import type { SocketTimes } from '../src/websocket/socket-connection.ts';
+import { SocketConnections } from '../src/websocket/socket-connections.ts';
 
 /** Keys of the tenants that every test api knows. */
 export const apiKeys = {
@@ -62,6 +65,9 @@ export interface TestApiOptions {
   queued?: number;
   syncWaitMs?: number;
   stalledMs?: number;
+  webSockets?: boolean;
+  webSocketContextBytes?: number;
+  socketTimes?: Partial<SocketTimes>;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
@@ -82,6 +88,7 @@ export interface TestApi {
   queue: ResponseQueue;
   store: CallerStore;
   open: OpenRequests;
+  sockets: SocketConnections;
   worker: ScriptedWorker;
   bodyBudget: BodyBudget;
   /** Lines of the log. */
@@ -91,6 +98,8 @@ export interface TestApi {
   /** The same over a socket, which a stream needs; `stream: true` is added. */
   stream(body: object, options?: CreateOptions): Promise<Response>;
   get(path: string, key?: string): Promise<Answer>;
+  /** Opens a WebSocket. Its events are held against the document of the API, as all are. */
+  connect(options?: ConnectOptions): Promise<TestSocket>;
   /** Every key in Redis but those of the process itself. */
   stored(): Promise<string[]>;
   /** Starts to listen; resolves with the base URL. */
@@ -103,6 +112,10 @@ export interface CreateOptions {
   mount?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+}
+
+export interface ConnectOptions extends Partial<SocketOptions> {
+  mount?: string;
 }
 
 export interface Answer {
@@ -216,13 +229,22 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   const registry = new Registry();
   const open = new OpenRequests();
-  countApi(telemetry, registry, { queue, openRequests: () => open.size });
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
+  const readLimits = new ReadLimits();
+  const sockets = new SocketConnections({
+    ...{ responses, live, readLimits, open, bodyBudget, json, logger },
+    isEnabled: options.webSockets ?? true,
+    mostOfTenant: 3,
+    contextBytes: options.webSocketContextBytes ?? 1_000_000,
+    times: options.socketTimes ?? {},
+  });
+  countApi(telemetry, registry, { queue, openRequests: () => open.size, sockets: () => sockets });
   const app = buildApp({
     responses,
     live,
     failedLogins: new FailedLogins(),
-    readLimits: new ReadLimits(),
+    readLimits,
+    sockets,
     open,
     telemetry,
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
@@ -256,6 +278,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     queue,
     store,
     open,
+    sockets,
     worker,
     bodyBudget,
     logged,
@@ -280,13 +303,19 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));
     },
+    async connect({ mount = '/v1', ...more } = {}) {
+      const url = `${(await listen()).replace('http', 'ws')}${mount}/responses`;
+      return openSocket(url, { key: apiKeys.first, onEvent: described.look, ...more });
+    },
     async stored() {
       const all = await redis.client.keys(`${keys.prefix}*`);
       return all.filter((name) => !own.test(name)).toSorted();
     },
     listen,
     async stop() {
+      sockets.drain();
       await open.drain(0);
+      sockets.terminate();
       await app.close();
       await jsonThreads.stop();
       await responses.stop();

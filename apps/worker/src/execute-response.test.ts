@@ -71,6 +71,7 @@ function setUp(options: SetUpOptions = {}) {
     largeRequestBytes: 0,
     serviceTier: 'default',
     queue: 'm',
+    previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,
     isEnqueued: true,

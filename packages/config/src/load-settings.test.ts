@@ -29,6 +29,7 @@ describe('loadSettings without a file', () => {
       port: 3000,
       adminHost: '127.0.0.1',
       adminPort: 3001,
+      webSockets: true,
       trustedProxies: [],
     });
     expect(settings).not.toHaveProperty('file');

@@ -54,6 +54,10 @@ export const settingsSchema = z.strictObject({
         description:
           'Credential for the admin listener and for the metrics of a worker. Without it they answer on loopback only.',
       }),
+      webSockets: z.boolean().default(true).meta({
+        description:
+          'Whether responses can be created over WebSockets. Clients that get none fall back to HTTP.',
+      }),
       trustedProxies: z.array(cidr()).max(100).default([]).meta({
         description:
           'Networks of your proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` is believed. It tells clients apart that fail to log in, and nothing else.',
@@ -121,6 +125,14 @@ export const settingsSchema = z.strictObject({
       bodyBytesInFlight: wholeNumber(2048, 1_099_511_627_776).default(limitDefaults.bodyBytesInFlight).meta({
         description:
           'Most bytes of request bodies that an api holds at a time, until they are accepted. A tenant may use half. At least twice `bodyBytes`.',
+        unit: 'bytes',
+      }),
+      webSocketsPerTenant: wholeNumber(1, 1_000_000).default(1000).meta({
+        description: 'Most WebSockets that a tenant may have open at a time, in each api.',
+      }),
+      webSocketContextBytes: wholeNumber(1024, 1_099_511_627_776).default(268_435_456).meta({
+        description:
+          'Most bytes that an api keeps so that clients of WebSockets can continue responses that are not stored. A tenant may use half. When it is full, what was kept first goes first, and its client sends the whole again.',
         unit: 'bytes',
       }),
       outputBytes: wholeNumber(1024, largestAnswer).default(16_777_216).meta({

@@ -87,6 +87,21 @@ export const errorCatalogue = {
     param: 'stream',
   },
   invalid_request: { ...badRequest, message: 'The request is not valid.' },
+  steering_not_supported: {
+    ...badRequest,
+    message: 'A response cannot be steered here while it runs; create another one that continues from it.',
+  },
+  websocket_stream_limit_reached: {
+    ...badRequest,
+    message:
+      'The connection has as many streams as it may have. Use one of them again, or another connection.',
+    param: 'stream_id',
+  },
+  websocket_connection_limit_reached: {
+    ...badRequest,
+    message:
+      'Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue.',
+  },
   invalid_api_key: {
     type: 'invalid_request_error',
     status: 401,
@@ -137,6 +152,12 @@ export const errorCatalogue = {
     type: 'too_many_requests',
     status: 429,
     message: 'Rate limit reached.',
+    retry: 'later',
+  },
+  too_many_queued_requests: {
+    type: 'too_many_requests',
+    status: 429,
+    message: 'Too many requests of this connection wait for their turn. Wait until some of them have ended.',
     retry: 'later',
   },
   headers_too_large: { ...badRequest, status: 431, message: 'The headers of the request are too large.' },

@@ -92,6 +92,7 @@ export {
   statusesBefore,
   transitions,
 } from './lifecycle.ts';
+export { parseClientFrame, type ClientFrame } from './client-frame.ts';
 export { isPrivateHost } from './private-host.ts';
 export {
   eventSchema,

@@ -19,9 +19,13 @@ const notAvailable = ['conversation', 'prompt'] as const;
  * Only the first problem is reported. The checks run in this order: the body itself, required members, types and
  * ranges in the order of the schema, members that exclude one another.
  *
+ * @param options.mayBeEmpty whether a list without items is fine although nothing is continued.
  * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
  */
-export function parseCreateResponse(body: unknown): CreateResponse {
+export function parseCreateResponse(
+  body: unknown,
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+): CreateResponse {
   const given = presentMembers(body);
   for (const required of ['model', 'input'] as const) {
     if (given[required] === undefined) {
@@ -32,7 +36,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
   if (!parsed.success) throw firstProblem(parsed.error, given);
   const { input, ...rest } = parsed.data;
   const request: CreateResponse = { ...rest, input: normalizeInput(input) };
-  checkMembersTogether(request);
+  checkMembersTogether(request, mayBeEmpty);
   return request;
 }
 
@@ -46,14 +50,14 @@ function presentMembers(body: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
 }
 
-function checkMembersTogether(request: CreateResponse): void {
+function checkMembersTogether(request: CreateResponse, mayBeEmpty: boolean): void {
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
     throw new ServiceError('mutually_exclusive_parameters');
   }
   for (const name of notAvailable) {
     if (request[name] !== undefined) throw new ServiceError('unsupported_parameter', { param: name });
   }
-  if (request.input.length === 0 && request.previous_response_id === undefined) {
+  if (!mayBeEmpty && request.input.length === 0 && request.previous_response_id === undefined) {
     throw new ServiceError('empty_array', { param: 'input' });
   }
   checkItems(request.input);

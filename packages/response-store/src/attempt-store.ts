@@ -108,9 +108,8 @@ export class AttemptStore extends ResponseStore {
   }
 
   /** Everything that a response continues from, oldest first. */
-  readContext({ request, tenant }: ClaimedRecord): Promise<ResponseContext> {
+  readContext({ previousId, tenant }: ClaimedRecord): Promise<ResponseContext> {
     const access = { ...this.access, redis: this.#options.bulk };
-    const previousId = request.previous_response_id;
     return readContext(access, { previousId, tenant }, this.#options.context);
   }
 

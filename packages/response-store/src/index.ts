@@ -7,6 +7,8 @@ export {
   replaceReferences,
   type ItemReference,
   type PreparationOptions,
+  toolLinkOf,
+  type InputLink,
   type PreparedRequest,
 } from './prepared-request.ts';
 export type { EventWriter } from './event-writer.ts';

@@ -22,6 +22,11 @@ export interface PreparedRequest {
   inputTokens: number;
   /** What of the input points at other items, in its order. */
   links: InputLink[];
+  /**
+   * The stored response that it continues from. The request names the same one, unless what that stands for is in the input
+   * already.
+   */
+  previousId: string | undefined;
   /** Equal for requests that ask for the same; undefined when nobody wanted to know. */
   digest: string | undefined;
 }
@@ -67,6 +72,7 @@ export function prepareRequest(
     input: printed.whole(),
     inputTokens: estimateInputTokens({ input, instructions: request.instructions, tools: request.tools }),
     links,
+    previousId: request.previous_response_id,
     digest: hash?.digest('base64url'),
   };
 }

@@ -9,6 +9,7 @@ import {
 } from '@sluice/response-store';
 import type { JsonThreads } from './json-threads.ts';
 import { prepareBody } from './prepare-body.ts';
+import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
 /**
  * JSON up to this many bytes is read on the event loop: the worst of it takes some tens of milliseconds there, and what
@@ -18,9 +19,9 @@ const smallJson = 64 * 1024;
 
 /** Reads the JSON of bodies and of what is stored where it holds up nobody. Bytes of what is large are transferred. */
 export class JsonReader {
-  readonly #threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>;
+  readonly #threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage'>;
 
-  constructor(threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>) {
+  constructor(threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage'>) {
     this.#threads = threads;
   }
 
@@ -35,6 +36,12 @@ export class JsonReader {
   ): PreparedRequest | Promise<PreparedRequest> {
     if (body === undefined || body.length <= smallJson) return prepareBody(body, { withDigest });
     return this.#threads.prepare(tenant, { body, withDigest });
+  }
+
+  /** Prepares a frame of a WebSocket, which must have a buffer of its own. What is wrong with it is part of the result. */
+  prepareFrame(tenant: string, frame: Uint8Array<ArrayBuffer>): PreparedFrame | Promise<PreparedFrame> {
+    if (frame.length <= smallJson) return prepareFrame(frame, {});
+    return this.#threads.prepareFrame(tenant, frame);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

@@ -10,15 +10,18 @@ import {
 } from '@sluice/response-store';
 import { parentPort } from 'node:worker_threads';
 import { prepareBody } from './prepare-body.ts';
+import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
 /** What a thread of `JsonThreads` does. Bytes are transferred, both ways. */
 export type JsonTask =
   | { kind: 'prepare'; body: Uint8Array<ArrayBuffer>; withDigest: boolean }
+  | { kind: 'prepare_frame'; body: Uint8Array<ArrayBuffer> }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
   | { kind: 'pick_page'; part: PartJson; page: InputPage };
 
 export interface JsonTaskResults {
   prepare: PreparedRequest;
+  prepare_frame: PreparedFrame;
   pick_items: PickedItem[];
   pick_page: PickedPage | undefined;
 }
@@ -54,9 +57,14 @@ function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonT
       const { body, withDigest } = task;
       const { byteLength: inputBytes } = body;
       const prepared = prepareBody(body, { withDigest, inputBytes, consume: true });
-      const { buffer } = prepared.input as Uint8Array<ArrayBuffer>; // `inputBytes` asks for bytes
-      transfer.push(buffer);
+      transfer.push(bufferOf(prepared));
       return prepared;
+    }
+    case 'prepare_frame': {
+      const { body } = task;
+      const frame = prepareFrame(body, { inputBytes: body.byteLength, consume: true });
+      if (frame.kind === 'create') transfer.push(bufferOf(frame.prepared));
+      return frame;
     }
     case 'pick_items':
       return asBytes(pickItems(task.part, task.itemIds), transfer);
@@ -65,6 +73,11 @@ function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonT
       return page && { ...page, items: asBytes(page.items, transfer) };
     }
   }
+}
+
+/** The bytes of an input that was prepared with `inputBytes`, which asks for bytes. */
+function bufferOf({ input }: PreparedRequest): ArrayBuffer {
+  return (input as Uint8Array<ArrayBuffer>).buffer;
 }
 
 /** The same items, long ones as bytes that can be transferred. */

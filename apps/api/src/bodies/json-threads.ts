@@ -2,6 +2,7 @@ import { ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
 import type { Worker } from 'node:worker_threads';
+import type { PreparedFrame } from './prepare-frame.ts';
 import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
 import { TenantQueues } from './tenant-queues.ts';
 
@@ -80,6 +81,11 @@ export class JsonThreads {
     { body, withDigest }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean },
   ): Promise<PreparedRequest> {
     return this.#do(tenant, { kind: 'prepare', body, withDigest }, body);
+  }
+
+  /** Prepares a frame. Its bytes are transferred. What is wrong with it is part of the result. */
+  prepareFrame(tenant: string, body: Uint8Array<ArrayBuffer>): Promise<PreparedFrame> {
+    return this.#do(tenant, { kind: 'prepare_frame', body }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */

@@ -1,4 +1,4 @@
-import { parseCreateResponse, ServiceError } from '@sluice/contract';
+import { type CreateResponse, parseCreateResponse, ServiceError } from '@sluice/contract';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
 import { decodeJson, parseJson } from './parse-json.ts';
 
@@ -25,11 +25,20 @@ export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
   { consume = false, ...options }: BodyOptions,
 ): PreparedRequest {
-  let json = body && decodeJson(body);
-  if (consume) body?.buffer.transfer(0);
-  const value = json && parseJson(json);
-  json = undefined;
-  const prepared = prepareRequest(parseCreateResponse(value), options);
+  const value = body && readJson(body, { consume });
+  return prepareChecked(parseCreateResponse(value), options);
+}
+
+/** The value of a body, which is freed as soon as it is decoded if it may be. */
+export function readJson(body: Uint8Array<ArrayBuffer>, { consume }: { consume: boolean }): unknown {
+  const json = decodeJson(body);
+  if (consume) body.buffer.transfer(0);
+  return parseJson(json);
+}
+
+/** @throws {ServiceError} when what is not the input of a request is too large. */
+export function prepareChecked(request: CreateResponse, options: PreparationOptions): PreparedRequest {
+  const prepared = prepareRequest(request, options);
   if (prepared.requestJson.length > longestRequest) {
     const message = `The request without its input has more than ${longestRequest} characters.`;
     throw new ServiceError('request_too_large', message);

@@ -52,7 +52,13 @@ function notYetKnown(): ServiceError {
 }
 
 function authenticate(request: FastifyRequest, keys: LiveSettings['keys']): KeySettings | undefined {
-  const header = request.headers.authorization;
-  const key = header === undefined ? undefined : /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header)?.[1];
+  const key = bearerKey(request);
   return key === undefined ? undefined : keys.find(key);
+}
+
+/** The key of a request as it was sent; undefined if there is none in the form of one. */
+export function bearerKey({ headers: { authorization } }: FastifyRequest): string | undefined {
+  return authorization === undefined
+    ? undefined
+    : /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(authorization)?.[1];
 }

@@ -34,11 +34,7 @@ export async function serveCaller<Result>(
       key: request.key,
       requestId: request.id,
       presence,
-      async hold(bytes) {
-        const reservation = bodyBudget.open(request.key.name);
-        await growWhenThereIsRoom(reservation, bytes, presence);
-        return () => reservation.release();
-      },
+      hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant: request.key.name, bytes, presence }),
       elapsedMs: () => reply.elapsedTime,
     });
   } finally {
@@ -50,6 +46,16 @@ export async function serveCaller<Result>(
 /** How long a caller waits for room in memory, and how often it looks, in milliseconds. */
 const roomWithinMs = 30_000;
 const lookEveryMs = 100;
+
+/** Holds memory for a caller; see `Caller`. */
+export async function holdWhenThereIsRoom(
+  budget: BodyBudget,
+  { tenant, bytes, presence }: { tenant: string; bytes: number; presence: CallerPresence },
+): Promise<() => void> {
+  const reservation = budget.open(tenant);
+  await growWhenThereIsRoom(reservation, bytes, presence);
+  return () => reservation.release();
+}
 
 async function growWhenThereIsRoom(
   reservation: BodyReservation,

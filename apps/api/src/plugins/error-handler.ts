@@ -21,16 +21,23 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
 
 /** Answers with the error's status, headers and envelope. */
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
-  if (error.retryAfterMs !== undefined) {
-    reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfterMs / 1000))));
-    reply.header('retry-after-ms', String(Math.max(1, Math.ceil(error.retryAfterMs))));
-  }
-  if (error.shouldRetry !== undefined) reply.header('x-should-retry', String(error.shouldRetry));
+  reply.headers(retryHeaders(error));
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
     .header('content-type', 'application/json; charset=utf-8')
     .send(errorEnvelope(error));
+}
+
+/** Whether and when a client should try again. */
+export function retryHeaders({ retryAfterMs, shouldRetry }: ServiceError): Record<string, string> {
+  return {
+    ...(retryAfterMs !== undefined && {
+      'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
+      'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
+    }),
+    ...(shouldRetry !== undefined && { 'x-should-retry': String(shouldRetry) }),
+  };
 }
 
 export function errorEnvelope(error: ServiceError): string {

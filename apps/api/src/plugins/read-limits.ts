@@ -11,11 +11,11 @@ export function registerReadLimits(app: FastifyInstance, { readLimits }: { readL
     if (request.routeOptions.config.takesBody === true) return done();
     const { name, limits } = request.key;
     const waitMs = readLimits.count(name, limits.readsPerMinute);
-    done(waitMs === undefined ? undefined : refusal(limits.readsPerMinute, waitMs));
+    done(waitMs === undefined ? undefined : readLimitReached(limits.readsPerMinute, waitMs));
   });
 }
 
-function refusal(limit: number, waitMs: number): ServiceError {
+export function readLimitReached(limit: number, waitMs: number): ServiceError {
   // Rounded up: a client that obeys the text must not come too early.
   const seconds = Math.ceil(waitMs / 100) / 10;
   const message = `Rate limit reached: ${limit} reads per minute. Please try again in ${seconds}s.`;

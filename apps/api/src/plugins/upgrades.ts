@@ -1,14 +1,110 @@
 import { ServiceError } from '@sluice/contract';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import { type Dialect, dialects } from '../responses/dialect.ts';
+import type { SocketConnections } from '../websocket/socket-connections.ts';
+import { bearerKey } from './authentication.ts';
+
+/** Where the protocol of responses is spoken over WebSockets. */
+const socketPaths: ReadonlySet<string> = new Set(dialects.map(({ mount }) => `${mount}/responses`));
+
+/** The version of the protocol that everybody speaks (RFC 6455, section 4.1). */
+const protocolVersion = '13';
+
+interface Upgrade {
+  connection: Duplex;
+  /** What of the connection was read already. */
+  head: Buffer;
+  response: ServerResponse;
+}
+
+/** Upgrades that are under way. They pass through the hooks of their mount as other requests do. */
+const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
 /**
- * Refuses the upgrade to a WebSocket. Clients that try one fall back to HTTP when they get this error. Other upgrades, such as
- * the `h2c` that Java's client offers with each request, are passed over, as a server may (RFC 9110, section 7.8).
+ * Whether a request is for a WebSocket that there may be. Node then leaves the connection to whoever listens for upgrades.
+ * Others are requests as all are: `h2c`, which Java's client offers with each of them, is passed over, as a server may
+ * (RFC 9110, section 7.8).
  */
-export function registerUpgrades(app: FastifyInstance): void {
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { upgrade = '' } = request.headers;
-    const isWebSocket = upgrade.split(',').some((protocol) => protocol.trim().toLowerCase() === 'websocket');
-    done(isWebSocket ? new ServiceError('upgrade_required') : undefined);
+export function isSocketUpgrade({ method, url = '', headers }: IncomingMessage): boolean {
+  return method === 'GET' && asksForWebSocket(headers.upgrade) && socketPaths.has(url.split('?', 1)[0] ?? '');
+}
+
+/** Sends upgrades through the routes, so that a refused one has the answer of any other request. */
+export function listenForUpgrades(app: FastifyInstance): void {
+  app.server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
+    connection.on('error', () => connection.destroy());
+    const response = new ServerResponse(request);
+    response.assignSocket(connection as ServerResponse['socket'] & Duplex); // a socket in fact, as http.Server documents
+    // Node has let go of the connection, and nothing else can come over it.
+    response.shouldKeepAlive = false;
+    response.once('finish', () => connection.end());
+    upgrades.set(request, { connection, head, response });
+    app.routing(request, response);
   });
+}
+
+/** Opens the WebSockets of a mount, once it is known who asks. Clients that get an error instead fall back to HTTP. */
+export function registerUpgrades(
+  mount: FastifyInstance,
+  { dialect, sockets }: { dialect: Dialect; sockets: SocketConnections },
+): void {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    // The intake refuses what is too large, which the library could not tell the client.
+    maxPayload: 0,
+  });
+  mount.addHook('onRequest', (request, reply, done) => {
+    const upgrade = upgrades.get(request.raw);
+    if (!upgrade) {
+      done(asksForWebSocket(request.headers.upgrade) ? new ServiceError('upgrade_required') : undefined);
+      return;
+    }
+    const { connection, head, response } = upgrade;
+    const tenant = request.key.name;
+    try {
+      if (!sockets.isEnabled) throw new ServiceError('upgrade_required');
+      checkHandshake(request);
+      sockets.check(tenant);
+    } catch (error) {
+      done(error as Error); // only errors are thrown above
+      return;
+    }
+    upgrades.delete(request.raw);
+    reply.hijack();
+    response.detachSocket(connection as ServerResponse['socket'] & Duplex); // the one that was assigned
+    const headers = [`x-request-id: ${request.id}`];
+    server.once('headers', (lines) => lines.push(...headers));
+    server.handleUpgrade(request.raw, connection, head, (socket) => {
+      sockets.add({
+        socket,
+        connection,
+        tenant,
+        plainKey: bearerKey(request) ?? '',
+        presentation: {
+          dialect,
+          obfuscate: false,
+          specificationNames: request.headers['openresponses-version'] !== undefined,
+        },
+      });
+    });
+  });
+}
+
+/** What the library would refuse in words of its own. */
+function checkHandshake({ headers }: FastifyRequest): void {
+  if (headers['sec-websocket-version'] !== protocolVersion) {
+    throw new ServiceError('upgrade_required', 'WebSockets are spoken here in version 13 alone.');
+  }
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')) {
+    throw new ServiceError('invalid_request', "The header 'sec-websocket-key' is missing or wrong.");
+  }
+}
+
+function asksForWebSocket(upgrade = ''): boolean {
+  return upgrade.split(',').some((protocol) => protocol.trim().toLowerCase() === 'websocket');
 }

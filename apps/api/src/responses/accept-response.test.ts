@@ -10,6 +10,7 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import { PendingRequest } from './pending-request.ts';
 import { QueuePositions } from './queue-positions.ts';
+import { RequestChecks } from './request-checks.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { StoredItems } from './stored-items.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
@@ -62,8 +63,11 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     departures: dependencies.queue.departures,
     now: () => 0,
   });
-  const references = new ReferenceResolver(dependencies, new StoredItems(dependencies));
-  const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background, positions });
+  const checks = new RequestChecks(
+    dependencies,
+    new ReferenceResolver(dependencies, new StoredItems(dependencies)),
+  );
+  const acceptor = new ResponseAcceptor(dependencies, { checks, ends, steps, background, positions });
   const [key] = settings.keys;
   if (!key) throw new Error('no key');
   const request: CreateResponse = {

@@ -1,21 +1,19 @@
 import { costOf } from '@sluice/admission';
-import type { KeySettings, ModelSettings } from '@sluice/config';
+import type { ModelSettings } from '@sluice/config';
 import { responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
 import { isNeverSent } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
-import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
-import type { PendingRequest } from './pending-request.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
-import { checkTokens, expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
-import { type ReferenceResolver, unresolved } from './resolve-references.ts';
-import type { Reserve } from './stored-items.ts';
+import { expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
+import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
+import { unresolved } from './resolve-references.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
 
 /**
@@ -33,13 +31,11 @@ const repeatWithinMs = 1_300;
 /** A tenant's list outlives every response in it by this much, in milliseconds. */
 const listSlackMs = 3_600_000;
 
-export interface NewResponse {
+export interface NewResponse extends UncheckedRequest {
   responseId: string;
-  pending: PendingRequest;
-  caller: Caller;
   idempotencyKey: string | undefined;
-  /** Holds memory for what is read of earlier responses. */
-  reserve: Reserve;
+  /** Called with all that it consists of, once it is accepted. */
+  onTaken?: (prepared: PreparedRequest) => void;
 }
 
 /** A job that was added to its queue. */
@@ -66,8 +62,7 @@ interface Admission {
 /** Takes responses in: everything between a valid body and a job in the queue. */
 export class ResponseAcceptor {
   readonly #dependencies: ResponsesDependencies;
-  readonly #models: ReadonlyMap<string, ModelSettings>;
-  readonly #references: ReferenceResolver;
+  readonly #checks: RequestChecks;
   readonly #ends: EarlyEnds;
   readonly #steps: UnansweredSteps;
   readonly #background: BackgroundWork;
@@ -76,7 +71,7 @@ export class ResponseAcceptor {
   constructor(
     dependencies: ResponsesDependencies,
     parts: {
-      references: ReferenceResolver;
+      checks: RequestChecks;
       ends: EarlyEnds;
       steps: UnansweredSteps;
       background: BackgroundWork;
@@ -84,8 +79,7 @@ export class ResponseAcceptor {
     },
   ) {
     this.#dependencies = dependencies;
-    this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
-    this.#references = parts.references;
+    this.#checks = parts.checks;
     this.#ends = parts.ends;
     this.#steps = parts.steps;
     this.#background = parts.background;
@@ -103,9 +97,7 @@ export class ResponseAcceptor {
     const { responseId, caller, pending } = accepting;
     const { key, requestId } = caller;
     const { request } = pending;
-    const model = this.#modelFor(request.model, key);
-    const prepared = await this.#references.resolve(pending.take(), key.name, accepting.reserve);
-    checkTokens(prepared, model, key);
+    const { model, prepared } = await this.#checks.prepare(accepting);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
@@ -113,7 +105,7 @@ export class ResponseAcceptor {
     if (result.kind === 'duplicate') return result;
     if (result.kind === 'unresolved') {
       const { limits } = this.#dependencies.settings;
-      throw unresolved(result.problem, request.previous_response_id ?? '', limits);
+      throw unresolved(result.problem, prepared.previousId ?? '', limits);
     }
     if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
       throw refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
@@ -141,6 +133,7 @@ export class ResponseAcceptor {
     const largeBytes = requestBytes > largeFrom ? requestBytes : 0;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
     if (largeBytes > 0) pending.letGo();
+    accepting.onTaken?.(prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     return { kind: 'accepted', accepted, job, use: result.use };
   }
@@ -172,17 +165,6 @@ export class ResponseAcceptor {
     const noted = store.noteJob(responseId, queues.order(queue).jobs);
     this.#background.run(async () => void (await noted));
     return { queue, ahead: noted.catch(() => undefined) };
-  }
-
-  #modelFor(id: string, key: KeySettings): ModelSettings {
-    const model = this.#models.get(id);
-    if (!model) {
-      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
-    }
-    if (!key.models.includes('*') && !key.models.includes(id)) {
-      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`);
-    }
-    return model;
   }
 
   async #admit(
@@ -256,10 +238,4 @@ export class ResponseAcceptor {
   #abandon(responseId: string): void {
     this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);
   }
-}
-
-/** A client's own word in an error message, short and without line breaks. */
-function shown(text: string): string {
-  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?');
-  return plain.length > 64 ? `${plain.slice(0, 64)}…` : plain;
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from '@sluice/runtime';
-import { isKeptAfterEnd, type Response } from '@sluice/contract';
+import { isKeptAfterEnd, type Response, type ResponseEnd } from '@sluice/contract';
 import {
   type EndWait,
   parseEnd,
+  type PreparedRequest,
   type ResponseRecord,
   responseOf,
   type TenantUse,
@@ -17,10 +18,12 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import type { LocalContext } from './local-context.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
+import type { RequestChecks } from './request-checks.ts';
 import type { Reserve } from './stored-items.ts';
 import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
 
@@ -31,6 +34,17 @@ export interface Creation {
   reserve: Reserve;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
+  /** What it continues from that is not in the store. */
+  context?: LocalContext | undefined;
+}
+
+/** A stream that is to be continued without the store. */
+export interface StreamCreation extends Creation {
+  presentation: PresentationOptions;
+  /** Called with what was accepted, all that it refers to included. */
+  onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
+  /** Called with the end of the response, once its caller was sent it. */
+  onEnd?: ((responseId: string, end: ResponseEnd) => void) | undefined;
 }
 
 /** What is known of an answer before its body. */
@@ -51,6 +65,7 @@ export type OpenSink = () => EventSink;
 
 export interface CreatorParts {
   acceptor: ResponseAcceptor;
+  checks: RequestChecks;
   attachments: Attachments;
   ends: EarlyEnds;
   positions: QueuePositions;
@@ -89,11 +104,7 @@ export class ResponseCreator {
   }
 
   /** Sends the events of a new response as they come. */
-  async stream(
-    caller: Caller,
-    creation: Creation & { presentation: PresentationOptions },
-    openSink: OpenSink,
-  ): Promise<void> {
+  async stream(caller: Caller, creation: StreamCreation, openSink: OpenSink): Promise<void> {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
@@ -124,6 +135,7 @@ export class ResponseCreator {
         position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
+        onEnd: (ended) => creation.onEnd?.(responseId, ended),
       });
       this.#reportDeparture(caller, responseId, end);
     } finally {
@@ -143,6 +155,17 @@ export class ResponseCreator {
       kind: 'response',
       response: withPosition(await accepted.whole(), position, this.#dependencies.now()),
     };
+  }
+
+  /**
+   * Checks a request and gives it an id, and neither stores nor runs it: for a caller that keeps it for what continues from
+   * it.
+   */
+  async withoutRun(
+    caller: Caller,
+    { pending, reserve, context }: Pick<Creation, 'pending' | 'reserve' | 'context'>,
+  ): Promise<{ response: Response; prepared: PreparedRequest }> {
+    return this.#parts.checks.withoutRun({ pending, caller, reserve, context }, this.#newId(caller));
   }
 
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
@@ -231,12 +254,18 @@ export class ResponseCreator {
     }
   }
 
-  #accept(
-    caller: Caller,
-    { pending, idempotencyKey, reserve }: Creation,
-    responseId: string,
-  ): Promise<AcceptOutcome> {
-    return this.#parts.acceptor.accept({ responseId, pending, caller, idempotencyKey, reserve });
+  #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
+    const { pending, idempotencyKey, reserve, context } = creation;
+    const onTaken = 'onTaken' in creation ? creation.onTaken : undefined;
+    return this.#parts.acceptor.accept({
+      responseId,
+      pending,
+      caller,
+      idempotencyKey,
+      reserve,
+      context,
+      onTaken: (prepared) => onTaken?.(responseId, prepared),
+    });
   }
 
   #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {

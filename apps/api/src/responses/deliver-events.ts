@@ -39,6 +39,8 @@ export interface DeliverEventsOptions {
   isDurable: () => Promise<boolean>;
   /** Called at the first event that carries output. */
   onFirstOutput: () => void;
+  /** Called with the end of the response, once the reader was sent it. */
+  onEnd?: ((end: ResponseEnd) => void) | undefined;
 }
 
 /**
@@ -83,6 +85,7 @@ async function sendUntilEnd(
     wasAskedToEnd,
     isDurable,
     onFirstOutput,
+    onEnd,
   }: DeliverEventsOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -134,7 +137,10 @@ async function sendUntilEnd(
       }
     }
     await outbox.flush();
-    if (end) return true;
+    if (end) {
+      if (!isLost) onEnd?.(end);
+      return true;
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import {
   type PreparedRequest,
   type ReferenceProblem,
   replaceReferences,
+  type ResponseRecord,
 } from '@sluice/response-store';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { Reserve, StoredItems } from './stored-items.ts';
@@ -78,6 +79,17 @@ export class ReferenceResolver {
         );
     }
   }
+}
+
+/** Why this response cannot be continued by a tenant; undefined if it can. The accept asks the same of the store. */
+export function previousProblem(
+  record: ResponseRecord | undefined,
+  tenant: string,
+): ReferenceProblem | undefined {
+  if (record?.tenant !== tenant || record.request.store === false) return { kind: 'previous_not_found' };
+  const { status } = record;
+  const isFinished = status === 'completed' || status === 'incomplete';
+  return isFinished ? undefined : { kind: 'previous_not_finished', status };
 }
 
 /** What a client is told when its request continues from what it may not. */

@@ -14,6 +14,7 @@ import { followResponse } from './follow-response.ts';
 import { withPosition } from './present-position.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
+import { RequestChecks } from './request-checks.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { type Reserve, StoredItems } from './stored-items.ts';
 import { UnansweredSteps } from './unanswered-steps.ts';
@@ -46,9 +47,9 @@ export class Responses {
       departures: (queue) => dependencies.queue.departures(queue),
       now: () => performance.now(),
     });
-    const references = new ReferenceResolver(dependencies, this.#items);
+    const checks = new RequestChecks(dependencies, new ReferenceResolver(dependencies, this.#items));
     const acceptor = new ResponseAcceptor(dependencies, {
-      references,
+      checks,
       ends: this.#ends,
       steps,
       background: this.#background,
@@ -56,6 +57,7 @@ export class Responses {
     });
     this.create = new ResponseCreator(dependencies, {
       acceptor,
+      checks,
       attachments: this.#attachments,
       ends: this.#ends,
       positions: this.#positions,

@@ -40,6 +40,8 @@ export interface ResponseRecord {
 /** A record together with its input, as a claim returns it. */
 export interface ClaimedRecord extends ResponseRecord {
   input: InputItem[];
+  /** The stored response that it continues from. */
+  previousId: string | undefined;
   /** The right to write. */
   token: string;
   /** Counts the runs so far, this one included. */

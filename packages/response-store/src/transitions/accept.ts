@@ -146,7 +146,7 @@ export interface AcceptRequest {
  */
 export async function accept(access: LargeAccess, accepting: AcceptRequest): Promise<AcceptResult> {
   const { responseId, tenant, limits, idempotency, context } = accepting;
-  const { request, links, digest: bodyDigest } = accepting.prepared;
+  const { request, links, previousId, digest: bodyDigest } = accepting.prepared;
   if (idempotency && bodyDigest === undefined) throw new TypeError('A request with a key has no digest');
   const { redis } = access;
   const { cell, record, log, large } = keysOf(access, responseId);
@@ -167,7 +167,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       stored: cell.stored(tenant),
       idempotency: idempotency ? cell.idempotency(tenant, digest(idempotency.key)) : record,
       large: ahead ? large : record,
-      previous: previousKey(access, responseId, request.previous_response_id),
+      previous: previousKey(access, responseId, previousId),
     },
     args: {
       deadline: accepting.deadline(),
@@ -196,7 +196,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       input_json: inputJson,
       has_large: ahead ? 1 : 0,
       request_ahead: ahead?.requestBytes ?? 0,
-      previous_id: request.previous_response_id ?? '',
+      previous_id: previousId ?? '',
       context_bytes: context.bytes,
       context_turns: context.turns,
       calls: printCalls(made),

@@ -1,0 +1,95 @@
+import type { KeySettings, ModelSettings } from '@sluice/config';
+import { type Response, responseFor, responseIdSchema, ServiceError } from '@sluice/contract';
+import type { PreparedRequest } from '@sluice/response-store';
+import type { Caller } from './caller.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import { behindContext, type LocalContext } from './local-context.ts';
+import type { PendingRequest } from './pending-request.ts';
+import { checkTokens, tierFor } from './request-limits.ts';
+import { previousProblem, type ReferenceResolver, unresolved } from './resolve-references.ts';
+import type { Reserve } from './stored-items.ts';
+
+/** A request whose body is valid. */
+export interface UncheckedRequest {
+  pending: PendingRequest;
+  caller: Caller;
+  /** Holds memory for what is read of earlier responses. */
+  reserve: Reserve;
+  /** What it continues from that is not in the store. */
+  context?: LocalContext | undefined;
+}
+
+/** A request with the model it asks for and everything that it refers to, but for what it continues from in the store. */
+export interface CheckedRequest {
+  model: ModelSettings;
+  prepared: PreparedRequest;
+}
+
+/** Checks of a request that only this service can make, before it is admitted. */
+export class RequestChecks {
+  readonly #dependencies: ResponsesDependencies;
+  readonly #references: ReferenceResolver;
+  readonly #models: ReadonlyMap<string, ModelSettings>;
+
+  constructor(dependencies: ResponsesDependencies, references: ReferenceResolver) {
+    this.#dependencies = dependencies;
+    this.#references = references;
+    this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
+  }
+
+  /** @throws {ServiceError} for the first thing that is wrong. */
+  async prepare({ caller, pending, reserve, context }: UncheckedRequest): Promise<CheckedRequest> {
+    const { key } = caller;
+    const model = this.#modelFor(pending.request.model, key);
+    let prepared = await this.#references.resolve(pending.take(), key.name, reserve);
+    if (context) {
+      reserve(context.items.length);
+      prepared = behindContext(prepared, context, this.#dependencies.settings.limits);
+    }
+    checkTokens(prepared, model, key);
+    return { model, prepared };
+  }
+
+  /**
+   * Makes all checks of a request that is to be continued and never to run, those of the accept as well, and returns the response
+   * that it would become.
+   *
+   * Nothing is written, and it counts against no limit of the store.
+   *
+   * @throws {ServiceError} for the first thing that is wrong.
+   */
+  async withoutRun(
+    request: UncheckedRequest,
+    responseId: string,
+  ): Promise<{ response: Response; prepared: PreparedRequest }> {
+    const { caller, pending } = request;
+    const { store, settings, now } = this.#dependencies;
+    const { prepared } = await this.prepare(request);
+    const { previousId } = prepared;
+    if (previousId !== undefined) {
+      const isId = responseIdSchema.safeParse(previousId).success;
+      const problem = previousProblem(isId ? await store.read(previousId) : undefined, caller.key.name);
+      if (problem) throw unresolved(problem, previousId, settings.limits);
+    }
+    const createdAt = Math.floor(now() / 1000);
+    const serviceTier = tierFor(pending.request, caller.key);
+    return { response: responseFor(pending.request, { id: responseId, createdAt, serviceTier }), prepared };
+  }
+
+  #modelFor(id: string, key: KeySettings): ModelSettings {
+    const model = this.#models.get(id);
+    if (!model) {
+      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
+    }
+    if (!key.models.includes('*') && !key.models.includes(id)) {
+      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`);
+    }
+    return model;
+  }
+}
+
+/** A client's own word in an error message, short and without line breaks. */
+function shown(text: string): string {
+  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?');
+  return plain.length > 64 ? `${plain.slice(0, 64)}…` : plain;
+}

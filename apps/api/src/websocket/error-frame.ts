@@ -1,0 +1,31 @@
+import type { ServiceError } from '@sluice/contract';
+import { retryHeaders } from '../plugins/error-handler.ts';
+import { rateLimitHeaders } from '../rate-limit-headers.ts';
+import { RateLimited } from '../responses/refusals.ts';
+import type { Lane } from './turn-lanes.ts';
+
+/** What a client is told when a turn, or a frame that is none, is refused. `headers` are those of the same answer over HTTP. */
+export function errorFrame(error: ServiceError, lane: Lane): string {
+  const headers = {
+    ...retryHeaders(error),
+    ...(error instanceof RateLimited && rateLimitHeaders(error.use)),
+  };
+  return JSON.stringify({
+    type: 'error',
+    status: error.status,
+    error: error.toBody(),
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(lane !== undefined && { stream_id: lane }),
+  });
+}
+
+/** The answer to a wish to steer a response. `steer` is what was sent. */
+export function steerFailedFrame(steer: Record<string, unknown>, error: ServiceError, lane: Lane): string {
+  return JSON.stringify({
+    type: 'response.steer.failed',
+    sequence_number: 0,
+    steer,
+    error: error.toBody(),
+    ...(lane !== undefined && { stream_id: lane }),
+  });
+}

@@ -1,0 +1,533 @@
+import { checkEventGrammar, eventually, latch } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import type { Frame, UpgradeRefused } from './test-socket.ts';
+
+let api: TestApi;
+
+beforeEach(async () => {
+  api = await startTestApi();
+});
+
+afterEach(async () => {
+  await api.stop();
+});
+
+const create = { model, input: 'Hi' };
+const responseOf = (frame: Frame | undefined) => frame?.['response'] as Record<string, unknown>;
+const idOf = (frames: readonly Frame[]) => String(responseOf(frames[0])['id']);
+const errorOf = (frames: readonly Frame[]) => frames.at(-1)?.['error'];
+/** What the model was given, run by run. */
+const promptsOf = (run: number) =>
+  api.worker.runs[run]?.record.request.input.map((item) =>
+    item.type === 'message' ? item.content : item.type,
+  );
+const said = (text: string) => [{ type: 'output_text', text, annotations: [] }];
+const asked = (text: string) => [{ type: 'input_text', text }];
+
+describe('a turn', () => {
+  it.each([
+    ['/v1', 'response'],
+    ['/api/v1', 'create_response'],
+  ])(
+    'at %s is sent the events of a stream, of a %s, and nothing behind the last one',
+    async (mount, object) => {
+      const client = await api.connect({ mount });
+      const frames = await client.turn(create);
+      expect(checkEventGrammar(frames as never)).toEqual([]);
+      expect(frames.map((frame) => frame['sequence_number'])).toEqual([...frames.keys()]);
+      expect(responseOf(frames.at(-1))).toMatchObject({ object, status: 'completed', output_text: 'Hello' });
+      const again = await client.turn(create);
+      expect(again[0]).toMatchObject({ type: 'response.created', sequence_number: 0 });
+      await client.close();
+    },
+  );
+
+  it('is stored like any other', async () => {
+    const client = await api.connect();
+    const id = idOf(await client.turn(create));
+    const { status, json } = await api.get(`/v1/responses/${id}`);
+    expect(status).toBe(200);
+    expect(json()).toMatchObject({ status: 'completed', background: false });
+    await client.close();
+  });
+
+  it('tolerates what decides how an answer is delivered', async () => {
+    const client = await api.connect();
+    const fields = { stream: false, stream_options: 7, background: false, client_metadata: {} };
+    const frames = await client.turn({ ...create, ...fields });
+    expect(frames.at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('waits for the one before it in its lane', async () => {
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      await goOn.wait();
+      await run.complete();
+    });
+    const client = await api.connect();
+    const [first, second] = [client.turn(create), client.turn({ ...create, input: 'Two' })];
+    await client.next(({ type }) => type === 'response.output_text.delta');
+    expect(client.frames.filter(({ type }) => type === 'response.created')).toHaveLength(1);
+    goOn.open();
+    await first;
+    await second;
+    await eventually(() => client.frames.filter(({ type }) => type === 'response.completed').length === 2);
+    const types = client.frames.map(({ type }) => type);
+    expect(types.indexOf('response.completed')).toBeLessThan(types.lastIndexOf('response.created'));
+    await client.close();
+  });
+
+  it('of another lane runs beside it, and its events say which', async () => {
+    const bothRun = latch();
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      if (api.worker.runs.length === 2) bothRun.open();
+      await bothRun.wait();
+      await run.complete();
+    });
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create, stream_id: 'a' });
+    client.send({ type: 'response.create', ...create, stream_id: 'b "' });
+    for (const lane of ['a', 'b "']) {
+      const isOf = (frame: Frame) => frame['stream_id'] === lane;
+      await client.next((frame) => isOf(frame) && frame.type === 'response.completed');
+      expect(checkEventGrammar(client.frames.filter(isOf) as never)).toEqual([]);
+    }
+    await client.close();
+  });
+
+  it('ends with its connection', async () => {
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      await run.hang();
+    });
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create });
+    const created = await client.next(({ type }) => type === 'response.created');
+    await client.next(({ type }) => type === 'response.output_text.delta');
+    await client.close();
+    const { id } = responseOf(created);
+    await eventually(
+      async () => (await api.get(`/v1/responses/${String(id)}`)).json()['status'] === 'cancelled',
+    );
+    expect(api.sockets.size).toBe(0);
+  });
+
+  it('that fails ends with an error and response.failed, and the next one runs', async () => {
+    api.worker.onRun((run) => run.fail('model_error'));
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create });
+    const failed = await client.next(({ type }) => type === 'response.failed');
+    expect(responseOf(failed)).toMatchObject({ status: 'failed', error: { code: 'model_error' } });
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      await run.complete();
+    });
+    expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('of many megabytes arrives whole, and so does its answer', async () => {
+    const text = 'é'.repeat(400_000);
+    api.worker.onRun(async (run) => {
+      for (let at = 0; at < 10; at += 1) run.say(text.slice(0, 100_000));
+      await run.complete();
+    });
+    const client = await api.connect();
+    const frames = await client.turn({ model, input: text });
+    expect(String(responseOf(frames.at(-1))['output_text'])).toBe('é'.repeat(1_000_000));
+    expect(promptsOf(0)).toEqual([asked(text)]);
+    await client.close();
+    await eventually(() => api.bodyBudget.held === 0);
+  });
+});
+
+describe('a response that is not stored', () => {
+  it('is continued over its connection, turn after turn', async () => {
+    const client = await api.connect();
+    const first = idOf(await client.turn({ ...create, store: false }));
+    const second = await client.turn({ model, input: 'Two', store: false, previous_response_id: first });
+    expect(responseOf(second.at(-1))).toMatchObject({ status: 'completed', previous_response_id: first });
+    await client.turn({ model, input: 'Three', store: false, previous_response_id: idOf(second) });
+    expect(promptsOf(2)).toEqual([asked('Hi'), said('Hello'), asked('Two'), said('Hello'), asked('Three')]);
+    await client.close();
+    await eventually(() => api.sockets.contextBytes === 0);
+  });
+
+  it('is continued by one that is, which then stands for everything', async () => {
+    const client = await api.connect();
+    const first = idOf(await client.turn({ ...create, store: false }));
+    const second = idOf(await client.turn({ model, input: 'Two', previous_response_id: first }));
+    await client.close();
+    const { status } = await api.create({ model, input: 'Three', previous_response_id: second });
+    expect(status).toBe(200);
+    expect(promptsOf(2)).toEqual([asked('Hi'), said('Hello'), asked('Two'), said('Hello'), asked('Three')]);
+  });
+
+  it('is continued behind one that is', async () => {
+    const stored = String((await api.create(create)).json()['id']);
+    const client = await api.connect();
+    const second = await client.turn({ model, input: 'Two', store: false, previous_response_id: stored });
+    await client.turn({ model, input: 'Three', store: false, previous_response_id: idOf(second) });
+    expect(promptsOf(2)).toEqual([asked('Hi'), said('Hello'), asked('Two'), said('Hello'), asked('Three')]);
+    await client.close();
+  });
+
+  it('is not found over another connection, nor over HTTP', async () => {
+    const [client, other] = [await api.connect(), await api.connect()];
+    const first = idOf(await client.turn({ ...create, store: false }));
+    const next = { model, input: 'Two', previous_response_id: first };
+    const frames = await other.turn(next);
+    expect(frames).toEqual([
+      {
+        type: 'error',
+        status: 400,
+        error: {
+          type: 'invalid_request_error',
+          code: 'previous_response_not_found',
+          param: 'previous_response_id',
+          message: `Previous response with id '${first}' not found.`,
+        },
+      },
+    ]);
+    expect((await api.create(next)).json()).toMatchObject({ error: { code: 'previous_response_not_found' } });
+    await client.close();
+    await other.close();
+  });
+
+  it('is forgotten when what continues from it fails', async () => {
+    const client = await api.connect();
+    const first = idOf(await client.turn({ ...create, store: false }));
+    const output = { type: 'function_call_output', call_id: 'call_unknown', output: 'x' };
+    const next = { model, store: false, previous_response_id: first };
+    expect(errorOf(await client.turn({ ...next, input: [output] }))).toMatchObject({
+      code: 'tool_call_not_found',
+    });
+    expect(errorOf(await client.turn({ ...next, input: 'Two' }))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    const other = idOf(await client.turn({ ...create, store: false }));
+    await client.turn({ ...next, previous_response_id: other, input: 'x', temperature: 9 });
+    expect(errorOf(await client.turn({ ...next, previous_response_id: other, input: 'Two' }))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    await client.close();
+  });
+
+  it('cannot be continued while it runs', async () => {
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      await goOn.wait();
+      await run.complete();
+    });
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create, store: false });
+    const created = await client.next(({ type }) => type === 'response.created');
+    const { id } = responseOf(created);
+    const from = client.frames.length;
+    client.send({ type: 'response.create', ...create, previous_response_id: id, stream_id: 'a' });
+    const refused = await client.next(({ type }) => type === 'error', from);
+    expect(refused).toMatchObject({ stream_id: 'a', error: { code: 'invalid_value' } });
+    goOn.open();
+    await client.next(({ type }) => type === 'response.completed');
+    await client.close();
+  });
+
+  it('is forgotten when there is no room for it', async () => {
+    await api.stop();
+    api = await startTestApi({ webSocketContextBytes: 4096 });
+    const client = await api.connect();
+    const first = idOf(await client.turn({ ...create, store: false }));
+    await client.turn({ model, input: 'x'.repeat(1900), store: false });
+    expect(errorOf(await client.turn({ model, input: 'Two', previous_response_id: first }))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    expect(api.sockets.contextBytes).toBeLessThan(2048);
+    await client.close();
+  });
+});
+
+describe('a turn that calls no model', () => {
+  it('gets an id that the next ones continue from', async () => {
+    const client = await api.connect();
+    const warm = await client.turn({ ...create, generate: false, store: false, instructions: 'Be brief.' });
+    expect(warm.map(({ type }) => type)).toEqual(['response.created', 'response.completed']);
+    expect(responseOf(warm.at(-1))).toMatchObject({
+      status: 'completed',
+      output: [],
+      usage: { total_tokens: 0 },
+    });
+    expect(api.worker.runs).toEqual([]);
+    const next = { model, input: 'Two', store: false, previous_response_id: idOf(warm) };
+    expect((await client.turn(next)).at(-1)?.type).toBe('response.completed');
+    expect(promptsOf(0)).toEqual([asked('Hi'), asked('Two')]);
+    await client.close();
+  });
+
+  it('may continue from a stored one, and may say nothing', async () => {
+    const stored = String((await api.create(create)).json()['id']);
+    const client = await api.connect();
+    const warm = await client.turn({ model, input: [], generate: false, previous_response_id: stored });
+    await client.turn({ model, input: 'Two', previous_response_id: idOf(warm) });
+    expect(promptsOf(1)).toEqual([asked('Hi'), said('Hello'), asked('Two')]);
+    const empty = await client.turn({ model, input: [], generate: false });
+    expect(empty.at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('is checked like any other', async () => {
+    const client = await api.connect();
+    const warm = { input: 'Hi', generate: false };
+    const unknown = `create-response_${'0'.repeat(32)}`;
+    expect(errorOf(await client.turn({ ...warm, model: 'none' }))).toMatchObject({ code: 'model_not_found' });
+    expect(errorOf(await client.turn({ ...warm, model, previous_response_id: unknown }))).toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    expect(errorOf(await client.turn({ ...warm, model, generate: 'no' }))).toMatchObject({
+      code: 'invalid_type',
+      param: 'generate',
+    });
+    await client.close();
+  });
+});
+
+describe('an upgrade', () => {
+  const refused = (options: Parameters<TestApi['connect']>[0]) =>
+    api.connect(options).then(
+      () => expect.unreachable(),
+      (error: unknown) => error as UpgradeRefused,
+    );
+
+  it('without a good key is refused as any request is', async () => {
+    const { status, headers, body } = await refused({ key: 'wrong' });
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toBe('Bearer');
+    expect(headers['x-request-id']).toMatch(/^req_/);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'invalid_api_key' } });
+  });
+
+  it('of another version of the protocol is refused', async () => {
+    const { status } = await refused({ protocolVersion: 8 });
+    expect(status).toBe(426);
+  });
+
+  it('is refused where WebSockets are switched off, and on every other path', async () => {
+    expect((await refused({ mount: '/v1/models' })).status).toBe(426);
+    await api.stop();
+    api = await startTestApi({ webSockets: false });
+    const { status, body } = await refused({});
+    expect(status).toBe(426);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'upgrade_required' } });
+  });
+
+  it('is refused for a tenant that has as many connections as it may', async () => {
+    const clients = [await api.connect(), await api.connect(), await api.connect()];
+    expect((await refused({})).status).toBe(429);
+    const other = await api.connect({ key: apiKeys.second });
+    await clients[0]?.close();
+    await eventually(() => api.sockets.size === 3);
+    const again = await api.connect();
+    for (const client of [...clients.slice(1), other, again]) await client.close();
+  });
+
+  it('names the request', async () => {
+    const client = await api.connect({ headers: { 'x-request-id': 'mine' } });
+    await client.close();
+  });
+});
+
+describe('a frame that is wrong', () => {
+  it.each([
+    ['not JSON', '{', 'invalid_json', null],
+    ['a list', '[]', 'invalid_type', null],
+    ['of no type', '{}', 'invalid_value', 'type'],
+    ['of an unknown type', '{"type":"response.processed"}', 'invalid_value', 'type'],
+    [
+      'with a stream_id of another type',
+      '{"type":"response.create","stream_id":1}',
+      'invalid_value',
+      'stream_id',
+    ],
+    ['with an empty stream_id', '{"type":"response.create","stream_id":""}', 'invalid_value', 'stream_id'],
+    ['without a model', '{"type":"response.create","input":"Hi"}', 'missing_required_parameter', 'model'],
+    [
+      'in the background',
+      '{"type":"response.create","model":"m","input":"Hi","background":true}',
+      'unsupported_parameter',
+      'background',
+    ],
+    [
+      'too hot',
+      '{"type":"response.create","model":"m","input":"Hi","temperature":3}',
+      'decimal_above_max_value',
+      'temperature',
+    ],
+  ])('because it is %s gets an error, and the connection goes on', async (_, text, code, param) => {
+    const client = await api.connect();
+    client.socket.send(text);
+    const frame = await client.next(({ type }) => type === 'error');
+    expect(frame).toMatchObject({ status: 400, error: { code, param } });
+    expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('because it is binary gets an error, and the connection goes on', async () => {
+    const client = await api.connect();
+    client.socket.send(Buffer.from('{}'));
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({
+      error: { code: 'invalid_request' },
+    });
+    expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('because it is too large gets an error before the connection is closed', async () => {
+    const client = await api.connect();
+    client.send({ type: 'response.create', model, input: 'x'.repeat(1_100_000) });
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({
+      status: 413,
+      error: { code: 'request_too_large' },
+    });
+    expect((await client.closed).code).toBe(1009);
+    await eventually(() => api.bodyBudget.held === 0);
+  });
+
+  it('because there is no room for it is told so, and its client comes back', async () => {
+    await api.stop();
+    api = await startTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    const held = api.bodyBudget.open('first');
+    held.grow(90_000);
+    const client = await api.connect();
+    client.send({ type: 'response.create', model, input: 'x'.repeat(50_000) });
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({ status: 429 });
+    expect((await client.closed).code).toBe(1013);
+    held.release();
+    await eventually(() => api.bodyBudget.held === 0);
+  });
+
+  it('because it wishes to steer gets its own answer', async () => {
+    const client = await api.connect();
+    client.send({ type: 'response.steer', stream_id: 'a', response_id: 'x', input: 'Stop' });
+    const frame = await client.next(({ type }) => type === 'response.steer.failed');
+    expect(frame).toMatchObject({
+      stream_id: 'a',
+      steer: { response_id: 'x', input: 'Stop' },
+      error: { code: 'steering_not_supported' },
+    });
+    await client.close();
+  });
+
+  it('because there are too many of them costs no more than reads do', async () => {
+    const client = await api.connect({ key: apiKeys.reader });
+    for (let at = 0; at < 5; at += 1) client.send({ type: 'nothing' });
+    const refused = await client.next((frame) => frame['status'] === 429);
+    expect(refused).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+    expect(refused['headers']).toHaveProperty('retry-after');
+    await client.close();
+  });
+});
+
+describe('a connection', () => {
+  it('has so many turns waiting and no more', async () => {
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      await goOn.wait();
+      await run.complete();
+    });
+    const client = await api.connect();
+    for (let at = 0; at < 34; at += 1) client.send({ type: 'response.create', ...create });
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({
+      status: 429,
+      error: { code: 'too_many_queued_requests' },
+    });
+    goOn.open();
+    await eventually(() => client.frames.filter(({ type }) => type === 'response.completed').length === 33);
+    expect(client.frames.filter(({ type }) => type === 'error')).toHaveLength(1);
+    await client.close();
+  });
+
+  it('ends with a key that was revoked', async () => {
+    const client = await api.connect();
+    api.live.replace({
+      keys: api.settings.keys.filter(({ name }) => name !== 'first'),
+      limits: api.live.limits,
+    });
+    expect(errorOf(await client.turn(create))).toMatchObject({ code: 'invalid_api_key' });
+    expect((await client.closed).code).toBe(1008);
+  });
+
+  it('obeys the limits of its tenant', async () => {
+    const client = await api.connect({ key: apiKeys.limited });
+    await client.turn(create);
+    await client.turn(create);
+    const refused = await client.turn(create);
+    expect(refused).toMatchObject([
+      { status: 429, error: { code: 'rate_limit_exceeded' }, headers: { 'x-ratelimit-limit-requests': '2' } },
+    ]);
+    await client.close();
+  });
+
+  it('lasts so long and no longer, and lets its turn end', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { lifetimeMs: 300 } });
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      await goOn.wait();
+      await run.complete();
+    });
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create });
+    const told = await client.next(({ type }) => type === 'error');
+    expect(told).toMatchObject({ status: 400, error: { code: 'websocket_connection_limit_reached' } });
+    goOn.open();
+    await client.next(({ type }) => type === 'response.completed');
+    expect((await client.closed).code).toBe(1000);
+  });
+
+  it('that has nothing to do is closed, so that its client opens another when it needs one', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 50, idleMs: 100 } });
+    const client = await api.connect();
+    expect((await client.closed).code).toBe(1001);
+  });
+
+  it('that shows no sign of life is cut', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 50 } });
+    const client = await api.connect();
+    client.socket.pause();
+    await eventually(() => api.sockets.size === 0);
+    client.socket.terminate();
+  });
+
+  it('that begins a frame and does not go on is cut', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 100 } });
+    const client = await api.connect();
+    client.socket.send('{"type":', { fin: false });
+    expect((await client.closed).code).toBe(1006);
+  });
+
+  it('of a process that stops finishes its turns, and its client goes elsewhere', async () => {
+    const goOn = latch();
+    api.worker.onRun(async (run) => {
+      run.say('Hello');
+      await goOn.wait();
+      await run.complete();
+    });
+    const [busy, idle] = [await api.connect(), await api.connect()];
+    busy.send({ type: 'response.create', ...create });
+    busy.send({ type: 'response.create', ...create });
+    await busy.next(({ type }) => type === 'response.output_text.delta');
+    api.sockets.drain();
+    expect((await idle.closed).code).toBe(1012);
+    expect(await busy.next(({ type }) => type === 'error')).toMatchObject({ status: 503 });
+    goOn.open();
+    await busy.next(({ type }) => type === 'response.completed');
+    expect((await busy.closed).code).toBe(1012);
+  });
+});
