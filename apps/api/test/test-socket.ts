@@ -18,6 +18,8 @@ export interface TestSocket {
   socket: WebSocket;
   /** What has arrived so far. */
   frames: Frame[];
+  /** What the server calls the request that opened it. */
+  requestId: string | undefined;
   /** Code and reason of the end. */
   closed: Promise<{ code: number; reason: string }>;
   send(frame: object): void;
@@ -83,6 +85,7 @@ export function openSocket(
   const opened: TestSocket = {
     socket,
     frames,
+    requestId: undefined,
     closed,
     next,
     send: (frame) => socket.send(JSON.stringify(frame)),
@@ -98,6 +101,9 @@ export function openSocket(
     },
   };
   return new Promise((resolve, reject) => {
+    socket.once('upgrade', ({ headers: given }) => {
+      opened.requestId = given['x-request-id']?.toString();
+    });
     socket.once('open', () => resolve(opened));
     socket.on('error', reject);
     socket.once('unexpected-response', (_request, answer: IncomingMessage) => {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { checkEventGrammar, eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
@@ -185,6 +186,7 @@ describe('a response that is not stored', () => {
       {
         type: 'error',
         status: 400,
+        headers: { 'x-request-id': expect.stringMatching(/^req_/) },
         error: {
           type: 'invalid_request_error',
           code: 'previous_response_not_found',
@@ -335,7 +337,25 @@ describe('an upgrade', () => {
 
   it('names the request', async () => {
     const client = await api.connect({ headers: { 'x-request-id': 'mine' } });
+    expect(client.requestId).toBe('mine');
     await client.close();
+  });
+
+  it('that is refused leaves no connection behind, whatever its client does', async () => {
+    const { port } = new URL(await api.listen());
+    const raw = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((resolve) => raw.once('close', resolve));
+    raw.resume();
+    raw.write(
+      'GET /v1/responses HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    );
+    await new Promise((resolve) => raw.once('end', resolve));
+    const connections = () =>
+      new Promise<number>((resolve) => api.app.server.getConnections((_, count) => resolve(count)));
+    await eventually(async () => (await connections()) === 0);
+    raw.destroy();
+    await closed;
   });
 });
 

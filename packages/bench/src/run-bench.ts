@@ -16,6 +16,7 @@ import { priorityStreams } from './scenarios/priority-streams.ts';
 import { rateLimits } from './scenarios/rate-limits.ts';
 import { shares } from './scenarios/shares.ts';
 import { streams } from './scenarios/streams.ts';
+import { socketTurns } from './scenarios/socket-turns.ts';
 import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 import { workerProcesses } from './scenarios/worker-processes.ts';
 
@@ -23,6 +24,7 @@ import { workerProcesses } from './scenarios/worker-processes.ts';
 const scenarios: readonly Scenario[] = [
   synchronousRequests,
   streams,
+  socketTurns,
   backlog,
   workerProcesses,
   limitedUpstream,

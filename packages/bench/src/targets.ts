@@ -74,6 +74,17 @@ export function streamTarget(service: BenchService, model: NoOpModel): Target {
   };
 }
 
+/** The same over a WebSocket that each caller keeps. */
+export function turnTarget(service: BenchService, model: NoOpModel): Target {
+  return {
+    ...sluiceTarget(service, { type: 'response.create', model: modelName(model), input: prompt }),
+    isSocket: true,
+    mark: '{"type":"response.output_text.delta"',
+    marks: model.tokens,
+    ending: '{"type":"response.completed"',
+  };
+}
+
 /** A response in the background. The answer says that it was accepted. */
 export function backgroundTarget(service: BenchService, model: NoOpModel): Target {
   return {

@@ -1,6 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { type Dialect, dialects } from '../responses/dialect.ts';
@@ -37,10 +38,10 @@ export function listenForUpgrades(app: FastifyInstance): void {
   app.server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', () => connection.destroy());
     const response = new ServerResponse(request);
-    response.assignSocket(connection as ServerResponse['socket'] & Duplex); // a socket in fact, as http.Server documents
+    response.assignSocket(connection as Socket); // which it is, as http.Server documents
     // Node has let go of the connection, and nothing else can come over it.
     response.shouldKeepAlive = false;
-    response.once('finish', () => connection.end());
+    response.once('finish', () => (connection as Socket).destroySoon()); // see above
     upgrades.set(request, { connection, head, response });
     app.routing(request, response);
   });
@@ -58,6 +59,8 @@ export function registerUpgrades(
     // The intake refuses what is too large, which the library could not tell the client.
     maxPayload: 0,
   });
+  const requestIds = new WeakMap<IncomingMessage, string>();
+  server.on('headers', (lines, request) => lines.push(`x-request-id: ${requestIds.get(request) ?? ''}`));
   mount.addHook('onRequest', (request, reply, done) => {
     const upgrade = upgrades.get(request.raw);
     if (!upgrade) {
@@ -76,9 +79,8 @@ export function registerUpgrades(
     }
     upgrades.delete(request.raw);
     reply.hijack();
-    response.detachSocket(connection as ServerResponse['socket'] & Duplex); // the one that was assigned
-    const headers = [`x-request-id: ${request.id}`];
-    server.once('headers', (lines) => lines.push(...headers));
+    response.detachSocket(connection as Socket); // the one that was assigned
+    requestIds.set(request.raw, request.id);
     server.handleUpgrade(request.raw, connection, head, (socket) => {
       sockets.add({
         socket,

@@ -4,9 +4,13 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { RateLimited } from '../responses/refusals.ts';
 import type { Lane } from './turn-lanes.ts';
 
-/** What a client is told when a turn, or a frame that is none, is refused. `headers` are those of the same answer over HTTP. */
-export function errorFrame(error: ServiceError, lane: Lane): string {
+/**
+ * What a client is told when a turn, or a frame that is none, is refused. `headers` are those that the same answer has over
+ * HTTP; a turn has the id of a request.
+ */
+export function errorFrame(error: ServiceError, lane: Lane, requestId?: string): string {
   const headers = {
+    ...(requestId !== undefined && { 'x-request-id': requestId }),
     ...retryHeaders(error),
     ...(error instanceof RateLimited && rateLimitHeaders(error.use)),
   };

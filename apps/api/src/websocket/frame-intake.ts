@@ -110,7 +110,7 @@ export class FrameIntake {
       this.#options.onBinary();
       return;
     }
-    const bytes = ownBytes(data as Buffer); // the kind of data of a socket is left at its default
+    const bytes = ownBytes(data as Buffer<ArrayBuffer>); // the kind of data of a socket is left at its default
     try {
       if (bytes.length > this.#options.mostBytes()) throw tooLarge();
       this.#reserve(bytes.length);
@@ -150,7 +150,8 @@ export class FrameIntake {
 }
 
 /** A frame may be a part of what arrived at once, which nobody else may lose. */
-function ownBytes(data: Buffer): Buffer<ArrayBuffer> {
+function ownBytes(data: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
+  if (data.length === data.buffer.byteLength) return data;
   const own = Buffer.allocUnsafeSlow(data.length);
   data.copy(own);
   return own;

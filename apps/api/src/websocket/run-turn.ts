@@ -76,7 +76,7 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
     const known = asServiceError(error);
     if (!known) logger.error({ err: loggedError(error), requestId }, 'turn failed');
     const told = known ?? new ServiceError('server_error', 'The server had an error.', { cause: error });
-    await writer.write([errorFrame(told, turn.lane)]).catch(() => undefined);
+    await writer.write([errorFrame(told, turn.lane, requestId)]).catch(() => undefined);
   } finally {
     turn.reservation.release();
     writer.gone.removeEventListener('abort', onGone);

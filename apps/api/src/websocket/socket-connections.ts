@@ -15,6 +15,9 @@ const defaultTimes: SocketTimes = {
   stalledMs: defaultStalledMs,
 };
 
+/** Connections are asked for a sign of life in so many parts: all at once would hold up everything else. */
+const partsOfTick = 30;
+
 export interface SocketConnectionsOptions extends Omit<ConnectionDependencies, 'times'> {
   /** Whether there are connections at all. */
   isEnabled: boolean;
@@ -31,6 +34,9 @@ export class SocketConnections {
   readonly #times: SocketTimes;
   readonly #contexts: LocalContexts;
   readonly #open = new Set<SocketConnection>();
+  /** The same, in parts that are looked at one after the other. */
+  readonly #parts = Array.from({ length: partsOfTick }, () => new Set<SocketConnection>());
+  #part = 0;
   readonly #ofTenants = new Map<string, number>();
   #ticking: NodeJS.Timeout | undefined;
   #isDraining = false;
@@ -69,14 +75,17 @@ export class SocketConnections {
   add(opened: Omit<OpenedSocket, 'contexts'>): void {
     const { tenant, socket } = opened;
     this.#ofTenants.set(tenant, (this.#ofTenants.get(tenant) ?? 0) + 1);
-    this.#ticking ??= setInterval(() => this.#tick(), this.#times.pingMs);
+    this.#ticking ??= setInterval(() => this.#tick(), this.#times.pingMs / partsOfTick);
     const connection = new SocketConnection(
       { ...this.#options, times: this.#times },
       { ...opened, contexts: this.#contexts.ofConnection(tenant) },
     );
+    const part = this.#parts[this.#open.size % partsOfTick];
     this.#open.add(connection);
+    part?.add(connection);
     socket.once('close', () => {
       this.#open.delete(connection);
+      part?.delete(connection);
       const left = (this.#ofTenants.get(tenant) ?? 1) - 1;
       if (left > 0) this.#ofTenants.set(tenant, left);
       else this.#ofTenants.delete(tenant);
@@ -97,7 +106,8 @@ export class SocketConnections {
   }
 
   #tick(): void {
-    for (const connection of this.#open) connection.tick();
+    this.#part = (this.#part + 1) % partsOfTick;
+    for (const connection of this.#parts[this.#part] ?? []) connection.tick();
   }
 
   #stopTicking(): void {

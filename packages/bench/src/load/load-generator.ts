@@ -1,10 +1,13 @@
 /** The process that sends requests. It carries out one order at a time and answers with its result. */
 import { Pool } from 'undici';
+import { exchange } from './exchange.ts';
 import type { LoadOrder, LoadReply } from './order.ts';
 import { runOrder } from './run-order.ts';
+import { SocketLanes } from './socket-exchange.ts';
 
 /** Connections are kept between orders, so that a round does not begin with connecting. */
 const pools = new Map<string, Pool>();
+const sockets = new SocketLanes();
 
 function poolFor({ target, concurrency }: LoadOrder): Pool {
   const name = `${target.origin} ${concurrency}`;
@@ -26,7 +29,10 @@ function reply(message: LoadReply): void {
 }
 
 process.on('message', (order: LoadOrder) => {
-  runOrder(poolFor(order), order).then(
+  const send = order.target.isSocket
+    ? sockets.exchange.bind(sockets)
+    : exchange.bind(undefined, poolFor(order));
+  runOrder(send, order).then(
     (result) => reply({ result }),
     (error: unknown) => reply({ error: String(error) }),
   );
@@ -34,6 +40,7 @@ process.on('message', (order: LoadOrder) => {
 process.send?.({});
 
 process.once('SIGTERM', () => {
+  sockets.close();
   const destroyed = [...pools.values()].map((pool) => pool.destroy());
   void Promise.all(destroyed).then(() => process.disconnect());
 });

@@ -1,11 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Pool } from 'undici';
 import { percentile } from '../statistics.ts';
-import { type Exchange, exchange } from './exchange.ts';
-import type { LoadOrder, LoadResult, Percentiles } from './order.ts';
+import type { Exchange } from './exchange.ts';
+import type { LoadOrder, LoadResult, Percentiles, Target } from './order.ts';
 
 /** Keeps as many requests in flight as the order says, until its time is over or its count is reached. */
-export async function runOrder(pool: Pool, order: LoadOrder): Promise<LoadResult> {
+export async function runOrder(
+  exchange: (target: Target) => Promise<Exchange>,
+  order: LoadOrder,
+): Promise<LoadResult> {
   const { target, concurrency, durationMs, count = Number.POSITIVE_INFINITY, staggerMs = 0 } = order;
   const exchanges: Exchange[] = [];
   const startedAt = performance.now();
@@ -14,7 +16,7 @@ export async function runOrder(pool: Pool, order: LoadOrder): Promise<LoadResult
     if (staggerMs > 0) await pause((lane * staggerMs) / concurrency);
     while (started < count && performance.now() - startedAt < durationMs) {
       started += 1;
-      exchanges.push(await exchange(pool, target));
+      exchanges.push(await exchange(target));
     }
   };
   await Promise.all(Array.from({ length: concurrency }, (_, lane) => runLane(lane)));
