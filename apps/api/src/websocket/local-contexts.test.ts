@@ -12,7 +12,7 @@ function keep(all: LocalContexts, tenant: string) {
   const contexts = all.ofConnection(tenant);
   return {
     contexts,
-    keep(id: string, bytes: number) {
+    keep: (id: string, bytes: number) => {
       contexts.begin(id, request(bytes));
       contexts.end(id, []);
     },
