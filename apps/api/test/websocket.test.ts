@@ -1,8 +1,8 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { checkEventGrammar, eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-import type { Frame, UpgradeRefused } from './test-socket.ts';
+import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
 
 let api: TestApi;
 
@@ -447,6 +447,35 @@ describe('a frame that is wrong', () => {
     expect(refused).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
     expect(refused['headers']).toHaveProperty('retry-after');
     await client.close();
+  });
+});
+
+describe('a client that takes no answers', () => {
+  const wrongTurn = JSON.stringify({ ...create, type: 'response.create', model: 'none' });
+  /** A frame of a client has six bytes in front, up to 125 bytes of data. */
+  const header = 6;
+
+  it.each([
+    ['wrong frames', 2, (client: TestSocket) => client.socket.send('[]')],
+    ['binary frames', 2, (client: TestSocket) => client.socket.send(Buffer.from('{}'))],
+    ['pings', 125, (client: TestSocket) => client.socket.ping('x'.repeat(125))],
+    ['turns that do not run', wrongTurn.length, (client: TestSocket) => client.socket.send(wrongTurn)],
+  ])('and sends %s is not buffered for', async (_, bytes, send) => {
+    const frames = 60_000;
+    const served: Socket[] = [];
+    api.app.server.on('connection', (socket) => served.push(socket));
+    const client = await api.connect();
+    client.socket.pause();
+    for (let at = 0; at < frames; at += 1) send(client);
+    const connection = served[0];
+    if (!connection) throw new Error('nobody connected');
+    await eventually(() => {
+      const isHeldUp = connection.isPaused() && connection.writableNeedDrain;
+      return isHeldUp || connection.bytesRead >= frames * (header + bytes);
+    });
+    expect(connection.writableLength).toBeLessThan(256 * 1024);
+    client.socket.terminate();
+    await eventually(() => api.sockets.size === 0 && api.bodyBudget.held === 0);
   });
 });
 

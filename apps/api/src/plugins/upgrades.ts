@@ -56,6 +56,8 @@ export function registerUpgrades(
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
+    // The intake answers, and not a client that takes no answers.
+    autoPong: false,
     // The intake refuses what is too large, which the library could not tell the client.
     maxPayload: 0,
   });

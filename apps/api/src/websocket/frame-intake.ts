@@ -11,8 +11,8 @@ const controlHeader = 6;
 
 /** A frame that has arrived. Whoever is done with it releases its bytes. */
 export interface ReceivedFrame {
-  /** In a buffer of their own, which can be transferred. */
-  bytes: Buffer<ArrayBuffer>;
+  /** In a buffer of their own, which can be transferred; undefined for a frame that is no text. */
+  bytes: Buffer<ArrayBuffer> | undefined;
   reservation: BodyReservation;
 }
 
@@ -21,10 +21,8 @@ export interface FrameIntakeOptions {
   budget: BodyBudget;
   /** Most bytes of a frame, at this moment. */
   mostBytes: () => number;
-  /** Works at a frame. No other one is read until it is done; it never rejects. */
+  /** Works at a frame. Nothing else is read until it is done and whatever it led to is written; it never rejects. */
   onFrame: (frame: ReceivedFrame) => Promise<void>;
-  /** A frame that is no text. */
-  onBinary: () => void;
   /** There is no room for what arrives. Nothing more of the connection is read. */
   onRefused: (error: unknown) => void;
 }
@@ -55,12 +53,12 @@ export class FrameIntake {
     // Before the library sees them: it keeps what it has of a frame to itself.
     connection.prependListener('data', (chunk: Buffer) => this.#count(chunk.length));
     socket.on('message', (data, isBinary) => this.#take(data, isBinary));
-    // They may stand between the fragments of a frame and belong to none.
-    for (const control of ['ping', 'pong'] as const) {
-      socket.on(control, (data) => {
-        this.#unfinished = Math.max(0, this.#unfinished - controlHeader - data.length);
-      });
-    }
+    socket.on('ping', (data) => {
+      this.#passOver(data);
+      // Each would wait in memory for a client that reads nothing; the latest is the one to answer (RFC 6455, section 5.5.3).
+      if (!connection.writableNeedDrain) socket.pong(data);
+    });
+    socket.on('pong', (data) => this.#passOver(data));
   }
 
   /** Whether part of a frame is here, and nothing has followed since this was asked last. */
@@ -75,6 +73,11 @@ export class FrameIntake {
     this.#isOver = true;
     this.#reservation?.release();
     for (const { reservation } of this.#arrived.splice(0)) reservation.release();
+  }
+
+  /** A control frame may stand between the fragments of a frame, and belongs to none. */
+  #passOver(data: Buffer): void {
+    this.#unfinished = Math.max(0, this.#unfinished - controlHeader - data.length);
   }
 
   #count(bytes: number): void {
@@ -105,23 +108,21 @@ export class FrameIntake {
 
   #take(data: RawData, isBinary: boolean): void {
     if (this.#isOver) return;
-    if (isBinary) {
-      this.#release();
-      this.#options.onBinary();
-      return;
-    }
-    const bytes = ownBytes(data as Buffer<ArrayBuffer>); // the kind of data of a socket is left at its default
+    const received = data as Buffer<ArrayBuffer>; // the kind of data of a socket is left at its default
     try {
-      if (bytes.length > this.#options.mostBytes()) throw tooLarge();
-      this.#reserve(bytes.length);
+      if (received.length > this.#options.mostBytes()) throw tooLarge();
+      this.#reserve(received.length);
     } catch (error) {
       this.#discard();
       this.#options.onRefused(error);
       return;
     }
     const reservation = this.#reservation ?? this.#options.budget.open(this.#options.tenant);
-    this.#forget();
-    this.#arrived.push({ bytes, reservation });
+    this.#reservation = undefined;
+    this.#reserved = 0;
+    this.#unfinished = 0;
+    this.#lookedAt = 0;
+    this.#arrived.push({ bytes: isBinary ? undefined : ownBytes(received), reservation });
     if (!this.#isWorking) void this.#work();
   }
 
@@ -134,18 +135,6 @@ export class FrameIntake {
     }
     this.#isWorking = false;
     if (!this.#isOver) this.#socket.resume();
-  }
-
-  #release(): void {
-    this.#reservation?.release();
-    this.#forget();
-  }
-
-  #forget(): void {
-    this.#reservation = undefined;
-    this.#reserved = 0;
-    this.#unfinished = 0;
-    this.#lookedAt = 0;
   }
 }
 

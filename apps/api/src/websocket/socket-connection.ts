@@ -99,8 +99,7 @@ export class SocketConnection {
       budget: bodyBudget,
       mostBytes: () => live.limits.bodyBytes,
       onFrame: (frame) => this.#takeFrame(frame),
-      onBinary: () => this.#refuse(new ServiceError('invalid_request', 'A frame must be text, not binary.')),
-      onRefused: (error) => this.#refuseAndClose(error),
+      onRefused: (error) => void this.#refuseAndClose(error),
     });
     socket.on('pong', () => {
       this.#isAlive = true;
@@ -110,7 +109,7 @@ export class SocketConnection {
     socket.once('close', () => this.#close());
     this.#lifetime = setTimeout(() => {
       const error = new ServiceError('websocket_connection_limit_reached');
-      this.#refuse(error);
+      void this.#refuse(error);
       this.#end(error, closeCodes.normal);
     }, times.lifetimeMs);
   }
@@ -143,6 +142,10 @@ export class SocketConnection {
     const { json } = this.#dependencies;
     let frame: PreparedFrame;
     try {
+      if (!bytes) {
+        this.#countRead();
+        throw new ServiceError('invalid_request', 'A frame must be text, not binary.');
+      }
       const letGo = reservation.hold();
       try {
         frame = await json.prepareFrame(this.#opened.tenant, bytes);
@@ -151,7 +154,7 @@ export class SocketConnection {
       }
     } catch (error) {
       reservation.release();
-      this.#refuse(error);
+      await this.#refuse(error);
       return;
     }
     const { streamId: lane } = frame;
@@ -160,11 +163,11 @@ export class SocketConnection {
       if (this.#ending) throw this.#ending.error;
     } catch (error) {
       reservation.release();
-      this.#refuse(error, lane);
+      await this.#refuse(error, lane);
       return;
     }
     if (frame.kind === 'create') {
-      this.#begin({
+      await this.#begin({
         lane,
         reservation,
         pending: new PendingRequest(frame.prepared),
@@ -176,20 +179,20 @@ export class SocketConnection {
     reservation.release();
     if (frame.kind === 'steer') {
       const error = new ServiceError('steering_not_supported');
-      this.#write(steerFailedFrame(frame.steer, error, lane));
+      await this.#write(steerFailedFrame(frame.steer, error, lane));
     } else {
       const { code, message, param, previousId } = frame;
       if (previousId !== undefined) this.#opened.contexts.drop(previousId);
-      this.#refuse(new ServiceError(code, message, { param }), lane);
+      await this.#refuse(new ServiceError(code, message, { param }), lane);
     }
   }
 
-  #begin(turn: Turn): void {
+  async #begin(turn: Turn): Promise<void> {
     try {
       if (this.#lanes.add(turn.lane, turn)) void this.#run(turn);
     } catch (error) {
       turn.reservation.release();
-      this.#refuse(error, turn.lane);
+      await this.#refuse(error, turn.lane);
     }
   }
 
@@ -233,7 +236,7 @@ export class SocketConnection {
     this.#ending ??= { error, code };
     for (const { lane, reservation } of this.#lanes.takeWaiting()) {
       reservation.release();
-      this.#refuse(error, lane);
+      void this.#refuse(error, lane);
     }
     this.#closeWhenOver();
   }
@@ -244,23 +247,26 @@ export class SocketConnection {
   }
 
   /** There is no room for the rest of a frame, which would have to be read to get at the next one. */
-  #refuseAndClose(error: unknown): void {
+  async #refuseAndClose(error: unknown): Promise<void> {
     const known = asServiceError(error);
-    this.#refuse(error);
+    await this.#refuse(error);
     const isTooLarge = known?.code === 'request_too_large';
     this.#writer.close(isTooLarge ? closeCodes.tooLarge : closeCodes.overload, { lingerMs });
   }
 
-  #refuse(error: unknown, lane?: Lane): void {
+  #refuse(error: unknown, lane?: Lane): Promise<void> {
     const { logger } = this.#dependencies;
     const known = asServiceError(error);
     if (!known) logger.error({ err: error }, 'frame failed');
-    this.#write(errorFrame(known ?? new ServiceError('server_error', 'The server had an error.'), lane));
+    return this.#write(
+      errorFrame(known ?? new ServiceError('server_error', 'The server had an error.'), lane),
+    );
   }
 
-  #write(frame: string): void {
+  /** Whoever takes no answers sends nothing more: the next frame is read when this one is written. */
+  async #write(frame: string): Promise<void> {
     // It fails when nobody reads any more, which closes the connection.
-    this.#writer.write([frame]).catch(() => undefined);
+    await this.#writer.write([frame]).catch(() => undefined);
   }
 
   #close(): void {
