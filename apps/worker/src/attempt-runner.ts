@@ -17,6 +17,7 @@ import {
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
+import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
@@ -50,6 +51,7 @@ export class AttemptRunner {
   readonly clients: ReturnType<typeof connectionsOf>;
   readonly health: UpstreamHealth;
   readonly #routes: ModelRoutes;
+  readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
   readonly #options: AttemptRunnerOptions;
   readonly #providers: ReadonlyMap<string, Provider>;
@@ -97,6 +99,9 @@ export class AttemptRunner {
       now: () => performance.now(),
       random: Math.random,
     });
+    this.#jsonChecks = new JsonChecks({
+      onError: (error) => logger.warn({ err: error }, 'a check of an answer failed'),
+    });
     this.#dependencies = {
       log: this.store,
       routes: this.#routes,
@@ -104,6 +109,7 @@ export class AttemptRunner {
       postponed: this.#postponed,
       holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
+      jsonChecks: this.#jsonChecks,
       running: this.running,
       telemetry,
       turns: new TurnBudget(),
@@ -177,6 +183,7 @@ export class AttemptRunner {
   async stop(): Promise<void> {
     await this.health.stop();
     await this.running.stop();
+    await this.#jsonChecks.stop();
     await this.store.stop();
     this.clock.stop();
     await Promise.all([...this.#providers.values()].map((provider) => provider.close()));

@@ -1,10 +1,9 @@
 import { estimateInputTokens, type Generation } from '@sluice/contract';
-import { type ProviderChunk, ProviderError } from '@sluice/providers';
-import type { ResponseContext } from '@sluice/response-store';
-import { isRedisUnavailable, pause, type Telemetry } from '@sluice/runtime';
+import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/providers';
+import type { Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
-import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
+import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
 import {
   chooseRoute,
   type ModelRoute,
@@ -15,8 +14,10 @@ import {
   untried,
 } from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
+import { findBrokenPromise } from './promises/broken-promise.ts';
+import type { JsonChecks } from './promises/json-checks.ts';
 import type { Waiter } from './pressure/route-pressure.ts';
-import type { ResponseLog } from './response-log.ts';
+import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
 import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
 import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
@@ -27,21 +28,14 @@ const waitHereMs = 3_000;
 /** And for this long where it waits for its turn in line, in milliseconds. */
 const waitInLineMs = 30_000;
 
-/** Between two tries to read from a store that is silent, in milliseconds. */
-const readAgainMs = 250;
-
-export interface CallModelDependencies {
-  log: Pick<ResponseLog, 'readContext'>;
+export interface CallModelDependencies extends ReadGenerationDependencies {
   routes: ModelRoutes;
   health: UpstreamHealth;
   outputLimits: OutputLimits;
+  jsonChecks: Pick<JsonChecks, 'check'>;
   telemetry: Telemetry;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
-  /** How long the store may be silent, in milliseconds. */
-  outageMs: number;
-  /** For durations, in milliseconds. */
-  now: () => number;
   /** From 0 to 1. */
   random: () => number;
 }
@@ -143,44 +137,6 @@ function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
   return waitedMs + block.waitMs <= waitHereMs;
 }
 
-async function readGeneration(dependencies: CallModelDependencies, attempt: Attempt): Promise<Generation> {
-  const { record } = attempt;
-  const context = await readContext(dependencies, attempt);
-  if (context.kind === 'broken') {
-    throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
-  }
-  if (context.kind === 'too_large') {
-    throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
-  }
-  return {
-    ...record.request,
-    input: [...context.items, ...record.input],
-    ...mostOutput(record),
-  };
-}
-
-/** A request that names no limit of its output has that of its model and tenant. */
-function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
-  if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
-  return { max_output_tokens: mostOutputTokens };
-}
-
-/** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
-async function readContext(
-  { log, now, outageMs }: CallModelDependencies,
-  { record, signal }: Attempt,
-): Promise<ResponseContext> {
-  for (const giveUpAt = now() + outageMs; ; ) {
-    try {
-      return await log.readContext(record);
-    } catch (error) {
-      if (!isRedisUnavailable(error) || now() >= giveUpAt) throw error;
-      await pause(readAgainMs, signal);
-      signal.throwIfAborted();
-    }
-  }
-}
-
 /** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
 type CallEnding =
   | Extract<AttemptEnding, { kind: 'finished' | 'aborted' }>
@@ -216,8 +172,9 @@ async function callRoute(
         fault: 'broken',
       });
     }
+    // The upstream has done its part, whatever it said.
     call.succeeded();
-    return { kind: 'finished', reason: assembler.finish };
+    return await judge(dependencies, attempt, route, assembler.finish);
   } catch (error) {
     if (signal.aborted) {
       call.abandoned();
@@ -228,6 +185,23 @@ async function callRoute(
     const isRefusal = !hasChunks && (failure.fault === 'refused' || failure.fault === 'limited');
     return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined };
   }
+}
+
+/** An answer that breaks a promise fails its attempt, as an answer that was broken off does. */
+async function judge(
+  dependencies: CallModelDependencies,
+  attempt: Attempt,
+  route: ModelRoute,
+  finish: FinishReason,
+): Promise<CallEnding> {
+  const { record, signal, assembler } = attempt;
+  const answer = { request: record.request, output: assembler.output.fold.items, finish };
+  const broken = await findBrokenPromise(answer, (checks) =>
+    dependencies.jsonChecks.check(record.tenant, checks, signal),
+  );
+  if (signal.aborted) return aborted(attempt);
+  if (!broken) return { kind: 'finished', reason: finish };
+  return { kind: 'failed', failure: reportFailure(dependencies, attempt, route, broken), refusal: undefined };
 }
 
 /** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */
@@ -286,8 +260,4 @@ function reportFailure(
 
 function aborted({ signal }: Attempt): Extract<AttemptEnding, { kind: 'aborted' }> {
   return { kind: 'aborted', reason: abortReason(signal) };
-}
-
-function finalFailure(code: AttemptFailure['code'], message: string): ProviderError {
-  return new ProviderError(code, message, { disposition: 'fail' });
 }

@@ -13,6 +13,7 @@ import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/pr
 import {
   checkEventGrammar,
   eventually,
+  latch,
   type ScriptedProvider,
   scriptedProvider,
   within,
@@ -23,6 +24,7 @@ import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { OutputLimits } from './output-meter.ts';
 import { PostponedResponses } from './postponed-responses.ts';
+import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { UpstreamHealth } from './upstream-health.ts';
@@ -139,6 +141,7 @@ function setUp(options: SetUpOptions = {}) {
     routes: new Map([['m', routes]]),
     health,
     outputLimits: { ...generousLimits, ...outputLimits },
+    jsonChecks: { check: (_tenant, checks) => Promise.resolve(checks.map(checkJson)) },
     running,
     postponed: new PostponedResponses({ now }),
     telemetry,
@@ -1192,5 +1195,94 @@ describe('an answer that exceeds a limit', () => {
     said.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
+  });
+});
+
+describe('an answer that breaks a promise', () => {
+  const format = { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true } as const;
+  const request = { text: { format } };
+  const broken = 'What the model gave as its output in the strict format is not JSON. Request id: req_1.';
+
+  it('is followed by another attempt where nobody has seen it', async () => {
+    const { log, provider, execute, observed } = setUp({ streams: false, request });
+    const outcome = execute();
+    const first = await provider.call(0);
+    first.send(text('Certainly! '), finish);
+    first.end();
+    const second = await provider.call(1);
+    second.send(text('{}'), finish);
+    second.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'completed', output: [{ content: [{ text: '{}' }] }] });
+    expect(observed).toEqual([
+      'started',
+      'first token',
+      'retried invalid_model_output',
+      'started',
+      'first token',
+      'ended completed',
+    ]);
+  });
+
+  it('is asked of another upstream first', async () => {
+    const { log, provider, second, execute } = setUp({ streams: false, request, upstreams: 2 });
+    const outcome = execute();
+    for (const [each, said] of [
+      [provider, 'Certainly!'],
+      [second, '{}'],
+    ] as const) {
+      const call = await each.call(0);
+      call.send(text(said), finish);
+      call.end();
+    }
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end).toMatchObject({ status: 'completed' });
+  });
+
+  it('fails the response after the last attempt, and says nothing of what was said', async () => {
+    const { log, provider, execute } = setUp({ streams: false, request, maxAttempts: 2 });
+    const outcome = execute();
+    for (const at of [0, 1]) {
+      const call = await provider.call(at);
+      call.send(text('Certainly!'), finish);
+      call.end();
+    }
+    expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_model_output' });
+    expect(log.end).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_model_output', type: 'model_error', param: 'text.format', message: broken },
+      output: [{ status: 'incomplete' }],
+    });
+  });
+
+  it('fails the response at once where it was seen', async () => {
+    const { log, provider, execute } = setUp({ request });
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Certainly!'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'failed', code: 'invalid_model_output' });
+    expect(provider.calls).toHaveLength(1);
+    expect(log.end).toMatchObject({ status: 'failed', error: { message: broken } });
+    expectSoundStream(log);
+  });
+
+  it('is given back when its worker stops while it is checked', async () => {
+    const { log, provider, execute, running, dependencies } = setUp({ streams: false, request });
+    const checked = latch();
+    dependencies.jsonChecks.check = (_tenant, checks, signal) => {
+      checked.open(undefined);
+      return new Promise((resolve) =>
+        signal.addEventListener('abort', () => resolve(checks.map(() => 'unknown'))),
+      );
+    };
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('{}'), finish);
+    call.end();
+    await checked.wait();
+    running.interruptAll();
+    expect(await outcome).toEqual({ kind: 'given_back' });
+    expect(log.end).toBeUndefined();
   });
 });

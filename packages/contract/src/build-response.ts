@@ -86,14 +86,10 @@ function echoToolChoice(choice: ToolChoice | undefined): Response['tool_choice']
   return { type: 'allowed_tools', mode: choice.mode ?? 'auto', tools: choice.tools };
 }
 
-/**
- * Returns the format as the response shows it. The AI SDK sends `json_schema` without a schema, which asks for any
- * JSON object.
- */
+/** Returns the format as the response shows it. */
 export function echoFormat(format: TextFormat | null | undefined): Response['text']['format'] {
   if (!format) return { type: 'text' };
   if (format.type !== 'json_schema') return format;
-  if (!format.schema) return { type: 'json_object' };
   return {
     type: 'json_schema',
     name: format.name ?? 'response',

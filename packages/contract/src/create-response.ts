@@ -1,17 +1,22 @@
 import { z } from 'zod';
 import { inputSchema, toolNameSchema } from './items.ts';
 import { requestableTiers } from './service-tier.ts';
+import { strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
 
 const penalty = z.number().min(-2).max(2);
 export const jsonObjectSchema = z.record(z.string(), z.unknown());
 
-const functionToolSchema = z.object({
-  type: z.literal('function'),
-  name: toolNameSchema,
-  description: z.string().nullish(),
-  parameters: jsonObjectSchema.nullish(),
-  strict: z.boolean().nullish(),
-});
+const functionToolSchema = z
+  .object({
+    type: z.literal('function'),
+    name: toolNameSchema,
+    description: z.string().nullish(),
+    parameters: jsonObjectSchema.nullish(),
+    strict: z.boolean().nullish(),
+  })
+  .superRefine(({ strict, parameters }, context) =>
+    checkSchema('parameters', { strict, schema: parameters }, context),
+  );
 /**
  * A tool that this service does not run is accepted and dropped, whatever its type, because Codex always sends `web_search` and
  * `namespace`. It becomes `undefined` first: the tools after it keep their index, which errors name in `param`.
@@ -78,14 +83,30 @@ const toolChoiceSchema = z.preprocess(
 const formatSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
   z.object({ type: z.literal('json_object') }),
-  z.object({
-    type: z.literal('json_schema'),
-    name: toolNameSchema.nullish(),
-    description: z.string().nullish(),
-    schema: jsonObjectSchema.nullish(),
-    strict: z.boolean().nullish(),
-  }),
+  z
+    .object({
+      type: z.literal('json_schema'),
+      name: toolNameSchema.nullish(),
+      description: z.string().nullish(),
+      schema: jsonObjectSchema,
+      strict: z.boolean().nullish(),
+    })
+    .superRefine((format, context) => checkSchema('schema', format, context)),
 ]);
+
+interface SchemaCheck {
+  strict?: boolean | null | undefined;
+  schema?: Record<string, unknown> | null | undefined;
+}
+
+/** Refuses a schema that the model is to be held to, unless it can be. One that is not strict is passed on as it is. */
+function checkSchema(member: string, { strict, schema }: SchemaCheck, context: z.core.$RefinementCtx): void {
+  if (strict !== true || !schema) return;
+  const problem = strictSchemaProblem(schema);
+  if (problem === undefined) return;
+  const message = `The strict schema ${problem}.`;
+  context.addIssue({ code: 'custom', path: [member], params: { code: 'invalid_value', message } });
+}
 
 const metadataSchema = z
   .record(z.string().max(64), z.string().max(512))

@@ -141,3 +141,6 @@ export {
 } from './answers.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { errorEvent } from './error-event.ts';
+export { dialectOf, type SchemaDialect } from './strict-schema/schema-keywords.ts';
+export { plainSchema } from './strict-schema/plain-schema.ts';
+export { strictSchemaLimits, strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';

@@ -12,3 +12,4 @@ export { createProvider, type ProviderSettings, type ProviderTimeouts } from './
 export type { OpenAiChatSettings } from './openai/chat.ts';
 export type { OpenAiResponsesSettings } from './openai/responses.ts';
 export type { SimulatorSettings } from './simulator/simulator.ts';
+export { callableTools } from './allowed-calls.ts';

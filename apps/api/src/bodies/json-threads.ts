@@ -1,10 +1,10 @@
+import { TenantQueues } from '@sluice/admission';
 import { ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
 import type { Worker } from 'node:worker_threads';
 import type { PreparedFrame } from './prepare-frame.ts';
 import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
-import { TenantQueues } from './tenant-queues.ts';
 
 export interface JsonThreadsOptions {
   /** Most bytes of a body, at this moment. */

@@ -234,7 +234,6 @@ describe('chatRequestBody', () => {
   it.each([
     [{ type: 'text' }, undefined],
     [{ type: 'json_object' }, { type: 'json_object' }],
-    [{ type: 'json_schema' }, { type: 'json_object' }],
     [
       { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true },
       { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } },

@@ -92,8 +92,8 @@ describe('responsesRequestBody', () => {
     expect(body['reasoning']).toEqual({ effort: 'xhigh', summary: 'auto' });
   });
 
-  it('sends a format that names no schema as any object', () => {
-    const body = bodyOf({ input: 'Hi', text: { format: { type: 'json_schema' }, verbosity: 'low' } });
+  it('sends a format beside the verbosity', () => {
+    const body = bodyOf({ input: 'Hi', text: { format: { type: 'json_object' }, verbosity: 'low' } });
     expect(body['text']).toEqual({ format: { type: 'json_object' }, verbosity: 'low' });
   });
 

@@ -18,6 +18,8 @@ import { type FailureCode, isFailureCode } from '@sluice/contract';
  * | `hang` | nothing more comes until the call is aborted |
  * | `refuse` | the model refuses: a refusal in place of the text |
  * | `stop=content_filter` | how the answer ends: `stop`, `content_filter` or `max_output_tokens` |
+ * | `break=schema` | the answer breaks a promise of the request; see `BreakablePromise` |
+ * | `break_attempts=1` | `break` only in the first attempts, up to this number |
  *
  * Without `fail_attempts`, the code decides whether a retry is worth it, and the retry fails as well.
  */
@@ -31,7 +33,21 @@ export interface SimulatorDirectives {
   hang: boolean;
   refuse: boolean;
   stop?: 'stop' | 'content_filter' | 'max_output_tokens';
+  break?: BreakablePromise;
+  breakAttempts?: number;
 }
+
+/**
+ * What an answer may break.
+ *
+ * - `tool_choice`: no call where one is demanded; otherwise one of a tool that may not be called
+ * - `parallel_calls`: several calls, whether or not they are allowed
+ * - `json`: arguments, or an output in JSON, that are cut in the middle
+ * - `schema`: arguments, or an output in JSON, that do not satisfy their schema
+ */
+export type BreakablePromise = (typeof breakablePromises)[number];
+
+const breakablePromises = ['tool_choice', 'parallel_calls', 'json', 'schema'] as const;
 
 const maxTokens = 1_000_000;
 const maxDelayMs = 3_600_000;
@@ -52,7 +68,7 @@ export function readDirectives(text: string): { directives: SimulatorDirectives;
 
 function apply(directives: SimulatorDirectives, name: string, value: string): void {
   const set = (
-    member: 'tokens' | 'firstTokenMs' | 'tokensPerSecond' | 'after' | 'failAttempts',
+    member: 'tokens' | 'firstTokenMs' | 'tokensPerSecond' | 'after' | 'failAttempts' | 'breakAttempts',
     most: number,
   ) => {
     if (/^\d{1,9}(?:\.\d{1,9})?$/.test(value)) directives[member] = Math.min(Number(value), most);
@@ -83,6 +99,13 @@ function apply(directives: SimulatorDirectives, name: string, value: string): vo
       if (value === 'stop' || value === 'content_filter' || value === 'max_output_tokens')
         directives.stop = value;
       return;
+    case 'break': {
+      const promise = breakablePromises.find((each) => each === value);
+      if (promise) directives.break = promise;
+      return;
+    }
+    case 'break_attempts':
+      return set('breakAttempts', maxTokens);
     default:
       return;
   }

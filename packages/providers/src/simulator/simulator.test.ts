@@ -169,7 +169,8 @@ describe('formats', () => {
     expect(new Ajv2020().compile(schema)(JSON.parse(text))).toBe(true);
   });
 
-  it.each([{ type: 'json_object' }, { type: 'json_schema' }])('gets an object for %j', async (format) => {
+  it('gets an object where any will do', async () => {
+    const format = { type: 'json_object' };
     const value: unknown = JSON.parse(textOf(await ask({ input: 'Hi "you"', text: { format } })));
     expect(value).toBeTypeOf('object');
   });
@@ -223,6 +224,47 @@ describe('directives', () => {
       type: 'finish',
       reason: 'stop',
     });
+  });
+
+  it.each<[string, object, string[]]>([
+    ['a demand for a call', { tools: [clock], tool_choice: 'required' }, []],
+    [
+      'a named function',
+      { tools: [clock, weather], tool_choice: { type: 'function', name: 'get_time' } },
+      [],
+    ],
+    // What was not allowed is suppressed, as it is for any other upstream.
+    ['a ban of calls', { tools: [clock], tool_choice: 'none' }, []],
+  ])('break %s', async (_, members, calls) => {
+    const chunks = await ask({ input: '[[sluice: break=tool_choice]] What time is it?', ...members });
+    expect(callsIn(chunks)).toEqual(calls);
+    expect(finishOf(chunks)).toEqual({ type: 'finish', reason: 'stop' });
+  });
+
+  it('make calls that the request may forbid', async () => {
+    const request = { input: '[[sluice: break=parallel_calls]] What time is it?', tools: [clock] };
+    expect(callsIn(await ask(request))).toEqual(['get_time', 'get_time']);
+    expect(callsIn(await ask({ ...request, parallel_tool_calls: false }))).toEqual(['get_time']);
+  });
+
+  it('break JSON, in the first attempts alone if they say so', async () => {
+    const request = {
+      input: '[[sluice: break=json break_attempts=1]]',
+      text: { format: { type: 'json_schema', schema: weatherSchema } },
+    };
+    const broken = textOf(await ask(request));
+    expect(() => JSON.parse(broken) as unknown).toThrowError(SyntaxError);
+    const whole = textOf(await ask(request, { call: { attempt: 2 } }));
+    expect(new Ajv2020().compile(weatherSchema)(JSON.parse(whole))).toBe(true);
+  });
+
+  it('break a schema, of the format or of a tool', async () => {
+    const satisfies = new Ajv2020().compile(weatherSchema);
+    const input = '[[sluice: break=schema]] What is the weather?';
+    const format = { type: 'json_schema', schema: weatherSchema };
+    expect(satisfies(JSON.parse(textOf(await ask({ input, text: { format } }))))).toBe(false);
+    const called = deltas(await ask({ input, tools: [weather] }), 'function_arguments').join('');
+    expect(satisfies(JSON.parse(called))).toBe(false);
   });
 
   it('ignore what they do not know', async () => {

@@ -8,7 +8,9 @@ import {
   type ProviderChunk,
   ProviderError,
 } from '../provider.ts';
+import { AllowedCalls } from '../allowed-calls.ts';
 import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
+import { brokenContent } from './broken-content.ts';
 import { piecesOf, wordsOf } from './text.ts';
 
 /** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
@@ -30,7 +32,7 @@ export interface SimulatorSettings {
  *
  * It answers with text that quotes the prompt, with calls of tools that the prompt mentions or the request demands,
  * and with JSON that satisfies the requested format. One token is one delta. `SimulatorDirectives` lists what a
- * request can make it do. Two attempts at the same request give the same chunks.
+ * request can make it do. Two attempts at the same request give the same chunks, unless a directive tells them apart.
  */
 export function simulator(settings: SimulatorSettings): Provider {
   return new Simulator(settings);
@@ -52,11 +54,17 @@ class Simulator implements Provider {
     const { signal } = call;
     signal.throwIfAborted();
     const settings = this.#settings;
-    const answer = simulateAnswer(generation, call.model, {
+    const intended = simulateAnswer(generation, call.model, {
       seed: settings.seed ?? 1,
       reasoning: settings.reasoning ?? false,
     });
-    const { directives } = answer;
+    const { directives } = intended;
+    const isBroken = directives.break && call.attempt <= (directives.breakAttempts ?? call.attempt);
+    const answer =
+      isBroken && directives.break
+        ? { ...intended, content: brokenContent(intended.content, generation, directives.break) }
+        : intended;
+    const calls = new AllowedCalls(generation);
     const interruption = interruptionOf(answer, call.attempt);
     const most = generation.max_output_tokens ?? Number.POSITIVE_INFINITY;
     const pacing = new Pacing(signal, directives.tokensPerSecond ?? settings.tokensPerSecond ?? 0);
@@ -85,14 +93,19 @@ class Simulator implements Provider {
           const due = pacing.next();
           if (due) await due;
         }
-        yield chunk;
+        const admitted = calls.admit(chunk);
+        if (admitted) yield admitted;
         // The consumer may have aborted the call meanwhile. Without a wait nothing else would notice.
         if (signal.aborted) throw signal.reason;
       }
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
       yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
-      yield { type: 'finish', reason: reason ?? directives.stop ?? naturalReason(answer) };
+      const finish = calls.admit({
+        type: 'finish',
+        reason: reason ?? directives.stop ?? naturalReason(answer),
+      });
+      if (finish) yield finish;
     } finally {
       pacing.close();
     }
