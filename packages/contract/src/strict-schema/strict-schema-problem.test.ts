@@ -53,8 +53,8 @@ describe('a strict schema', () => {
 
   it.each<[string, Schema, RegExp]>([
     ['an unknown dialect', { $schema: 'https://example.com/own' }, /unknown '\$schema'/],
-    ['a remote reference', { $ref: 'http://169.254.169.254/latest' }, /'\$ref' of the wrong form/],
-    ['a reference to an anchor', { $ref: '#node' }, /'\$ref' of the wrong form/],
+    ['a remote reference', { $ref: 'http://169.254.169.254/latest' }, /'\$ref' that is no pointer into it/],
+    ['a reference to an anchor', { $ref: '#node' }, /'\$ref' that is no pointer into it/],
     ['a reference to nothing', { $ref: '#/$defs/node' }, /leads to no schema/],
     ['a reference to data', { const: { type: 'string' }, not: { $ref: '#/const' } }, /leads to no schema/],
     ['a reference to what all objects have', { $ref: '#/constructor' }, /leads to no schema/],

@@ -120,7 +120,13 @@ class Walk {
   }
 
   #checkForm(form: KeywordForm, name: string, value: unknown): void {
-    if (!hasForm(form, value)) throw new SchemaProblem(`has a '${name}' of the wrong form`);
+    if (!hasForm(form, value)) {
+      throw new SchemaProblem(
+        form === 'reference'
+          ? `has a '${name}' that is no pointer into it`
+          : `has a '${name}' of the wrong form`,
+      );
+    }
     switch (form) {
       case 'pattern':
         return this.#checkPattern(String(value));
