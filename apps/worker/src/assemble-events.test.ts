@@ -247,6 +247,34 @@ describe('messages', () => {
   });
 });
 
+describe('calls of custom tools', () => {
+  it('have an input in place of arguments', () => {
+    const { types, output } = assembleWhole([
+      { type: 'custom_tool_call', callKey: '0', callId: 'call_9', name: 'shell' },
+      { type: 'custom_tool_input', callKey: '0', delta: 'ls' },
+      { type: 'custom_tool_input', callKey: '0', delta: ' -l' },
+      { type: 'finish', reason: 'function_call' },
+    ]);
+    expect(types).toEqual([
+      'output_item.added',
+      'custom_tool_call_input.delta',
+      'custom_tool_call_input.delta',
+      'custom_tool_call_input.done',
+      'output_item.done',
+    ]);
+    expect(output).toEqual([
+      {
+        type: 'custom_tool_call',
+        id: expect.stringMatching(/^ctc_/),
+        call_id: 'call_9',
+        name: 'shell',
+        input: 'ls -l',
+        status: 'completed',
+      },
+    ]);
+  });
+});
+
 describe('function calls', () => {
   it('close the message before them', () => {
     const { types, output } = assembleWhole([text('Wait.'), call('0'), args('0', '{"a":'), args('0', '1}')]);

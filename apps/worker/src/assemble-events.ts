@@ -121,9 +121,12 @@ export class Assembler {
         ];
       }
       case 'function_call':
+      case 'custom_tool_call':
         return this.#openCall(chunk);
       case 'function_arguments':
-        return this.#addArguments(chunk);
+        return this.#addToCall(chunk, 'response.function_call_arguments.delta');
+      case 'custom_tool_input':
+        return this.#addToCall(chunk, 'response.custom_tool_call_input.delta');
       case 'usage':
         this.#usage = chunk.usage;
         return [];
@@ -133,7 +136,9 @@ export class Assembler {
     }
   }
 
-  #openCall(chunk: Extract<ProviderChunk, { type: 'function_call' }>): UnnumberedEvent[] {
+  #openCall(
+    chunk: Extract<ProviderChunk, { type: 'function_call' | 'custom_tool_call' }>,
+  ): UnnumberedEvent[] {
     if (this.#hasCall && !this.#parallelCalls) {
       this.#calls.set(chunk.callKey, undefined);
       return [];
@@ -142,23 +147,28 @@ export class Assembler {
     const events = this.#closeContent();
     const index = this.#output.fold.items.length;
     this.#calls.set(chunk.callKey, index);
-    const item: OutputItem = {
-      type: 'function_call',
-      id: newItemId('function_call', this.#responseId, this.#randomBytes),
+    const call = {
+      id: newItemId(chunk.type, this.#responseId, this.#randomBytes),
       call_id: chunk.callId ?? newCallId(this.#randomBytes),
       name: chunk.name,
-      arguments: '',
       status: 'in_progress',
-    };
+    } as const;
+    const item: OutputItem =
+      chunk.type === 'function_call'
+        ? { type: chunk.type, ...call, arguments: '' }
+        : { type: chunk.type, ...call, input: '' };
     return [...events, this.#emit({ type: 'response.output_item.added', output_index: index, item })];
   }
 
-  #addArguments(chunk: Extract<ProviderChunk, { type: 'function_arguments' }>): UnnumberedEvent[] {
-    const index = this.#calls.get(chunk.callKey);
+  #addToCall(
+    { callKey, delta }: { callKey: string; delta: string },
+    type: 'response.function_call_arguments.delta' | 'response.custom_tool_call_input.delta',
+  ): UnnumberedEvent[] {
+    const index = this.#calls.get(callKey);
     const item = index === undefined ? undefined : this.#output.fold.items[index];
     if (index === undefined || !item) return [];
     const inItem = { item_id: item.id, output_index: index };
-    return [this.#emit({ type: 'response.function_call_arguments.delta', ...inItem, delta: chunk.delta })];
+    return [this.#emit({ type, ...inItem, delta })];
   }
 
   /** Makes sure a part of this kind is open to take a delta. */

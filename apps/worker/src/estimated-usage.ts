@@ -13,6 +13,8 @@ export function estimatedUsage(generation: Generation | undefined, output: reado
   let reasoning = 0;
   for (const item of output) {
     if (item.type === 'function_call') visible += estimateTokens(item.name) + estimateTokens(item.arguments);
+    else if (item.type === 'custom_tool_call')
+      visible += estimateTokens(item.name) + estimateTokens(item.input);
     else if (item.type === 'message') {
       for (const part of item.content) {
         visible += estimateTokens(part.type === 'output_text' ? part.text : part.refusal);

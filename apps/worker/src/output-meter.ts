@@ -79,10 +79,12 @@ function bytesOf(chunk: ProviderChunk): number {
     case 'reasoning_summary':
     case 'reasoning_text':
     case 'function_arguments':
+    case 'custom_tool_input':
       return Buffer.byteLength(chunk.delta);
     case 'annotation':
       return Buffer.byteLength(JSON.stringify(chunk.annotation));
     case 'function_call':
+    case 'custom_tool_call':
       return Buffer.byteLength(chunk.name);
     case 'message':
     case 'reasoning':

@@ -1,4 +1,4 @@
-import type { FunctionTool, TextFormat, ToolChoice } from './create-response.ts';
+import type { TextFormat, Tool, ToolChoice } from './create-response.ts';
 import { allowsParallelCalls } from './generation.ts';
 import { outputText } from './output.ts';
 import type { CreateResponse } from './parse-create-response.ts';
@@ -70,7 +70,11 @@ export function effectiveEffort(effort: NonNullable<CreateResponse['reasoning']>
   return effort ?? null;
 }
 
-function echoTool(tool: FunctionTool): Response['tools'][number] {
+function echoTool(tool: Tool): Response['tools'][number] {
+  if (tool.type === 'custom') {
+    const { type, name, description, format } = tool;
+    return { type, name, ...(description != null && { description }), format: format ?? { type: 'text' } };
+  }
   return {
     type: 'function',
     name: tool.name,
@@ -82,7 +86,7 @@ function echoTool(tool: FunctionTool): Response['tools'][number] {
 
 function echoToolChoice(choice: ToolChoice | undefined): Response['tool_choice'] {
   if (choice === undefined) return 'auto';
-  if (typeof choice === 'string' || choice.type === 'function') return choice;
+  if (typeof choice === 'string' || choice.type !== 'allowed_tools') return choice;
   return { type: 'allowed_tools', mode: choice.mode ?? 'auto', tools: choice.tools };
 }
 

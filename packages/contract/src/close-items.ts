@@ -80,6 +80,10 @@ function closePart(item: OutputItem, outputIndex: number, last: EventType): Unnu
               arguments: item.arguments,
             },
           ];
+    case 'custom_tool_call':
+      return last === 'response.custom_tool_call_input.done'
+        ? []
+        : [{ type: 'response.custom_tool_call_input.done', ...at, input: item.input }];
     case 'message':
       return closeMessagePart(item.content, at, last);
     case 'reasoning':

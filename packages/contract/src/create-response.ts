@@ -17,13 +17,29 @@ const functionToolSchema = z
   .superRefine(({ strict, parameters }, context) =>
     checkSchema('parameters', { strict, schema: parameters }, context),
   );
+/** How the input of a custom tool is written. Whether a model keeps to a grammar is left to its server. */
+export const customFormatSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({
+    type: z.literal('grammar'),
+    syntax: z.enum(['lark', 'regex']),
+    definition: z.string().max(1_048_576),
+  }),
+]);
+const customToolSchema = z.object({
+  type: z.literal('custom'),
+  name: toolNameSchema,
+  description: z.string().nullish(),
+  format: customFormatSchema.nullish(),
+});
+
 /**
  * A tool that this service does not run is accepted and dropped, whatever its type, because Codex always sends `web_search` and
  * `namespace`. It becomes `undefined` first: the tools after it keep their index, which errors name in `param`.
  */
 const toolSchema = z.preprocess(
   (tool) => (isForeign(tool) ? undefined : tool),
-  functionToolSchema.optional(),
+  z.discriminatedUnion('type', [functionToolSchema, customToolSchema]).optional(),
 );
 
 /** Whether a tool has a type that is not ours. */
@@ -34,24 +50,28 @@ function isForeign(value: unknown): boolean {
     'type' in value &&
     typeof value.type === 'string' &&
     value.type !== '' &&
-    value.type !== 'function'
+    value.type !== 'function' &&
+    value.type !== 'custom'
   );
 }
 
 export const toolModeSchema = z.enum(['none', 'auto', 'required']);
-export const namedFunctionSchema = z.object({ type: z.literal('function'), name: toolNameSchema });
+export const namedToolSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('function'), name: toolNameSchema }),
+  z.object({ type: z.literal('custom'), name: toolNameSchema }),
+]);
 const ownToolChoiceSchema = z.union([
   toolModeSchema,
   z.discriminatedUnion('type', [
-    namedFunctionSchema,
+    ...namedToolSchema.options,
     z.object({
       type: z.literal('allowed_tools'),
       mode: toolModeSchema.nullish(),
-      tools: z.array(namedFunctionSchema).min(1).max(128),
+      tools: z.array(namedToolSchema).min(1).max(128),
     }),
   ]),
 ]);
-/** Tools that OpenAI runs, and custom ones: their choice is dropped with them. */
+/** Tools that OpenAI runs: their choice is dropped with them. */
 const droppedToolChoice = z.object({
   type: z.enum([
     'apply_patch',
@@ -59,7 +79,6 @@ const droppedToolChoice = z.object({
     'computer',
     'computer_use',
     'computer_use_preview',
-    'custom',
     'file_search',
     'image_generation',
     'local_shell',
@@ -142,6 +161,7 @@ export const createResponseSchema = z.object({
   frequency_penalty: penalty.optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
   max_output_tokens: z.int().min(16).optional(),
+  // Of tools that the service itself runs. It runs none, so the number is accepted, echoed and has no effect.
   max_tool_calls: z.int().min(1).optional(),
   parallel_tool_calls: z.boolean().optional(),
   tools: z
@@ -188,5 +208,7 @@ export const integerMembers: ReadonlySet<string> = new Set([
 
 export type CreateResponseBody = z.output<typeof createResponseSchema>;
 export type FunctionTool = z.output<typeof functionToolSchema>;
+export type CustomTool = z.output<typeof customToolSchema>;
+export type Tool = FunctionTool | CustomTool;
 export type ToolChoice = z.output<typeof ownToolChoiceSchema>;
 export type TextFormat = z.output<typeof formatSchema>;

@@ -1,7 +1,7 @@
 import { closeItem, emptyOutput, track, type OpenOutput } from './close-items.ts';
 import { errorEvent } from './error-event.ts';
 import type { UnnumberedEvent } from './events.ts';
-import type { ContentPart, OutputItem } from './output.ts';
+import { type ContentPart, isToolCall, type OutputItem } from './output.ts';
 import type { ResponseEnd } from './response.ts';
 
 /**
@@ -30,8 +30,11 @@ class Derivation {
     if (item.type === 'function_call') {
       this.emit({ type: 'response.function_call_arguments.delta', ...at, delta: item.arguments });
     }
+    if (item.type === 'custom_tool_call') {
+      this.emit({ type: 'response.custom_tool_call_input.delta', ...at, delta: item.input });
+    }
     if (item.type === 'reasoning') this.#addSummary(item, at);
-    const content = item.type === 'function_call' ? [] : (item.content ?? []);
+    const content = isToolCall(item) ? [] : (item.content ?? []);
     content.forEach((part, content_index) => this.#addPart(part, { ...at, content_index }));
     for (const event of closeItem(
       this.#output,
@@ -91,6 +94,8 @@ function emptied(item: OutputItem): OutputItem {
       return { ...item, status: 'in_progress', content: [] };
     case 'function_call':
       return { ...item, status: 'in_progress', arguments: '' };
+    case 'custom_tool_call':
+      return { ...item, status: 'in_progress', input: '' };
     case 'reasoning':
       return { type: 'reasoning', id: item.id, status: 'in_progress', summary: [] };
   }

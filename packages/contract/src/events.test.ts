@@ -75,6 +75,8 @@ const events = [
   { type: 'response.reasoning_summary_text.done', ...inSummary, text: 's' },
   { type: 'response.function_call_arguments.delta', ...at, delta: '{' },
   { type: 'response.function_call_arguments.done', ...at, name: 'add', arguments: '{}' },
+  { type: 'response.custom_tool_call_input.delta', ...at, delta: 'l' },
+  { type: 'response.custom_tool_call_input.done', ...at, input: 'ls' },
 ];
 
 describe('events', () => {

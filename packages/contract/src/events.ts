@@ -80,6 +80,8 @@ const eventTable = {
   'response.reasoning_summary_text.done': content({ ...inSummary, text: z.string() }),
   'response.function_call_arguments.delta': content({ ...inItem, delta: z.string() }),
   'response.function_call_arguments.done': content({ ...inItem, name: z.string(), arguments: z.string() }),
+  'response.custom_tool_call_input.delta': content({ ...inItem, delta: z.string() }),
+  'response.custom_tool_call_input.done': content({ ...inItem, input: z.string() }),
 } as const;
 
 type Table = typeof eventTable;

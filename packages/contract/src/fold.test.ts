@@ -43,6 +43,14 @@ const output: OutputItem[] = [
     arguments: '{"a":1}',
     status: 'completed',
   },
+  {
+    type: 'custom_tool_call',
+    id: 'ctc_1',
+    call_id: 'call_2',
+    name: 'shell',
+    input: 'ls -l',
+    status: 'completed',
+  },
   { type: 'message', id: 'msg_2', status: 'incomplete', role: 'assistant', content: [] },
 ];
 

@@ -76,6 +76,12 @@ export function applyEvent(fold: OutputFold, event: UnnumberedEvent, takeOver = 
     case 'response.function_call_arguments.done':
       callAt(fold, event.output_index).arguments = event.arguments;
       return;
+    case 'response.custom_tool_call_input.delta':
+      customCallAt(fold, event.output_index).input += event.delta;
+      return;
+    case 'response.custom_tool_call_input.done':
+      customCallAt(fold, event.output_index).input = event.input;
+      return;
     case 'error':
       return;
     default:
@@ -108,6 +114,13 @@ function callAt(fold: OutputFold, index: number) {
   const item = itemAt(fold, index);
   if (item.type !== 'function_call')
     throw new RangeError(`The output item at index ${index} is no function call`);
+  return item;
+}
+
+function customCallAt(fold: OutputFold, index: number) {
+  const item = itemAt(fold, index);
+  if (item.type !== 'custom_tool_call')
+    throw new RangeError(`The output item at index ${index} is no call of a custom tool`);
   return item;
 }
 

@@ -39,6 +39,7 @@ export const itemIdPrefixes = {
   message: 'msg_',
   function_call: 'fc_',
   function_call_output: 'fco_',
+  custom_tool_call: 'ctc_',
   reasoning: 'rs_',
   item: 'item_',
 } as const;

@@ -39,7 +39,9 @@ export {
 } from './items.ts';
 export {
   createResponseSchema,
+  type CustomTool,
   type FunctionTool,
+  type Tool,
   type TextFormat,
   type ToolChoice,
 } from './create-response.ts';
@@ -57,6 +59,8 @@ export {
   usageSchema,
   type Annotation,
   type ContentPart,
+  isToolCall,
+  type CustomToolCallItem,
   type FunctionCallItem,
   type Logprob,
   type MessageItem,

@@ -46,6 +46,14 @@ const functionCallItemSchema = z.object({
   name: z.string(),
   arguments: z.string(),
 });
+const customToolCallItemSchema = z.object({
+  type: z.literal('custom_tool_call'),
+  id: z.string(),
+  status: itemStatus,
+  call_id: z.string(),
+  name: z.string(),
+  input: z.string(),
+});
 const reasoningItemSchema = z.object({
   type: z.literal('reasoning'),
   id: z.string(),
@@ -58,12 +66,14 @@ const reasoningItemSchema = z.object({
 export const outputItemSchema = z.discriminatedUnion('type', [
   messageItemSchema,
   functionCallItemSchema,
+  customToolCallItemSchema,
   reasoningItemSchema,
 ]);
 
 export type OutputItem = z.output<typeof outputItemSchema>;
 export type MessageItem = z.output<typeof messageItemSchema>;
 export type FunctionCallItem = z.output<typeof functionCallItemSchema>;
+export type CustomToolCallItem = z.output<typeof customToolCallItemSchema>;
 export type ReasoningItem = z.output<typeof reasoningItemSchema>;
 export type ContentPart = z.output<typeof contentPartSchema>;
 export type SummaryPart = z.output<typeof summaryPartSchema>;
@@ -80,6 +90,11 @@ export const usageSchema = z.object({
 });
 
 export type Usage = z.output<typeof usageSchema>;
+
+/** Whether an item is a call of one of the client's tools, of either kind. */
+export function isToolCall(item: OutputItem): item is FunctionCallItem | CustomToolCallItem {
+  return item.type === 'function_call' || item.type === 'custom_tool_call';
+}
 
 /** Joins the text of all messages, in order. SDKs call it `output_text`. */
 export function outputText(output: readonly OutputItem[]): string {

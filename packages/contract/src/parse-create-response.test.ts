@@ -58,10 +58,17 @@ const members: Row[] = [
   ['tools', Array.from({ length: 129 }, () => tool), 'array_above_max_length'],
   ['tools', [tool, null], 'invalid_type', 'tools[1]'],
   ['tools', [tool, 'add'], 'invalid_type', 'tools[1]'],
-  ['tools', [{ type: 'web_search' }, {}], 'missing_required_parameter', 'tools[1].type'],
+  ['tools', [{ type: 'web_search' }, {}], 'invalid_value', 'tools[1]'],
   ['tools', [{ type: 'function' }], 'missing_required_parameter', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a b' }], 'invalid_value', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a'.repeat(65) }], 'string_above_max_length', 'tools[0].name'],
+  ['tools', [{ type: 'custom' }], 'missing_required_parameter', 'tools[0].name'],
+  ['tools', [{ type: 'custom', name: 'a b' }], 'invalid_value', 'tools[0].name'],
+  ['tools', [{ type: 'custom', name: 'a', format: 'lark' }], 'invalid_type', 'tools[0].format'],
+  ['tools', [{ type: 'custom', name: 'a', format: { type: 'x' } }], 'invalid_value', 'tools[0].format'],
+  ['tools', [tool, { ...tool, type: 'custom' }], 'invalid_value'],
+  ['tool_choice', { type: 'custom', name: 'add' }, 'invalid_value'],
+  ['tool_choice', { type: 'custom' }, 'missing_required_parameter', 'tool_choice.name'],
   ['tools', [{ ...tool, description: 5 }], 'invalid_type', 'tools[0].description'],
   ['tools', [{ ...tool, parameters: [] }], 'invalid_type', 'tools[0].parameters'],
   ['tools', [{ ...tool, strict: 'yes' }], 'invalid_type', 'tools[0].strict'],
@@ -467,7 +474,7 @@ describe('a create request is accepted', () => {
     expect(refusal({ ...least, background: true, store: false })).toBeUndefined();
   });
 
-  it.each(['web_search_preview', 'file_search', 'mcp', 'custom'])('without its choice of %s', (type) => {
+  it.each(['web_search_preview', 'file_search', 'mcp'])('without its choice of %s', (type) => {
     expect(parseCreateResponse({ ...least, tool_choice: { type } }).tool_choice).toBeUndefined();
   });
 
@@ -546,15 +553,21 @@ describe('a create request is accepted', () => {
   });
 
   it('without the tools that cannot run here, and without a choice of one', () => {
-    const tools = [
-      { type: 'web_search' },
-      tool,
-      { type: 'namespace', tools: [] },
-      { type: 'custom', name: 'x' },
-    ];
+    const tools = [{ type: 'web_search' }, tool, { type: 'namespace', tools: [] }];
     const parsed = parseCreateResponse({ ...least, tools, tool_choice: { type: 'web_search' } });
     expect(parsed.tools).toEqual([tool]);
     expect(parsed.tool_choice).toBeUndefined();
+  });
+
+  it('with custom tools, and a choice of one', () => {
+    const custom = { type: 'custom', name: 'shell' };
+    const grammar = { type: 'grammar', syntax: 'lark', definition: 'start: "a"' };
+    const tools = [custom, { ...custom, name: 'patch', description: 'Patches.', format: grammar }, tool];
+    expect(parseCreateResponse({ ...least, tools }).tools).toEqual(tools);
+    const set = { type: 'allowed_tools', mode: 'required', tools: [custom, tool] };
+    for (const tool_choice of [custom, set, 'required']) {
+      expect(parseCreateResponse({ ...least, tools, tool_choice }).tool_choice).toEqual(tool_choice);
+    }
   });
 
   it('with a choice among its tools', () => {

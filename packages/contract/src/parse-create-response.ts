@@ -61,6 +61,7 @@ function checkMembersTogether(request: CreateResponse, mayBeEmpty: boolean): voi
     throw new ServiceError('empty_array', { param: 'input' });
   }
   checkItems(request.input);
+  checkTools(request);
   checkToolChoice(request);
 }
 
@@ -73,17 +74,31 @@ function checkItems(input: InputItem[]): void {
   });
 }
 
+/** A function and a custom tool may not share a name: an upstream that has functions alone could not tell them apart. */
+function checkTools({ tools = [] }: CreateResponse): void {
+  const functions = new Set(tools.filter(({ type }) => type === 'function').map(({ name }) => name));
+  const shared = tools.find(({ type, name }) => type === 'custom' && functions.has(name));
+  if (!shared) return;
+  throw new ServiceError('invalid_value', `A function and a custom tool share the name '${shared.name}'.`, {
+    param: 'tools',
+  });
+}
+
 function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): void {
   if (choice === 'required' && tools.length === 0) {
-    throw new ServiceError('invalid_value', "Tool choice 'required' needs a function among 'tools'.", {
-      param: 'tool_choice',
-    });
+    throw new ServiceError(
+      'invalid_value',
+      "Tool choice 'required' needs a function or a custom tool among 'tools'.",
+      {
+        param: 'tool_choice',
+      },
+    );
   }
   if (choice === undefined || typeof choice === 'string') return;
-  const known = new Set(tools.map((tool) => tool.name));
-  const named = choice.type === 'function' ? [choice] : choice.tools;
-  for (const { name } of named) {
-    if (!known.has(name)) {
+  const known = new Set(tools.map(({ type, name }) => `${type} ${name}`));
+  const named = choice.type === 'allowed_tools' ? choice.tools : [choice];
+  for (const { type, name } of named) {
+    if (!known.has(`${type} ${name}`)) {
       throw new ServiceError('invalid_value', `Tool choice '${name}' is not among 'tools'.`, {
         param: 'tool_choice',
       });

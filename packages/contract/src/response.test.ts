@@ -156,6 +156,19 @@ describe('response object', () => {
     ]);
   });
 
+  it('echoes custom tools, whose input is text unless they say otherwise', () => {
+    const custom = { type: 'custom', name: 'shell' };
+    const patch = {
+      type: 'custom',
+      name: 'patch',
+      description: 'Patches.',
+      format: { type: 'grammar', syntax: 'regex', definition: 'a+' },
+    };
+    const { tools, tool_choice: choice } = responseTo({ tools: [custom, patch], tool_choice: custom });
+    expect(tools).toEqual([{ ...custom, format: { type: 'text' } }, patch]);
+    expect(choice).toEqual(custom);
+  });
+
   it('echoes a set of allowed tools with its mode', () => {
     const tools = [{ type: 'function', name: 'add' }];
     const choice = { type: 'allowed_tools', tools };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import {
   createResponseSchema,
+  customFormatSchema,
   jsonObjectSchema,
-  namedFunctionSchema,
+  namedToolSchema,
   toolModeSchema,
 } from './create-response.ts';
 import { failureBodySchema } from './errors.ts';
@@ -21,22 +22,30 @@ export type Effort = z.output<typeof effortSchema>;
 
 const unixSeconds = z.int();
 
-const echoedToolSchema = z.object({
-  type: z.literal('function'),
-  name: z.string(),
-  description: z.string().nullable(),
-  parameters: jsonObjectSchema.nullable(),
-  strict: z.boolean().nullable(),
-});
+const echoedToolSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('function'),
+    name: z.string(),
+    description: z.string().nullable(),
+    parameters: jsonObjectSchema.nullable(),
+    strict: z.boolean().nullable(),
+  }),
+  z.object({
+    type: z.literal('custom'),
+    name: z.string(),
+    description: z.string().exactOptional(),
+    format: customFormatSchema,
+  }),
+]);
 
 const echoedToolChoiceSchema = z.union([
   toolModeSchema,
   z.discriminatedUnion('type', [
-    namedFunctionSchema,
+    ...namedToolSchema.options,
     z.object({
       type: z.literal('allowed_tools'),
       mode: toolModeSchema,
-      tools: z.array(namedFunctionSchema),
+      tools: z.array(namedToolSchema),
     }),
   ]),
 ]);

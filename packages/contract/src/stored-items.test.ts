@@ -49,6 +49,14 @@ describe('output items of a stored response', () => {
       name: 'add',
       arguments: '{}',
     },
+    {
+      type: 'custom_tool_call',
+      id: 'ctc_1',
+      status: 'completed',
+      call_id: 'call_2',
+      name: 'shell',
+      input: 'ls',
+    },
   ];
 
   it('are a valid input of what follows', () => {
@@ -58,6 +66,7 @@ describe('output items of a stored response', () => {
       { id: 'rs_1' },
       { id: 'msg_1', phase: 'commentary' },
       { id: 'fc_1', call_id: 'call_1' },
+      { id: 'ctc_1', call_id: 'call_2', input: 'ls' },
     ]);
   });
 });

@@ -48,6 +48,14 @@ export function outputAsInput(item: OutputItem): InputItem {
         name: item.name,
         arguments: item.arguments,
       };
+    case 'custom_tool_call':
+      return {
+        type: 'custom_tool_call',
+        id: item.id,
+        call_id: item.call_id,
+        name: item.name,
+        input: item.input,
+      };
     case 'reasoning':
       return { type: 'reasoning', id: item.id, summary: item.summary };
   }

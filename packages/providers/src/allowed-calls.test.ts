@@ -20,6 +20,12 @@ function admitted(rules: Rules, chunks: ProviderChunk[]): ProviderChunk[] {
 describe('callableTools', () => {
   const cases: [string, Rules, string[], string][] = [
     ['nothing without tools', { tool_choice: 'required' }, [], 'none'],
+    [
+      'the named custom tool',
+      { tools: [...tools, { type: 'custom', name: 'c' }], tool_choice: { type: 'custom', name: 'c' } },
+      ['c'],
+      'required',
+    ],
     ['every tool by default', { tools }, ['a', 'b', 'c'], 'auto'],
     ['nothing for none', { tools, tool_choice: 'none' }, [], 'none'],
     ['the named tool', { tools, tool_choice: { type: 'function', name: 'b' } }, ['b'], 'required'],
@@ -74,6 +80,17 @@ describe('AllowedCalls', () => {
       tool_choice: { type: 'allowed_tools', tools: [{ type: 'function', name: 'a' }] },
     };
     expect(admitted(rules, [...call('0', 'b'), finish])).toEqual([{ type: 'finish', reason: 'stop' }]);
+  });
+
+  it('tells custom tools from functions', () => {
+    const custom: ProviderChunk[] = [
+      { type: 'custom_tool_call', callKey: '1', name: 'shell' },
+      { type: 'custom_tool_input', callKey: '1', delta: 'ls' },
+    ];
+    const chunks = [...call('0', 'a'), ...custom, finish];
+    expect(admitted({ tools: [...tools, { type: 'custom', name: 'shell' }] }, chunks)).toEqual(chunks);
+    const asFunction = { type: 'function' as const, name: 'shell' };
+    expect(admitted({ tools: [...tools, asFunction] }, chunks)).toEqual([...call('0', 'a'), finish]);
   });
 
   it('keeps one call when parallel calls are switched off', () => {

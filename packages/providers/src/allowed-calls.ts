@@ -1,4 +1,4 @@
-import { allowsParallelCalls, type FunctionTool, type Generation } from '@sluice/contract';
+import { allowsParallelCalls, type Generation, type Tool } from '@sluice/contract';
 import type { ProviderChunk } from './provider.ts';
 
 type ToolRules = Pick<Generation, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
@@ -8,18 +8,27 @@ export type CallDemand = 'none' | 'auto' | 'required';
 
 /** The tools a request lets the model call, and whether it may or must call one. Without tools the demand is `none`. */
 export function callableTools({ tools = [], tool_choice: choice = 'auto' }: ToolRules): {
-  tools: FunctionTool[];
+  tools: Tool[];
   demand: CallDemand;
 } {
   if (choice === 'none' || tools.length === 0) return { tools: [], demand: 'none' };
   if (typeof choice === 'string') return { tools, demand: choice };
-  if (choice.type === 'function') {
-    return { tools: tools.filter((tool) => tool.name === choice.name), demand: 'required' };
-  }
+  if (choice.type !== 'allowed_tools') return { tools: chosen(tools, [choice]), demand: 'required' };
   const mode = choice.mode ?? 'auto';
   if (mode === 'none') return { tools: [], demand: 'none' };
-  const allowed = new Set(choice.tools.map((tool) => tool.name));
-  return { tools: tools.filter((tool) => allowed.has(tool.name)), demand: mode };
+  return { tools: chosen(tools, choice.tools), demand: mode };
+}
+
+type NamedTool = Pick<Tool, 'type' | 'name'>;
+
+function chosen(tools: readonly Tool[], names: readonly NamedTool[]): Tool[] {
+  const wanted = new Set(names.map(keyOf));
+  return tools.filter((tool) => wanted.has(keyOf(tool)));
+}
+
+/** A function is another tool than a custom one of the same name. */
+function keyOf({ type, name }: NamedTool): string {
+  return `${type} ${name}`;
 }
 
 /**
@@ -32,27 +41,28 @@ export function callableTools({ tools = [], tool_choice: choice = 'auto' }: Tool
  * Each stream needs an instance of its own.
  */
 export class AllowedCalls {
-  readonly #names: ReadonlySet<string>;
+  readonly #callable: ReadonlySet<string>;
   readonly #most: number;
   readonly #suppressed = new Set<string>();
   #admitted = 0;
 
   constructor(rules: ToolRules) {
-    this.#names = new Set(callableTools(rules).tools.map((tool) => tool.name));
+    this.#callable = new Set(callableTools(rules).tools.map(keyOf));
     this.#most = allowsParallelCalls(rules) ? Number.POSITIVE_INFINITY : 1;
   }
 
   /** Returns the chunk to pass on, or undefined when it belongs to a suppressed call. */
   admit(chunk: ProviderChunk): ProviderChunk | undefined {
-    if (chunk.type === 'function_call') {
-      if (this.#names.has(chunk.name) && this.#admitted < this.#most) {
+    if (chunk.type === 'function_call' || chunk.type === 'custom_tool_call') {
+      const type = chunk.type === 'function_call' ? 'function' : 'custom';
+      if (this.#callable.has(keyOf({ type, name: chunk.name })) && this.#admitted < this.#most) {
         this.#admitted += 1;
         return chunk;
       }
       this.#suppressed.add(chunk.callKey);
       return undefined;
     }
-    if (chunk.type === 'function_arguments') {
+    if (chunk.type === 'function_arguments' || chunk.type === 'custom_tool_input') {
       return this.#suppressed.has(chunk.callKey) ? undefined : chunk;
     }
     if (chunk.type === 'finish' && (chunk.reason === 'stop' || chunk.reason === 'function_call')) {

@@ -30,6 +30,9 @@ export type ProviderChunk =
   /** Opens a function call. `callKey` tells parallel calls of one stream apart; `callId` is the upstream's, if it has one. */
   | { type: 'function_call'; callKey: string; callId?: string; name: string }
   | { type: 'function_arguments'; callKey: string; delta: string }
+  /** The same for a custom tool, whose input is a text. */
+  | { type: 'custom_tool_call'; callKey: string; callId?: string; name: string }
+  | { type: 'custom_tool_input'; callKey: string; delta: string }
   | { type: 'usage'; usage: Usage }
   | { type: 'finish'; reason: FinishReason };
 

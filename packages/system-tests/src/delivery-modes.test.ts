@@ -55,6 +55,12 @@ const requests: Record<string, object> = {
   },
   'reasoning and text': { model: 'simulator-reasoning', input: 'Think first.' },
   'a tool call': { model: 'simulator', input: 'Call get_weather for Bergen.', tools: [tool] },
+  'a call of a custom tool': {
+    model: 'simulator',
+    input: 'Use the shell: ls -l',
+    tools: [{ type: 'custom', name: 'shell', format: { type: 'text' } }],
+    tool_choice: { type: 'custom', name: 'shell' },
+  },
   JSON: {
     model: 'simulator',
     input: 'Describe a place.',

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type ContentEvent,
   type ContentPart,
+  isToolCall,
   itemIdPrefixes,
   type OutputItem,
   type SummaryPart,
@@ -85,6 +86,8 @@ function isEmpty(item: OutputItem): boolean {
       return item.content.length === 0;
     case 'function_call':
       return item.arguments === '';
+    case 'custom_tool_call':
+      return item.input === '';
     case 'reasoning':
       return item.summary.length === 0 && (item.content ?? []).length === 0;
   }
@@ -92,7 +95,7 @@ function isEmpty(item: OutputItem): boolean {
 
 function finishItem(state: ItemState, { item }: EventOf<'response.output_item.done'>, report: Report): void {
   if (state.open) report('a part of the item was never done');
-  if (state.item.type === 'function_call' && !state.areArgumentsDone) report('the arguments were never done');
+  if (isToolCall(state.item) && !state.areArgumentsDone) report('the arguments were never done');
   if (item.status !== 'completed' && item.status !== 'incomplete') {
     report(`a done item is completed or incomplete, not ${String(item.status)}`);
   }
@@ -127,6 +130,9 @@ function checkPart(state: ItemState, event: PartEvent, report: Report): void {
     case 'response.function_call_arguments.delta':
     case 'response.function_call_arguments.done':
       return checkArguments(state, event, report);
+    case 'response.custom_tool_call_input.delta':
+    case 'response.custom_tool_call_input.done':
+      return checkInput(state, event, report);
     case 'response.output_text.annotation.added': {
       const open = openPart(state, 'output_text', event.content_index, report);
       if (open?.part.type !== 'output_text') return;
@@ -217,6 +223,22 @@ function checkArguments(
   }
   if (event.arguments !== item.arguments) report('the arguments are not what their deltas amount to');
   if (event.name !== item.name) report(`the name is ${event.name}, the call's is ${item.name}`);
+  state.areArgumentsDone = true;
+}
+
+function checkInput(
+  state: ItemState,
+  event: EventOf<'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done'>,
+  report: Report,
+): void {
+  const { item } = state;
+  if (item.type !== 'custom_tool_call') return report(`a ${item.type} has no input`);
+  if (state.areArgumentsDone) return report('the input is done already');
+  if (event.type === 'response.custom_tool_call_input.delta') {
+    item.input += event.delta;
+    return;
+  }
+  if (event.input !== item.input) report('the input is not what its deltas amount to');
   state.areArgumentsDone = true;
 }
 

@@ -28,6 +28,16 @@ const message = (...texts: string[]): OutputItem => ({
 const refusal: OutputItem = { ...message(), content: [{ type: 'refusal', refusal: 'No.' }] } as OutputItem;
 const commentary: OutputItem = { ...message('Let me see.'), phase: 'commentary' } as OutputItem;
 
+const shell = { type: 'custom' as const, name: 'shell' };
+const customCall: OutputItem = {
+  type: 'custom_tool_call',
+  id: 'ctc_1',
+  call_id: 'call_1',
+  status: 'in_progress',
+  name: 'shell',
+  input: 'ls',
+};
+
 type Request = Omit<StoredRequest, 'model'>;
 
 function find(request: Request, output: OutputItem[], finish: 'stop' | 'max_output_tokens' = 'stop') {
@@ -39,6 +49,11 @@ describe('an answer', () => {
   it.each<[string, Request, OutputItem[]]>([
     ['calls where it may', { tools }, [call('loose')]],
     ['calls where it must', { tools, tool_choice: 'required' }, [call('loose')]],
+    [
+      'calls the custom tool that it must',
+      { tools: [shell], tool_choice: { type: 'custom', name: 'shell' } },
+      [customCall],
+    ],
     ['says something where it may call', { tools }, [message('Hi')]],
     ['says something with a demand that no tool is left for', { tool_choice: 'required' }, [message('Hi')]],
     ['has arguments that satisfy strict parameters', { tools }, [call('strict')]],
@@ -68,7 +83,7 @@ describe('an answer', () => {
       { tools, tool_choice: { type: 'function', name: 'strict' } },
       [],
       'tool_choice',
-      /the function 'strict'/,
+      /the function tool 'strict'/,
     ],
     [
       'calls nothing of the set',

@@ -1,4 +1,4 @@
-import type { OutputItem } from '@sluice/contract';
+import { isToolCall, type OutputItem } from '@sluice/contract';
 import { callableTools, type Disposition, type FinishReason, ProviderError } from '@sluice/providers';
 import type { StoredRequest } from '@sluice/response-store';
 import type { JsonCheck, JsonVerdict } from './check-json.ts';
@@ -39,17 +39,19 @@ export async function findBrokenPromise(
 
 function missingCall(request: StoredRequest, output: readonly OutputItem[]): ProviderError | undefined {
   const { demand } = callableTools(request);
-  if (demand !== 'required' || output.some(isCall)) return undefined;
+  if (demand !== 'required' || output.some(isToolCall)) return undefined;
   const choice = request.tool_choice;
   const demanded =
-    typeof choice === 'object' && choice.type === 'function'
-      ? `the function '${choice.name}'`
+    typeof choice === 'object' && choice.type !== 'allowed_tools'
+      ? `the ${choice.type} tool '${choice.name}'`
       : 'any of the tools that it had to choose from';
   return invalidOutput(`The model did not call ${demanded}.`, 'tool_choice');
 }
 
 function strictArguments({ tools = [] }: StoredRequest, output: readonly OutputItem[]): Promised[] {
-  const strict = new Map(tools.filter((tool) => tool.strict === true).map((tool) => [tool.name, tool]));
+  const strict = new Map(
+    tools.flatMap((tool) => (tool.type === 'function' && tool.strict === true ? [[tool.name, tool]] : [])),
+  );
   return output.flatMap((item) => {
     const tool = item.type === 'function_call' ? strict.get(item.name) : undefined;
     if (item.type !== 'function_call' || !tool) return [];
@@ -64,7 +66,7 @@ function strictArguments({ tools = [] }: StoredRequest, output: readonly OutputI
  */
 function strictFormat({ text }: StoredRequest, output: readonly OutputItem[]): Promised[] {
   const format = text?.format;
-  if (format?.type !== 'json_schema' || format.strict !== true || output.some(isCall)) return [];
+  if (format?.type !== 'json_schema' || format.strict !== true || output.some(isToolCall)) return [];
   const parts = output.flatMap((item) =>
     item.type === 'message' && item.phase !== 'commentary' ? item.content : [],
   );
@@ -90,10 +92,6 @@ function broken({ as, param }: Promised, verdict: Exclude<JsonVerdict, 'satisfie
       // The schema is as costly for the next answer.
       return invalidOutput(`${given} could not be checked against the schema.`, param, 'fail');
   }
-}
-
-function isCall(item: OutputItem): boolean {
-  return item.type === 'function_call';
 }
 
 /** The sentence is one of ours, with names that the client chose. What the model said is not in it. */

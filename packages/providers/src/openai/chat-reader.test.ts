@@ -93,6 +93,21 @@ describe('ChatReader', () => {
     expect(read.map((chunk) => chunk.delta).join('')).toBe('abc');
   });
 
+  it('reads citations of pages on the web, in either form', () => {
+    const cited = { url: 'https://example.com/', start_index: 1, end_index: 2, title: 'E' };
+    const annotations = [
+      { type: 'url_citation', url_citation: cited },
+      { type: 'file', file: { name: 'a.pdf' } },
+      { type: 'url_citation', ...cited },
+    ];
+    const annotation = { type: 'annotation', annotation: { type: 'url_citation', ...cited } };
+    expect(readAll([delta({ content: 'Hi', annotations }), stop]).slice(0, -1)).toEqual([
+      { type: 'text', delta: 'Hi' },
+      annotation,
+      annotation,
+    ]);
+  });
+
   it('reads refusals', () => {
     expect(readAll([delta({ refusal: 'No' }), stop])[0]).toEqual({ type: 'refusal', delta: 'No' });
   });

@@ -1,6 +1,7 @@
 import type { Usage } from '@sluice/contract';
 import type { UpstreamEvent } from '../upstream/event-stream.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
+import { urlCitationFrom } from './annotation-fields.ts';
 import { endOfAnswer } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
 import { ChatCalls } from './chat-calls.ts';
@@ -88,6 +89,10 @@ export class ChatReader implements EventReader {
     if (text !== undefined) chunks.push(this.#textChunk(text, choice));
     const refusal = this.#text(delta, 'refusal');
     if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
+    for (const each of listOf(delta['annotations'])) {
+      const annotation = urlCitationFrom(each);
+      if (annotation) chunks.push({ type: 'annotation', annotation });
+    }
     if (chunks.length > 0) chunks.unshift(...this.#calls.flush());
     for (const piece of listOf(delta['tool_calls'])) {
       if (!isObject(piece)) throw this.#malformed();

@@ -197,6 +197,23 @@ describe('chatRequestBody', () => {
     ]);
   });
 
+  it('sends a custom tool as a function with one text', () => {
+    const custom = { type: 'custom', name: 'shell', description: 'Runs a command.' };
+    const grammar = { type: 'grammar', syntax: 'lark', definition: 'start: /a+/' };
+    const tools = [custom, { type: 'custom', name: 'patch', format: grammar }];
+    const parameters = expect.objectContaining({ required: ['input'], additionalProperties: false });
+    expect(bodyOf({ input: 'Hi', tools, tool_choice: { type: 'custom', name: 'patch' } })).toMatchObject({
+      tools: [
+        { type: 'function', function: { name: 'shell', description: 'Runs a command.', parameters } },
+        {
+          type: 'function',
+          function: { name: 'patch', description: expect.stringContaining('start: /a+/') },
+        },
+      ],
+      tool_choice: { type: 'function', function: { name: 'patch' } },
+    });
+  });
+
   it('sends tools and a named choice', () => {
     const body = bodyOf({
       input: 'Hi',
@@ -247,6 +264,33 @@ describe('chatRequestBody', () => {
     const request = { input: [{ role: 'user', content }] };
     expect(() => bodyOf(request)).toThrowError(expect.objectContaining({ code: 'invalid_prompt' }));
     expect(() => bodyOf(request, { fetchesUrls: true })).not.toThrow();
+  });
+
+  it('sends media in the output of a tool behind it, or refuses them as it does elsewhere', () => {
+    const withOutput = (...parts: object[]) => ({
+      input: [
+        { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: parts },
+      ],
+    });
+    const file = { type: 'input_file', filename: 'a.pdf', file_data: 'JVBERi0=' };
+    const video = { type: 'input_video', video_url: 'data:video/mp4;base64,AAAA' };
+    expect(messagesOf(withOutput({ type: 'input_text', text: 'Two.' }, file, video))).toEqual([
+      expect.objectContaining({ role: 'assistant' }),
+      { role: 'tool', tool_call_id: 'c1', content: 'Two.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Attached to the output of c1:' },
+          { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
+          { type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } },
+        ],
+      },
+    ]);
+    const remote = { type: 'input_file', file_url: 'https://example.com/a.pdf' };
+    expect(() => bodyOf(withOutput(remote), { fetchesUrls: true })).toThrowError(
+      expect.objectContaining({ code: 'invalid_prompt', param: 'input' }),
+    );
   });
 
   it('refuses a file that is only a URL, which this API cannot carry', () => {

@@ -1,11 +1,6 @@
-import {
-  echoFormat,
-  effectiveEffort,
-  type FunctionTool,
-  type Generation,
-  type InputPart,
-} from '@sluice/contract';
+import { echoFormat, effectiveEffort, type Generation, type InputPart, type Tool } from '@sluice/contract';
 import { callableTools } from '../allowed-calls.ts';
+import { customAsFunction } from './custom-tools.ts';
 import { type JsonObject, present } from '../json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
@@ -69,9 +64,9 @@ function toolMembers(generation: Generation): JsonObject {
   const { tools, demand } = callableTools(generation);
   if (demand === 'none') return { tools: given.map(chatTool), tool_choice: 'none' };
   const choice = generation.tool_choice;
-  const named = typeof choice === 'object' && choice.type === 'function';
+  const named = typeof choice === 'object' && choice.type !== 'allowed_tools';
   return {
-    // A named function is sent with all the others, so that the model still knows every tool.
+    // A named tool is sent with all the others, so that the model still knows every tool.
     tools: (named ? given : tools).map(chatTool),
     ...(choice !== undefined && {
       tool_choice: named ? { type: 'function', function: { name: choice.name } } : demand,
@@ -82,7 +77,8 @@ function toolMembers(generation: Generation): JsonObject {
   };
 }
 
-function chatTool({ name, description, parameters, strict }: FunctionTool): JsonObject {
+function chatTool(tool: Tool): JsonObject {
+  const { name, description, parameters, strict } = tool.type === 'custom' ? customAsFunction(tool) : tool;
   return { type: 'function', function: present({ name, description, parameters, strict }) };
 }
 
@@ -126,7 +122,11 @@ function addItem(item: PromptItem, turns: Turn[], callers: Map<string, Turn>, po
       callers.set(id, turn);
       return;
     }
-    case 'function_call_output': {
+    case 'custom_tool_call':
+      // None is left: see `promptItems`.
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const turn = callers.get(item.call_id);
       if (!turn) return;
       const { text, media } = splitOutput(item.output, policy);

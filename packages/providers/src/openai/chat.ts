@@ -2,6 +2,7 @@ import type { Timeouts } from '../upstream/event-stream.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { ChatReader } from './chat-reader.ts';
+import { CustomInputs } from './custom-tools.ts';
 import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
 import type { Provider } from '../provider.ts';
 import { UpstreamProvider } from '../upstream/upstream-provider.ts';
@@ -32,6 +33,7 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     repeatsAnswer: false,
     requestBody: (generation, model) => chatRequestBody(generation, model, options),
     echoBytes: () => 0,
-    reader: (generation) => new ChatReader(settings.id, wantsLogprobs(generation)),
+    reader: (generation) =>
+      new CustomInputs(new ChatReader(settings.id, wantsLogprobs(generation)), generation.tools),
   });
 }

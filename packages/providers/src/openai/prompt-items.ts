@@ -6,7 +6,8 @@ type ReasoningInput = Extract<InputItem, { type: 'reasoning' }>;
 export type PromptItem =
   | PromptMessage
   | { type: 'function_call'; call_id: string; name: string; arguments: string }
-  | { type: 'function_call_output'; call_id: string; output: FunctionCallOutputItem['output'] }
+  | { type: 'custom_tool_call'; call_id: string; name: string; input: string }
+  | { type: ToolOutput['type']; call_id: string; output: FunctionCallOutputItem['output'] }
   | ReasoningInput;
 
 export type PromptMessage = InputMessage extends infer Message
@@ -16,13 +17,16 @@ export type PromptMessage = InputMessage extends infer Message
   : never;
 
 /**
- * The input in a form that every upstream accepts, in order.
+ * The input in a form that an upstream accepts, in order.
  *
- * Calls of custom tools become function calls, because custom tools are not passed on. An output without its call in
+ * Calls of custom tools become function calls for an upstream that is not given custom tools. An output without its call in
  * the input becomes a message of the user, because upstreams refuse it otherwise. Items of hosted tools are left out.
  */
-export function promptItems(generation: Pick<Generation, 'input'>): PromptItem[] {
-  const called = new Set<string>();
+export function promptItems(
+  generation: Pick<Generation, 'input'>,
+  { withCustomTools = false }: { withCustomTools?: boolean } = {},
+): PromptItem[] {
+  const called = new Map<string, ToolOutput['type']>();
   const items: PromptItem[] = [];
   for (const item of generation.input) {
     if (item.type === 'message') {
@@ -30,11 +34,12 @@ export function promptItems(generation: Pick<Generation, 'input'>): PromptItem[]
       items.push(message);
     } else if (item.type === 'function_call') {
       const { type, call_id, name, arguments: args } = item;
-      called.add(call_id);
+      called.set(call_id, 'function_call_output');
       items.push({ type, call_id, name, arguments: args });
     } else if (item.type === 'custom_tool_call') {
-      called.add(item.call_id);
-      items.push(functionCall(item));
+      const { type, call_id, name, input } = item;
+      called.set(call_id, withCustomTools ? 'custom_tool_call_output' : 'function_call_output');
+      items.push(withCustomTools ? { type, call_id, name, input } : functionCall(item));
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       items.push(outputItem(item, called));
     } else if (item.type === 'reasoning') {
@@ -57,9 +62,10 @@ function functionCall({ call_id, name, input }: CustomCall): PromptItem {
   };
 }
 
-function outputItem(item: ToolOutput, called: ReadonlySet<string>): PromptItem {
+function outputItem(item: ToolOutput, called: ReadonlyMap<string, ToolOutput['type']>): PromptItem {
   const { call_id: callId, output } = item;
-  if (callId != null && called.has(callId)) return { type: 'function_call_output', call_id: callId, output };
+  const type = callId == null ? undefined : called.get(callId);
+  if (callId != null && type) return { type, call_id: callId, output };
   const name = 'name' in item ? item.name : undefined;
   const heading = name == null ? 'Output of a tool:' : `Output of the tool '${name}':`;
   const parts = typeof output === 'string' ? [{ type: 'input_text' as const, text: output }] : output;

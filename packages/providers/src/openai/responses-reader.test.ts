@@ -112,6 +112,64 @@ describe('ResponsesReader', () => {
     ).toHaveLength(1);
   });
 
+  it('reads a call of a custom tool, streamed or whole', () => {
+    const item = { type: 'custom_tool_call', name: 'shell', call_id: 'c1', input: '' };
+    const whole = { ...item, input: 'ls -l' };
+    const opened = { type: 'custom_tool_call', callKey: '0', callId: 'c1', name: 'shell' };
+    const done = [
+      event('custom_tool_call_input.done', { output_index: 0, input: 'ls -l' }),
+      event('output_item.done', { output_index: 0, item: whole }),
+      completed,
+    ];
+    const pieces = ['ls', ' -l'].map((delta) =>
+      event('custom_tool_call_input.delta', { output_index: 0, delta }),
+    );
+    expect(readAll([added(0, item), ...pieces, ...done])).toEqual([
+      opened,
+      { type: 'custom_tool_input', callKey: '0', delta: 'ls' },
+      { type: 'custom_tool_input', callKey: '0', delta: ' -l' },
+      finish,
+    ]);
+    expect(readAll([added(0, item), ...done])).toEqual([
+      opened,
+      { type: 'custom_tool_input', callKey: '0', delta: 'ls -l' },
+      finish,
+    ]);
+    const end = event('completed', { response: { output: [{ ...item, input: undefined }] } });
+    expect(readAll([end])).toEqual([opened, finish]);
+  });
+
+  it('reads citations of pages on the web, and no other annotations', () => {
+    const cited = { url: 'https://example.com/', start_index: 1, end_index: 2, title: 'E' };
+    const annotations = [
+      { type: 'file_citation', file_id: 'file-1', index: 0 },
+      { type: 'url_citation', ...cited, url: 'javascript:alert(1)' },
+      { type: 'url_citation', ...cited, novelty: 1 },
+      { type: 'url_citation', url: 'http://example.com/', start_index: -1 },
+      'url_citation',
+    ].map((annotation) => event('output_text.annotation.added', { output_index: 0, annotation }));
+    expect(readAll([text(0, 'Hi'), ...annotations, completed]).slice(1, -1)).toEqual([
+      { type: 'annotation', annotation: { type: 'url_citation', ...cited } },
+      {
+        type: 'annotation',
+        annotation: {
+          type: 'url_citation',
+          url: 'http://example.com/',
+          start_index: 0,
+          end_index: 0,
+          title: '',
+        },
+      },
+    ]);
+  });
+
+  it('reads logprobs when they were asked for', () => {
+    const logprob = { token: 'H', logprob: -1, bytes: [72], top_logprobs: [] };
+    const said = { ...text(0, 'H'), logprobs: [logprob] };
+    expect(readAll([said, completed], true)[0]).toEqual({ type: 'text', delta: 'H', logprobs: [logprob] });
+    expect(readAll([said, completed])[0]).toEqual({ type: 'text', delta: 'H' });
+  });
+
   it('reads refusals', () => {
     const refused = event('refusal.delta', { output_index: 0, content_index: 0, delta: 'No' });
     expect(readAll([refused, completed])[0]).toEqual({ type: 'refusal', delta: 'No' });

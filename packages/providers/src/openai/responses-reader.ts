@@ -1,6 +1,7 @@
 import type { Usage } from '@sluice/contract';
 import type { UpstreamEvent } from '../upstream/event-stream.ts';
 import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from '../json-fields.ts';
+import { urlCitationFrom } from './annotation-fields.ts';
 import { endOfAnswer } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
 import type { FinishReason, ProviderChunk } from '../provider.ts';
@@ -8,7 +9,8 @@ import { brokenStream, failedInStream } from '../upstream/failure.ts';
 import type { EventReader } from '../upstream/upstream-provider.ts';
 import { usageFrom } from './usage-fields.ts';
 
-type Kind = 'message' | 'reasoning' | 'function_call';
+type CallKind = 'function_call' | 'custom_tool_call';
+type Kind = 'message' | 'reasoning' | CallKind;
 type PieceKind = 'text' | 'refusal' | 'reasoning_summary' | 'reasoning_text';
 
 interface Item {
@@ -79,9 +81,12 @@ export class ResponsesReader implements EventReader {
       case 'response.reasoning.done':
         return this.#rest(event, 'reasoning_text', event['text']);
       case 'response.function_call_arguments.delta':
-        return this.#arguments(event['output_index'], event['delta']);
+      case 'response.custom_tool_call_input.delta':
+        return this.#callText(event['output_index'], event['delta']);
       case 'response.function_call_arguments.done':
-        return this.#restOfArguments(event['output_index'], event['arguments']);
+        return this.#restOfCall(event['output_index'], event['arguments']);
+      case 'response.custom_tool_call_input.done':
+        return this.#restOfCall(event['output_index'], event['input']);
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
@@ -118,7 +123,7 @@ export class ResponsesReader implements EventReader {
     const index = event['output_index'];
     if (!item || typeof index !== 'number' || this.#items.has(index)) return [];
     const kind = item['type'];
-    if (kind !== 'message' && kind !== 'reasoning' && kind !== 'function_call') return [];
+    if (kind !== 'message' && kind !== 'reasoning' && !isCall(kind)) return [];
     const phase = item['phase'];
     this.#items.set(index, {
       kind,
@@ -127,17 +132,17 @@ export class ResponsesReader implements EventReader {
       streamed: new Set(),
       hasSummary: false,
     });
-    return kind === 'function_call' ? this.#openCall(index, item) : [];
+    return isCall(kind) ? this.#openCall(kind, index, item) : [];
   }
 
-  #openCall(index: number, item: JsonObject): ProviderChunk[] {
+  #openCall(kind: CallKind, index: number, item: JsonObject): ProviderChunk[] {
     const name = textOf(item['name']);
     if (name === undefined) throw this.#malformed();
     const callId = textOf(item['call_id']);
-    this.#lastKind = 'function_call';
+    this.#lastKind = kind;
     return [
       {
-        type: 'function_call',
+        type: kind,
         callKey: String(index),
         name,
         // The contract limits call ids to 64 characters, so a client could not send a longer one back.
@@ -167,7 +172,9 @@ export class ResponsesReader implements EventReader {
         parts('content', 'reasoning_text', 'text', 'reasoning_text');
         return chunks;
       case 'function_call':
-        return [...chunks, ...this.#restOfArguments(index, textOf(item['arguments']) ?? '{}')];
+        return [...chunks, ...this.#restOfCall(index, textOf(item['arguments']) ?? '{}')];
+      case 'custom_tool_call':
+        return [...chunks, ...this.#restOfCall(index, textOf(item['input']) ?? '')];
       case undefined:
         return [];
     }
@@ -198,27 +205,25 @@ export class ResponsesReader implements EventReader {
   }
 
   #annotation(event: JsonObject): ProviderChunk[] {
-    const annotation = event['annotation'];
+    const annotation = urlCitationFrom(event['annotation']);
     const item = this.#itemOf(event['output_index'], 'message');
-    if (!item || !isObject(annotation) || typeof annotation['type'] !== 'string') return [];
-    return [
-      ...this.#begin(item),
-      { type: 'annotation', annotation: { ...annotation, type: annotation['type'] } },
-    ];
+    return item && annotation ? [...this.#begin(item), { type: 'annotation', annotation }] : [];
   }
 
-  #arguments(index: unknown, delta: unknown): ProviderChunk[] {
+  /** A piece of the arguments of a function, or of the input of a custom tool. */
+  #callText(index: unknown, delta: unknown): ProviderChunk[] {
     if (typeof delta !== 'string') throw this.#malformed();
     const item = typeof index === 'number' ? this.#items.get(index) : undefined;
-    if (item?.kind !== 'function_call' || delta === '') return [];
-    item.streamed.add('arguments');
-    return [{ type: 'function_arguments', callKey: String(index), delta }];
+    if (!item || !isCall(item.kind) || delta === '') return [];
+    item.streamed.add('call');
+    const type = item.kind === 'function_call' ? 'function_arguments' : 'custom_tool_input';
+    return [{ type, callKey: String(index), delta }];
   }
 
-  #restOfArguments(index: unknown, whole: unknown): ProviderChunk[] {
+  #restOfCall(index: unknown, whole: unknown): ProviderChunk[] {
     const item = typeof index === 'number' ? this.#items.get(index) : undefined;
-    if (!item || item.streamed.has('arguments')) return [];
-    return this.#arguments(index, whole);
+    if (!item || item.streamed.has('call')) return [];
+    return this.#callText(index, whole);
   }
 
   /** The item of an event; one that was never announced is begun by its first piece. */
@@ -233,7 +238,7 @@ export class ResponsesReader implements EventReader {
 
   /** Separates an item from the one before, if both are of the same kind or the item has a phase. */
   #begin(item: Item): ProviderChunk[] {
-    if (item.isBegun || item.kind === 'function_call') return [];
+    if (item.isBegun || isCall(item.kind)) return [];
     item.isBegun = true;
     const follows = this.#lastKind === item.kind;
     this.#lastKind = item.kind;
@@ -250,6 +255,10 @@ export class ResponsesReader implements EventReader {
   #malformed() {
     return brokenStream(this.#providerId, 'sent a malformed event');
   }
+}
+
+function isCall(kind: unknown): kind is CallKind {
+  return kind === 'function_call' || kind === 'custom_tool_call';
 }
 
 function partKey(event: JsonObject, kind: PieceKind): string {

@@ -109,6 +109,46 @@ describe('responsesRequestBody', () => {
     expect(bodyOf({ input: 'Hi', top_logprobs: 2 })).not.toHaveProperty('top_logprobs');
   });
 
+  it('passes on custom tools, with their calls, outputs and choice', () => {
+    const tools = [
+      { type: 'custom', name: 'shell', description: 'Runs.', format: { type: 'text' } },
+      { type: 'function', name: 'f' },
+    ];
+    const input = [
+      { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c1', name: 'shell', input: 'ls' },
+      { type: 'custom_tool_call_output', call_id: 'c1', output: 'a b' },
+      { type: 'custom_tool_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'c' }] },
+    ];
+    const tool_choice = { type: 'custom', name: 'shell' };
+    expect(bodyOf({ input, tools, tool_choice })).toMatchObject({
+      tools,
+      tool_choice,
+      input: [
+        { type: 'custom_tool_call', call_id: 'c1', name: 'shell', input: 'ls' },
+        { type: 'custom_tool_call_output', call_id: 'c1', output: 'a b' },
+        { type: 'custom_tool_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'c' }] },
+      ],
+    });
+    // Without one among the tools, the upstream may not know what that is.
+    expect(bodyOf({ input })['input']).toMatchObject([
+      { type: 'function_call', call_id: 'c1', name: 'shell', arguments: '{"input":"ls"}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'a b' },
+      { type: 'function_call_output', call_id: 'c1' },
+    ]);
+  });
+
+  it('passes on files and videos in the output of a tool', () => {
+    const output = [
+      { type: 'input_file', filename: 'a.pdf', file_data: 'JVBERi0=' },
+      { type: 'input_video', video_url: 'data:video/mp4;base64,AAAA' },
+    ];
+    const input = [
+      { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output },
+    ];
+    expect(bodyOf({ input })['input']).toMatchObject([{}, { call_id: 'c1', output }]);
+  });
+
   it('holds files and pictures to the media policy', () => {
     const file = withPart({ type: 'input_file', file_url: 'https://example.com/a.pdf' });
     expect(() => bodyOf(file)).toThrowError(expect.objectContaining({ code: 'invalid_prompt' }));

@@ -1,10 +1,4 @@
-import {
-  echoFormat,
-  effectiveEffort,
-  type FunctionTool,
-  type Generation,
-  type InputPart,
-} from '@sluice/contract';
+import { echoFormat, effectiveEffort, type Generation, type InputPart, type Tool } from '@sluice/contract';
 import { type JsonObject, present } from '../json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
@@ -32,7 +26,9 @@ export function responsesRequestBody(
   return present({
     model,
     instructions: generation.instructions,
-    input: promptItems(generation).flatMap((item) => inputItem(item, options)),
+    input: promptItems(generation, { withCustomTools: hasCustomTools(generation) }).flatMap((item) =>
+      inputItem(item, options),
+    ),
     stream: true,
     store: false,
     // Obfuscation pads every event. It is meant for the connection to the client; here it only adds bytes.
@@ -68,8 +64,15 @@ function toolMembers({
   };
 }
 
+/** Only an upstream that is given custom tools is sure to know them, so their calls in the input depend on that. */
+function hasCustomTools({ tools = [] }: Generation): boolean {
+  return tools.some(({ type }) => type === 'custom');
+}
+
 /** Unlike elsewhere, `null` is kept: it means a tool without parameters, or a schema without a choice of `strict`. */
-function responsesTool({ name, description, parameters, strict }: FunctionTool): JsonObject {
+function responsesTool(tool: Tool): JsonObject {
+  if (tool.type === 'custom') return present({ ...tool });
+  const { name, description, parameters, strict } = tool;
   return {
     ...present({ type: 'function', name, description }),
     ...(parameters !== undefined && { parameters }),
@@ -103,8 +106,10 @@ function inputItem(item: PromptItem, policy: MediaPolicy): JsonObject[] {
       ];
     }
     case 'function_call':
+    case 'custom_tool_call':
       return [item];
-    case 'function_call_output': {
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const { type, call_id, output } = item;
       const parts =
         typeof output === 'string' ? output : output.map((part) => inputPart(part, false, policy));

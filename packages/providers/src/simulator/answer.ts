@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto';
-import { allowsParallelCalls, echoFormat, type Generation, type InputPart } from '@sluice/contract';
+import {
+  allowsParallelCalls,
+  echoFormat,
+  type FunctionTool,
+  type Generation,
+  type InputPart,
+  type Tool,
+} from '@sluice/contract';
 import { callableTools } from '../allowed-calls.ts';
 import { exampleFromSchema } from './example-from-schema.ts';
 import type { JsonObject } from '../json-fields.ts';
@@ -18,7 +25,14 @@ export type SimulatedContent =
   | { kind: 'text'; text: string }
   | { kind: 'json'; text: string }
   | { kind: 'refusal'; text: string }
-  | { kind: 'calls'; calls: { name: string; arguments: string }[] };
+  | { kind: 'calls'; calls: SimulatedCall[] };
+
+/** A call of a function, with arguments in JSON as its text, or of a custom tool, with any text as its input. */
+export interface SimulatedCall {
+  type: Tool['type'];
+  name: string;
+  text: string;
+}
 
 export interface SimulatedCharacter {
   /** Another seed chooses other words. */
@@ -124,17 +138,21 @@ function reasons({ reasoning }: Generation, character: SimulatedCharacter): bool
 function callsFor(
   generation: Generation,
   { userText, toolOutputs }: { userText: string; toolOutputs: readonly unknown[] },
-): { name: string; arguments: string }[] {
+): SimulatedCall[] {
   const { tools, demand } = callableTools(generation);
   if (demand === 'none' || (demand === 'auto' && toolOutputs.length > 0)) return [];
   const words = new Set(wordsIn(userText.slice(0, 100_000)));
   const meant = tools.filter((tool) => speaksOf(words, tool.name));
   const chosen = meant.length === 0 && demand === 'required' ? tools.slice(0, 1) : meant;
   const most = allowsParallelCalls(generation) ? maxCalls : 1;
-  return chosen.slice(0, most).map(({ name, parameters }) => ({
-    name,
-    arguments: JSON.stringify(exampleFromSchema(objectSchema(parameters)) ?? {}),
-  }));
+  return chosen.slice(0, most).map((tool) => {
+    const { type, name } = tool;
+    return { type, name, text: tool.type === 'custom' ? userText : argumentsFor(tool) };
+  });
+}
+
+function argumentsFor({ parameters }: FunctionTool): string {
+  return JSON.stringify(exampleFromSchema(objectSchema(parameters)) ?? {});
 }
 
 /** Arguments must be an object, even if the tool's schema does not say so. */

@@ -1,11 +1,9 @@
 import type { Generation } from '@sluice/contract';
 import { callableTools } from '../allowed-calls.ts';
-import type { SimulatedContent } from './answer.ts';
+import type { SimulatedCall, SimulatedContent } from './answer.ts';
 import type { BreakablePromise } from './directives.ts';
 import { matchesSchema } from './schema-match.ts';
 import { SchemaWalk } from './schema-walk.ts';
-
-type Call = Extract<SimulatedContent, { kind: 'calls' }>['calls'][number];
 
 /** The budget of a `SchemaWalk` for one value. */
 const work = 10_000;
@@ -21,10 +19,10 @@ export function brokenContent(
     case 'tool_choice':
       return demand === 'required'
         ? { kind: 'text', text: 'No tool is called here, although one had to be.' }
-        : { kind: 'calls', calls: [{ name: forbiddenTool(generation), arguments: '{}' }] };
+        : { kind: 'calls', calls: [{ type: 'function', name: forbiddenTool(generation), text: '{}' }] };
     case 'parallel_calls': {
-      const name = tools[0]?.name ?? 'nothing';
-      const calls = content.kind === 'calls' ? content.calls : [{ name, arguments: '{}' }];
+      const { type, name } = tools[0] ?? { type: 'function', name: 'nothing' };
+      const calls = content.kind === 'calls' ? content.calls : [{ type, name, text: '{}' }];
       return { kind: 'calls', calls: [...calls, ...calls] };
     }
     case 'json':
@@ -41,17 +39,20 @@ function forbiddenTool(generation: Generation): string {
 
 function inEachText(
   content: SimulatedContent,
-  change: (text: string, call?: Call) => string,
+  change: (text: string, call?: SimulatedCall) => string,
 ): SimulatedContent {
   if (content.kind !== 'calls') return { kind: 'json', text: change(content.text) };
   return {
     kind: 'calls',
-    calls: content.calls.map((call) => ({ ...call, arguments: change(call.arguments, call) })),
+    calls: content.calls.map((call) => ({ ...call, text: change(call.text, call) })),
   };
 }
 
-function schemaOf({ tools = [], text }: Generation, call: Call | undefined): unknown {
-  if (call) return tools.find(({ name }) => name === call.name)?.parameters ?? {};
+function schemaOf({ tools = [], text }: Generation, call: SimulatedCall | undefined): unknown {
+  if (call) {
+    const called = tools.find(({ name }) => name === call.name);
+    return called?.type === 'function' ? (called.parameters ?? {}) : {};
+  }
   return text?.format?.type === 'json_schema' ? text.format.schema : {};
 }
 

@@ -78,7 +78,7 @@ class Simulator implements Provider {
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
       for (const chunk of chunksOf(answer)) {
-        if (chunk.type !== 'function_call') {
+        if (chunk.type !== 'function_call' && chunk.type !== 'custom_tool_call') {
           if (tokens >= most) {
             reason = 'max_output_tokens';
             break;
@@ -174,10 +174,12 @@ function* chunksOf({
       for (const delta of wordsOf(content.text)) yield { type: 'refusal', delta };
       return;
     case 'calls':
-      for (const [index, { name, arguments: args }] of content.calls.entries()) {
+      for (const [index, { type, name, text }] of content.calls.entries()) {
         const callKey = String(index);
-        yield { type: 'function_call', callKey, name };
-        for (const delta of piecesOf(args)) yield { type: 'function_arguments', callKey, delta };
+        const isCustom = type === 'custom';
+        yield { type: isCustom ? 'custom_tool_call' : 'function_call', callKey, name };
+        for (const delta of piecesOf(text))
+          yield { type: isCustom ? 'custom_tool_input' : 'function_arguments', callKey, delta };
       }
   }
 }

@@ -1,5 +1,12 @@
 import { admissionFragments } from '@sluice/admission';
-import { errorEvent, eventTypeOf, type ResponseEnd, type Status, statusesBefore } from '@sluice/contract';
+import {
+  errorEvent,
+  eventTypeOf,
+  isToolCall,
+  type ResponseEnd,
+  type Status,
+  statusesBefore,
+} from '@sluice/contract';
 import { readShortRecord } from '../reading/read-record.ts';
 import { printEnd } from '../record/end-json.ts';
 import type { ResponseRecord } from '../record/record.ts';
@@ -53,7 +60,7 @@ export interface Finish {
 
 /** The ids of the tool calls that an end brings. */
 export function toolCallsIn({ output }: ResponseEnd): string[] {
-  return output.flatMap((item) => (item.type === 'function_call' ? [item.call_id] : []));
+  return output.flatMap((item) => (isToolCall(item) ? [item.call_id] : []));
 }
 
 /** The tokens that a response took by its end: none unless an upstream has counted them, or the output is whole. */

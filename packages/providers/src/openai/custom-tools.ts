@@ -1,0 +1,82 @@
+import type { CustomTool, FunctionTool, Tool } from '@sluice/contract';
+import { parseObject } from '../json-fields.ts';
+import type { ProviderChunk } from '../provider.ts';
+import type { UpstreamEvent } from '../upstream/event-stream.ts';
+import type { EventReader } from '../upstream/upstream-provider.ts';
+
+/** A custom tool for an upstream that has functions alone: its input is the one argument. */
+export function customAsFunction({ name, description, format }: CustomTool): FunctionTool {
+  const rules =
+    format?.type === 'grammar'
+      ? [`The input must match this ${format.syntax} grammar:\n${format.definition}`]
+      : [];
+  return {
+    type: 'function',
+    name,
+    description: [description ?? 'Takes any text as its input.', ...rules].join('\n\n'),
+    parameters: {
+      type: 'object',
+      properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+      required: ['input'],
+      additionalProperties: false,
+    },
+  };
+}
+
+/**
+ * Turns calls of functions that stand for custom tools back into calls of these tools.
+ *
+ * The arguments of one come in pieces of JSON, so its input is known at the end of the answer, and is one piece then. An input
+ * that was cut off is what could be read of it.
+ */
+export class CustomInputs implements EventReader {
+  readonly #reader: EventReader;
+  readonly #names: ReadonlySet<string>;
+  /** The arguments so far of each call of a custom tool. */
+  readonly #arguments = new Map<string, string>();
+
+  constructor(reader: EventReader, tools: readonly Tool[] = []) {
+    this.#reader = reader;
+    this.#names = new Set(tools.filter(({ type }) => type === 'custom').map(({ name }) => name));
+  }
+
+  get state(): EventReader['state'] {
+    return this.#reader.state;
+  }
+
+  read(event: UpstreamEvent): ProviderChunk[] {
+    const chunks = this.#reader.read(event);
+    return this.#names.size === 0 ? chunks : chunks.flatMap((chunk) => this.#turn(chunk));
+  }
+
+  end(): ProviderChunk[] {
+    const last = this.#reader.end();
+    const inputs = [...this.#arguments].map(
+      ([callKey, json]): ProviderChunk => ({
+        type: 'custom_tool_input',
+        callKey,
+        delta: inputIn(json),
+      }),
+    );
+    return [...inputs, ...last];
+  }
+
+  #turn(chunk: ProviderChunk): ProviderChunk[] {
+    if (chunk.type === 'function_call' && this.#names.has(chunk.name)) {
+      this.#arguments.set(chunk.callKey, '');
+      return [{ ...chunk, type: 'custom_tool_call' }];
+    }
+    if (chunk.type !== 'function_arguments') return [chunk];
+    const before = this.#arguments.get(chunk.callKey);
+    if (before === undefined) return [chunk];
+    this.#arguments.set(chunk.callKey, before + chunk.delta);
+    return [];
+  }
+}
+
+/** The input in the arguments of a call. A model that gave no such argument meant all of it. */
+function inputIn(json: string): string {
+  const whole = parseObject(json) ?? parseObject(`${json}"}`);
+  const input = whole?.['input'];
+  return typeof input === 'string' ? input : json;
+}
