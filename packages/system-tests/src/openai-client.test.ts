@@ -119,6 +119,33 @@ describe.each([
     expect(final.output).toMatchObject([{ type: 'function_call', name: 'get_weather', arguments: args }]);
   });
 
+  it('calls a custom tool, whole and streamed, and takes its output back', async () => {
+    const client = clientAt(mount);
+    const tools = [{ type: 'custom' as const, name: 'shell', description: 'Runs a command.' }];
+    const tool_choice = { type: 'custom' as const, name: 'shell' };
+    const request = { model: 'simulator', input: 'ls -l', tools, tool_choice };
+    const { id, output } = await client.responses.create(request);
+    const [call] = output;
+    if (call?.type !== 'custom_tool_call') throw new Error('the custom tool was not called');
+    expect(call).toMatchObject({ id: expect.stringMatching(/^ctc_/), name: 'shell', input: 'ls -l' });
+    const answer = { type: 'custom_tool_call_output', call_id: call.call_id, output: 'total 0' } as const;
+    const next = await client.responses.create({
+      model: 'simulator',
+      previous_response_id: id,
+      input: [answer],
+      tools,
+    });
+    expect(next.output_text).toContain('total 0');
+    let streamed = '';
+    const stream = await client.responses.create({ ...request, stream: true });
+    for await (const event of stream) {
+      if (event.type === 'response.custom_tool_call_input.delta') streamed += event.delta;
+    }
+    expect(streamed).toBe('ls -l');
+    const final = await client.responses.stream(request).finalResponse();
+    expect(final.output).toMatchObject([{ type: 'custom_tool_call', input: 'ls -l' }]);
+  });
+
   it('parses an answer that was asked for as JSON', async () => {
     const response = await clientAt(mount).responses.parse({
       model: 'simulator',

@@ -14,7 +14,7 @@ afterAll(async () => {
 
 const parameters = {
   type: 'object',
-  properties: { place: { type: 'string' } },
+  properties: { place: { type: 'string', pattern: '^[A-Z][a-z]+(?: [A-Z][a-z]+)*$' } },
   required: ['place'],
   additionalProperties: false,
 };

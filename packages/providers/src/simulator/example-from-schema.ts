@@ -15,8 +15,7 @@ const maxGiven = 128;
  * A value that satisfies a JSON schema, always the same one; undefined when none was found.
  *
  * It supports types, `nullable`, `enum`, `const`, `default`, `examples`, members and their counts, lists and tuples,
- * lengths, formats, number ranges and steps, `anyOf`, `oneOf`, `allOf`, `not` and local `$ref`. It does not make
- * strings for a `pattern`. The work is bounded for every schema: see `SchemaWalk`.
+ * lengths, formats, plain patterns, number ranges and steps, `anyOf`, `oneOf`, `allOf`, `not` and local `$ref`. The work is bounded for every schema: see `SchemaWalk`.
  */
 export function exampleFromSchema(schema: unknown): unknown {
   return make(schema, { walk: new SchemaWalk(schema, work), depth: 0, variant: 0 });

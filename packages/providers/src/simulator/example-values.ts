@@ -1,15 +1,18 @@
 import type { JsonObject } from '../json-fields.ts';
+import { exampleFromPattern } from './example-from-pattern.ts';
 import { lengthOf, type SchemaWalk } from './schema-walk.ts';
 
 /** Strings and numbers for examples. `variant` is the position in a list, so that its values can differ. */
 
-/** A string of the format and length that the schema demands; undefined when there is none. */
+/** A string of the format or pattern, and of the length, that the schema demands; undefined when there is none. */
 export function exampleString(schema: JsonObject, variant: number): string | undefined {
-  const { format, minLength, maxLength } = schema;
+  const { format, pattern, minLength, maxLength } = schema;
   const least = typeof minLength === 'number' ? minLength : 0;
   const most = typeof maxLength === 'number' ? maxLength : Number.POSITIVE_INFINITY;
   if (least > most || least > maxMadeLength) return undefined;
-  const formatted = typeof format === 'string' ? formats.get(format)?.(variant) : undefined;
+  const formatted =
+    (typeof format === 'string' ? formats.get(format)?.(variant) : undefined) ??
+    (typeof pattern === 'string' ? exampleFromPattern(pattern, variant) : undefined);
   if (formatted !== undefined) {
     const length = lengthOf(formatted);
     return length >= least && length <= most ? formatted : undefined;
