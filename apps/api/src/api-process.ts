@@ -18,6 +18,7 @@ import {
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
+import { SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
@@ -84,6 +85,7 @@ export class ApiProcess {
   readonly #responses: Responses;
   readonly #jsonThreads: JsonThreads;
   readonly #json: JsonReader;
+  readonly #sealing: SealingKeys;
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
   #admin: FastifyInstance | undefined;
@@ -155,7 +157,13 @@ export class ApiProcess {
       bodyBytes: () => this.#live.limits.bodyBytes,
       onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
     });
-    this.#json = new JsonReader(this.#jsonThreads);
+    this.#sealing = new SealingKeys({
+      connection: commands,
+      keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
+      secrets: settings.encryptionKeys,
+      onError,
+    });
+    this.#json = new JsonReader(this.#jsonThreads, () => this.#sealing.all);
     this.#responses = new Responses({
       settings,
       live: this.#live,
@@ -214,6 +222,7 @@ export class ApiProcess {
     await storeStarted;
     if (!this.#clock.isSynchronized) await this.#clock.sample();
     await this.#keys.start(signal);
+    await this.#sealing.start();
     this.#hasStarted = true;
     this.#memory.start();
     this.#watch?.start();
@@ -246,6 +255,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await this.#watch?.stop();
     await this.#keys.stop();
+    await this.#sealing.stop();
     this.#redis.stop();
     this.#memory.stop();
     await this.#jsonThreads.stop();

@@ -13,6 +13,7 @@ import {
   Telemetry,
   waitForRedis,
 } from '@sluice/runtime';
+import { SealingKeys } from '@sluice/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
@@ -202,7 +203,14 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     bodyBytes: () => live.limits.bodyBytes,
     onError: (error) => logged.push(String(error)),
   });
-  const json = new JsonReader(jsonThreads);
+  const sealing = new SealingKeys({
+    connection: commands,
+    keyPrefix: keys.prefix,
+    secrets: [],
+    onError: () => undefined,
+  });
+  await sealing.start();
+  const json = new JsonReader(jsonThreads, () => sealing.all);
   const responses = new Responses({
     settings,
     live,
@@ -244,7 +252,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = /\}:(api:|rescuer$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+  const own = /\}:(api:|rescuer$|sealing-key$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     settings,
@@ -291,6 +299,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await jsonThreads.stop();
       await responses.stop();
       await worker.stop();
+      await sealing.stop();
       await store.stop();
       await queue.close();
       clock.stop();

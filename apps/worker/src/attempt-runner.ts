@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import { AttemptStore, type ClaimedRecord, type ClaimEnd, type LetIn } from '@sluice/response-store';
+import {
+  AttemptStore,
+  type ClaimedRecord,
+  type ClaimEnd,
+  defaultCell,
+  type LetIn,
+} from '@sluice/response-store';
 import {
   closeRedis,
   commandClient,
@@ -14,6 +20,7 @@ import {
   throttledWarning,
   writerClient,
 } from '@sluice/runtime';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
@@ -49,6 +56,7 @@ export class AttemptRunner {
   readonly clock: RedisClock;
   readonly clients: ReturnType<typeof connectionsOf>;
   readonly health: UpstreamHealth;
+  readonly #sealing: SealingKeys;
   readonly #routes: ModelRoutes;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
   readonly #options: AttemptRunnerOptions;
@@ -80,6 +88,12 @@ export class AttemptRunner {
       onError: throttledWarning(logger, 'lease not renewed').warn,
       onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
     });
+    this.#sealing = new SealingKeys({
+      connection: commands,
+      keyPrefix: this.store.keys.inCell(defaultCell).prefix,
+      secrets: settings.encryptionKeys,
+      onError: throttledWarning(logger, 'sealing key not read').warn,
+    });
     this.running = new RunningAttempts({
       log: this.store,
       outageMs: recovery.outageMs,
@@ -105,6 +119,7 @@ export class AttemptRunner {
       holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
       running: this.running,
+      sealerOf: (tenant) => new ContentSealer(this.#sealing.all, tenant),
       telemetry,
       turns: new TurnBudget(),
       isolate,
@@ -121,6 +136,7 @@ export class AttemptRunner {
   async start(): Promise<void> {
     await this.clock.start();
     await this.store.start();
+    await this.#sealing.start();
     this.running.start();
     this.health.start();
   }
@@ -177,6 +193,7 @@ export class AttemptRunner {
   async stop(): Promise<void> {
     await this.health.stop();
     await this.running.stop();
+    await this.#sealing.stop();
     await this.store.stop();
     this.clock.stop();
     await Promise.all([...this.#providers.values()].map((provider) => provider.close()));

@@ -2,6 +2,7 @@ import { estimateInputTokens, type Generation } from '@sluice/contract';
 import { type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { ResponseContext } from '@sluice/response-store';
 import { isRedisUnavailable, pause, type Telemetry } from '@sluice/runtime';
+import type { ContentSealer } from '@sluice/sealed-content';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
 import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
@@ -16,6 +17,7 @@ import {
 } from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import type { Waiter } from './pressure/route-pressure.ts';
+import { openContext } from './open-context.ts';
 import type { ResponseLog } from './response-log.ts';
 import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
@@ -32,6 +34,8 @@ const readAgainMs = 250;
 
 export interface CallModelDependencies {
   log: Pick<ResponseLog, 'readContext'>;
+  /** What opens the sealed content of a tenant. */
+  sealerOf: (tenant: string) => ContentSealer;
   routes: ModelRoutes;
   health: UpstreamHealth;
   outputLimits: OutputLimits;
@@ -154,7 +158,7 @@ async function readGeneration(dependencies: CallModelDependencies, attempt: Atte
   }
   return {
     ...record.request,
-    input: [...context.items, ...record.input],
+    input: openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant)),
     ...mostOutput(record),
   };
 }

@@ -80,6 +80,8 @@ function bytesOf(chunk: ProviderChunk): number {
     case 'reasoning_text':
     case 'function_arguments':
       return Buffer.byteLength(chunk.delta);
+    case 'reasoning_opaque':
+      return Buffer.byteLength(chunk.opaque.data);
     case 'annotation':
       return Buffer.byteLength(JSON.stringify(chunk.annotation));
     case 'function_call':

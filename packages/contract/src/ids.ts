@@ -40,6 +40,7 @@ export const itemIdPrefixes = {
   function_call: 'fc_',
   function_call_output: 'fco_',
   reasoning: 'rs_',
+  compaction: 'cmp_',
   item: 'item_',
 } as const;
 

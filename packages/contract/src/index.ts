@@ -50,7 +50,13 @@ export {
   type CreateResponse,
   type ToolItem,
 } from './parse-create-response.ts';
-export { allowsParallelCalls, type Generation } from './generation.ts';
+export {
+  allowsParallelCalls,
+  type ContextItem,
+  type Generation,
+  includesEncryptedReasoning,
+  type OpaqueReasoning,
+} from './generation.ts';
 export {
   outputItemSchema,
   outputText,

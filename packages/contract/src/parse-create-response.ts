@@ -17,7 +17,7 @@ const notAvailable = ['conversation', 'prompt'] as const;
  * Parses the body of a create request.
  *
  * Only the first problem is reported. The checks run in this order: the body itself, required members, types and
- * ranges in the order of the schema, members that exclude one another.
+ * ranges in the order of the schema, members that exclude one another. Encrypted content is not looked into: it takes a key.
  *
  * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
  */
@@ -56,17 +56,7 @@ function checkMembersTogether(request: CreateResponse): void {
   if (request.input.length === 0 && request.previous_response_id === undefined) {
     throw new ServiceError('empty_array', { param: 'input' });
   }
-  checkItems(request.input);
   checkToolChoice(request);
-}
-
-/** Refuses sealed content. This server has not sealed any, so it cannot open it. */
-function checkItems(input: InputItem[]): void {
-  input.forEach((item, index) => {
-    if (item.type === 'compaction' || (item.type === 'reasoning' && item.encrypted_content != null)) {
-      throw new ServiceError('invalid_encrypted_content', { param: `input[${index}].encrypted_content` });
-    }
-  });
 }
 
 function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): void {

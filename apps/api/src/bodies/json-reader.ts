@@ -7,6 +7,7 @@ import {
   pickPage,
   type PreparedRequest,
 } from '@sluice/response-store';
+import type { SealingKey } from '@sluice/sealed-content';
 import type { JsonThreads } from './json-threads.ts';
 import { prepareBody } from './prepare-body.ts';
 
@@ -19,9 +20,15 @@ const smallJson = 64 * 1024;
 /** Reads the JSON of bodies and of what is stored where it holds up nobody. Bytes of what is large are transferred. */
 export class JsonReader {
   readonly #threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>;
+  readonly #sealingKeys: () => readonly SealingKey[];
 
-  constructor(threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>) {
+  /** `sealingKeys` are asked for with each body. */
+  constructor(
+    threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>,
+    sealingKeys: () => readonly SealingKey[],
+  ) {
     this.#threads = threads;
+    this.#sealingKeys = sealingKeys;
   }
 
   /**
@@ -33,8 +40,11 @@ export class JsonReader {
     body: Buffer<ArrayBuffer> | undefined,
     { tenant, withDigest }: { tenant: string; withDigest: boolean },
   ): PreparedRequest | Promise<PreparedRequest> {
-    if (body === undefined || body.length <= smallJson) return prepareBody(body, { withDigest });
-    return this.#threads.prepare(tenant, { body, withDigest });
+    const keys = this.#sealingKeys();
+    if (body === undefined || body.length <= smallJson) {
+      return prepareBody(body, { withDigest, sealing: { tenant, keys } });
+    }
+    return this.#threads.prepare(tenant, { body, withDigest, keys });
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

@@ -9,11 +9,12 @@ import {
   type PreparedRequest,
 } from '@sluice/response-store';
 import { parentPort } from 'node:worker_threads';
+import type { Sealing } from './open-sealed.ts';
 import { prepareBody } from './prepare-body.ts';
 
 /** What a thread of `JsonThreads` does. Bytes are transferred, both ways. */
 export type JsonTask =
-  | { kind: 'prepare'; body: Uint8Array<ArrayBuffer>; withDigest: boolean }
+  | { kind: 'prepare'; body: Uint8Array<ArrayBuffer>; withDigest: boolean; sealing: Sealing }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
   | { kind: 'pick_page'; part: PartJson; page: InputPage };
 
@@ -51,9 +52,9 @@ parentPort?.on('message', (task: JsonTask) => {
 function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonTask['kind']] {
   switch (task.kind) {
     case 'prepare': {
-      const { body, withDigest } = task;
+      const { body, withDigest, sealing } = task;
       const { byteLength: inputBytes } = body;
-      const prepared = prepareBody(body, { withDigest, inputBytes, consume: true });
+      const prepared = prepareBody(body, { withDigest, sealing, inputBytes, consume: true });
       const { buffer } = prepared.input as Uint8Array<ArrayBuffer>; // `inputBytes` asks for bytes
       transfer.push(buffer);
       return prepared;

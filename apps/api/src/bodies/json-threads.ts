@@ -1,6 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
+import type { SealingKey } from '@sluice/sealed-content';
 import type { Worker } from 'node:worker_threads';
 import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
 import { TenantQueues } from './tenant-queues.ts';
@@ -77,9 +78,10 @@ export class JsonThreads {
    */
   prepare(
     tenant: string,
-    { body, withDigest }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean },
+    { body, ...options }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean; keys: readonly SealingKey[] },
   ): Promise<PreparedRequest> {
-    return this.#do(tenant, { kind: 'prepare', body, withDigest }, body);
+    const { withDigest, keys } = options;
+    return this.#do(tenant, { kind: 'prepare', body, withDigest, sealing: { tenant, keys } }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */

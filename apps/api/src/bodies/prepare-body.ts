@@ -1,5 +1,6 @@
 import { parseCreateResponse, ServiceError } from '@sluice/contract';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
+import { openSealedItems, type Sealing } from './open-sealed.ts';
 import { decodeJson, parseJson } from './parse-json.ts';
 
 /**
@@ -9,6 +10,7 @@ import { decodeJson, parseJson } from './parse-json.ts';
 const longestRequest = 12 * 1024 * 1024;
 
 export interface BodyOptions extends PreparationOptions {
+  sealing: Sealing;
   /** Frees the bytes, which must have a buffer of their own, as soon as they are decoded. */
   consume?: boolean;
 }
@@ -23,13 +25,16 @@ export interface BodyOptions extends PreparationOptions {
  */
 export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
-  { consume = false, ...options }: BodyOptions,
+  { consume = false, sealing, ...options }: BodyOptions,
 ): PreparedRequest {
   let json = body && decodeJson(body);
   if (consume) body?.buffer.transfer(0);
   const value = json && parseJson(json);
   json = undefined;
-  const prepared = prepareRequest(parseCreateResponse(value), options);
+  const request = parseCreateResponse(value);
+  const sealedTokens = openSealedItems(request.input, sealing);
+  const prepared = prepareRequest(request, options);
+  prepared.inputTokens += sealedTokens;
   if (prepared.requestJson.length > longestRequest) {
     const message = `The request without its input has more than ${longestRequest} characters.`;
     throw new ServiceError('request_too_large', message);
