@@ -26,8 +26,7 @@ import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { buildApp } from './app.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
-import { JsonReader } from './bodies/json-reader.ts';
-import { JsonThreads } from './bodies/json-threads.ts';
+import { BodyThreads } from './bodies/body-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -83,8 +82,7 @@ export class ApiProcess {
   readonly #store: CallerStore;
   readonly #telemetry: Telemetry;
   readonly #responses: Responses;
-  readonly #jsonThreads: JsonThreads;
-  readonly #json: JsonReader;
+  readonly #bodies: BodyThreads;
   readonly #sealing: SealingKeys;
   readonly #open = new OpenRequests();
   #app: FastifyInstance | undefined;
@@ -153,22 +151,22 @@ export class ApiProcess {
       queue: this.#queue,
       openRequests: () => this.#open.size,
     });
-    this.#jsonThreads = new JsonThreads({
-      bodyBytes: () => this.#live.limits.bodyBytes,
-      onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
-    });
     this.#sealing = new SealingKeys({
       connection: commands,
       keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
       secrets: settings.encryptionKeys,
       onError,
     });
-    this.#json = new JsonReader(this.#jsonThreads, () => this.#sealing.all);
+    this.#bodies = new BodyThreads({
+      bodyBytes: () => this.#live.limits.bodyBytes,
+      sealingKeys: () => this.#sealing.all,
+      onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
+    });
     this.#responses = new Responses({
       settings,
       live: this.#live,
       store: this.#store,
-      json: this.#json,
+      json: this.#bodies.reader,
       queue: this.#queue,
       redisUsedPercent: () => this.#memory.usedPercent,
       telemetry: this.#telemetry,
@@ -196,7 +194,7 @@ export class ApiProcess {
       isStopping: () => this.#isStopping,
       logger: this.#logger,
       bodyBudget: new BodyBudget(() => this.#live.limits.bodyBytesInFlight),
-      json: this.#json,
+      json: this.#bodies.reader,
       startedAt: Math.floor(this.#clock.now() / 1000),
     });
     this.#admin = await buildAdminApp({
@@ -258,7 +256,7 @@ export class ApiProcess {
     await this.#sealing.stop();
     this.#redis.stop();
     this.#memory.stop();
-    await this.#jsonThreads.stop();
+    await this.#bodies.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();

@@ -1,6 +1,7 @@
 import type { Readiness } from '@sluice/runtime';
 import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
+import { countInputTokens } from './routes/count-input-tokens.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -17,6 +18,7 @@ export type MountContext = CreateResponseContext & ListModelsContext;
 export const routes: readonly Route<MountContext>[] = [
   createResponse,
   listResponses,
+  countInputTokens,
   getResponse,
   cancelResponse,
   deleteResponse,

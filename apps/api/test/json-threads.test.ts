@@ -30,7 +30,7 @@ function bytesOf(text: string): Buffer<ArrayBuffer> {
 }
 
 const prepare = (text: string, tenant = 'a') =>
-  threads.prepare(tenant, { body: bytesOf(text), withDigest: true, keys });
+  threads.prepare(tenant, { body: bytesOf(text), withDigest: true, form: 'create', keys });
 
 describe('a thread that prepares bodies', () => {
   it('makes of a body what the event loop makes of it, and takes its bytes', async () => {
@@ -45,7 +45,7 @@ describe('a thread that prepares bodies', () => {
       stream: true,
     });
     const body = bytesOf(text);
-    const prepared = await threads.prepare('a', { body, withDigest: true, keys });
+    const prepared = await threads.prepare('a', { body, withDigest: true, form: 'create', keys });
     const expected = prepareBody(bytesOf(text), { withDigest: true, sealing: { tenant: 'a', keys } });
     expect(Buffer.from(prepared.input).toString()).toBe(expected.input);
     expect(prepared).toEqual({ ...expected, input: prepared.input });

@@ -23,8 +23,7 @@ import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
 import { describedAnswers } from './described-answers.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
-import { JsonReader } from '../src/bodies/json-reader.ts';
-import { JsonThreads } from '../src/bodies/json-threads.ts';
+import { BodyThreads } from '../src/bodies/body-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { ReadLimits } from '../src/read-limits.ts';
 import { Responses } from '../src/responses/responses.ts';
@@ -87,7 +86,7 @@ export interface TestApi {
   bodyBudget: BodyBudget;
   /** Lines of the log. */
   logged: string[];
-  /** Posts a body to the create route of a mount. */
+  /** Posts a body to the create route of a mount, or to another one. */
   create(body: unknown, options?: CreateOptions): Promise<Answer>;
   /** The same over a socket, which a stream needs; `stream: true` is added. */
   stream(body: object, options?: CreateOptions): Promise<Response>;
@@ -103,6 +102,8 @@ export interface CreateOptions {
   key?: string;
   mount?: string;
   headers?: Record<string, string>;
+  /** Where it is sent below the mount, by default to the create route. */
+  path?: string;
   signal?: AbortSignal;
 }
 
@@ -122,6 +123,7 @@ models:
   - { id: ${model}, routes: [{ provider: none }] }
   - { id: other, routes: [{ provider: none }] }
   - { id: vendor/model, routes: [{ provider: none }] }
+  - { id: counted, routes: [{ provider: none, model: gpt-4o }] }
   - { id: small, routes: [{ provider: none }], contextTokens: 100, maxOutputTokens: 90 }
 keys:
   - { name: first, key: ${apiKeys.first} }
@@ -199,10 +201,6 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   logApi(telemetry, logger);
   const live = new LiveSettings(settings);
   const memory = { usedPercent: 0 };
-  const jsonThreads = new JsonThreads({
-    bodyBytes: () => live.limits.bodyBytes,
-    onError: (error) => logged.push(String(error)),
-  });
   const sealing = new SealingKeys({
     connection: commands,
     keyPrefix: keys.prefix,
@@ -210,7 +208,12 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     onError: () => undefined,
   });
   await sealing.start();
-  const json = new JsonReader(jsonThreads, () => sealing.all);
+  const bodies = new BodyThreads({
+    bodyBytes: () => live.limits.bodyBytes,
+    sealingKeys: () => sealing.all,
+    onError: (error) => logged.push(String(error)),
+  });
+  const json = bodies.reader;
   const responses = new Responses({
     settings,
     live,
@@ -267,10 +270,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     worker,
     bodyBudget,
     logged,
-    async create(body, { key = apiKeys.first, mount = '/v1', headers = {} } = {}) {
+    async create(body, { key = apiKeys.first, mount = '/v1', path = '/responses', headers = {} } = {}) {
       const response = await app.inject({
         method: 'POST',
-        url: `${mount}/responses`,
+        url: `${mount}${path}`,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       });
@@ -296,7 +299,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async stop() {
       await open.drain(0);
       await app.close();
-      await jsonThreads.stop();
+      await bodies.stop();
       await responses.stop();
       await worker.stop();
       await sealing.stop();

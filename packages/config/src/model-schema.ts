@@ -31,6 +31,10 @@ export const modelSchema = z.strictObject({
       'Most tokens of output. A request may not ask for more, and one that names none gets as many. They count against token limits until it is known how many there were.',
     unit: 'tokens',
   }),
+  tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
+    description:
+      "How the tokens of an input are counted for who asks (`POST /responses/input_tokens`). Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
+  }),
   queue: modelName().exactOptional().meta({
     description:
       'Name of the queue. The `id` unless given. Models with the same queue share its concurrency.',

@@ -14,7 +14,12 @@ export {
   type FailureCode,
 } from './errors.ts';
 export { ServiceError, type ServiceErrorOptions } from './service-error.ts';
-export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';
+export {
+  type CountedPrompt,
+  estimateInputTokens,
+  estimateItemTokens,
+  estimateTokens,
+} from './estimate-tokens.ts';
 export {
   inputItemId,
   itemIdPrefixes,
@@ -50,6 +55,12 @@ export {
   type CreateResponse,
   type ToolItem,
 } from './parse-create-response.ts';
+export {
+  compactResponseSchema,
+  countInputTokensSchema,
+  parseCompactResponse,
+  parseCountInputTokens,
+} from './context-requests.ts';
 export {
   allowsParallelCalls,
   type ContextItem,
@@ -136,8 +147,10 @@ export {
   retrieveResponseQuerySchema,
 } from './request-parts.ts';
 export {
+  compactionSchema,
   deletedResponseSchema,
   inputItemListSchema,
+  inputTokensSchema,
   livenessSchema,
   modelListSchema,
   modelSchema,

@@ -37,7 +37,7 @@ export function parseCreateResponse(body: unknown): CreateResponse {
 }
 
 /** Returns the members of the body without those that are `null`, which means "absent" for every member. */
-function presentMembers(body: unknown): Record<string, unknown> {
+export function presentMembers(body: unknown): Record<string, unknown> {
   if (body === undefined)
     throw new ServiceError('invalid_json', 'The request has no body; send a JSON object.');
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -47,16 +47,23 @@ function presentMembers(body: unknown): Record<string, unknown> {
 }
 
 function checkMembersTogether(request: CreateResponse): void {
+  checkAvailable(request);
+  if (request.input.length === 0 && request.previous_response_id === undefined) {
+    throw new ServiceError('empty_array', { param: 'input' });
+  }
+  checkToolChoice(request);
+}
+
+/** Refuses members that exclude one another, and those of features that are not built. */
+export function checkAvailable(
+  request: Pick<CreateResponse, 'conversation' | 'previous_response_id' | 'prompt'>,
+): void {
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
     throw new ServiceError('mutually_exclusive_parameters');
   }
   for (const name of notAvailable) {
     if (request[name] !== undefined) throw new ServiceError('unsupported_parameter', { param: name });
   }
-  if (request.input.length === 0 && request.previous_response_id === undefined) {
-    throw new ServiceError('empty_array', { param: 'input' });
-  }
-  checkToolChoice(request);
 }
 
 function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): void {

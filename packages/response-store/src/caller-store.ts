@@ -4,6 +4,7 @@ import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/dur
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
+import { type EarlierTokens, earlierTokens } from './reading/earlier-tokens.ts';
 import {
   type ItemLimits,
   type ItemPart,
@@ -118,6 +119,11 @@ export class CallerStore extends ResponseStore {
   /** Where items of a tenant's stored responses are, by their ids, and how long what must be read for them. */
   locateItems(tenant: string, itemIds: readonly string[], limits: ItemLimits): Promise<LocatedItems> {
     return locateItems(this.access, { itemIds, tenant }, limits);
+  }
+
+  /** About how many tokens a response and all before it are, or why nothing can continue from it. */
+  earlierTokens(tenant: string, responseId: string): Promise<EarlierTokens> {
+    return earlierTokens(this.access, { responseId, tenant });
   }
 
   /** Where the own input of a response is; undefined when the tenant has no such response. */

@@ -5,11 +5,13 @@ import {
   type PickedPage,
   pickItems,
   pickPage,
+  pickUserMessages,
   type PreparedRequest,
 } from '@sluice/response-store';
 import type { SealingKey } from '@sluice/sealed-content';
 import type { JsonThreads } from './json-threads.ts';
-import { prepareBody } from './prepare-body.ts';
+import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
+import { type BodyForm, prepareBody } from './prepare-body.ts';
 
 /**
  * JSON up to this many bytes is read on the event loop: the worst of it takes some tens of milliseconds there, and what
@@ -17,34 +19,55 @@ import { prepareBody } from './prepare-body.ts';
  */
 const smallJson = 64 * 1024;
 
+export interface JsonReaderParts {
+  threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
+  /** Threads of their own: counting takes longer, and no body waits for it. */
+  counting: Pick<JsonThreads, 'countTokens'>;
+  /** Asked for with each body. */
+  sealingKeys: () => readonly SealingKey[];
+}
+
 /** Reads the JSON of bodies and of what is stored where it holds up nobody. Bytes of what is large are transferred. */
 export class JsonReader {
-  readonly #threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>;
+  readonly #threads: JsonReaderParts['threads'];
+  readonly #counting: JsonReaderParts['counting'];
   readonly #sealingKeys: () => readonly SealingKey[];
 
-  /** `sealingKeys` are asked for with each body. */
-  constructor(
-    threads: Pick<JsonThreads, 'prepare' | 'pickItems' | 'pickPage'>,
-    sealingKeys: () => readonly SealingKey[],
-  ) {
+  constructor({ threads, counting, sealingKeys }: JsonReaderParts) {
     this.#threads = threads;
+    this.#counting = counting;
     this.#sealingKeys = sealingKeys;
   }
 
   /**
-   * Prepares the body of a create request.
+   * Prepares the body of a request, a create request by default.
    *
    * @throws {ServiceError} that says what is wrong with the body.
    */
   prepare(
     body: Buffer<ArrayBuffer> | undefined,
-    { tenant, withDigest }: { tenant: string; withDigest: boolean },
+    {
+      tenant,
+      withDigest = false,
+      form = 'create',
+    }: { tenant: string; withDigest?: boolean; form?: BodyForm },
   ): PreparedRequest | Promise<PreparedRequest> {
     const keys = this.#sealingKeys();
     if (body === undefined || body.length <= smallJson) {
-      return prepareBody(body, { withDigest, sealing: { tenant, keys } });
+      return prepareBody(body, { withDigest, form, sealing: { tenant, keys } });
     }
-    return this.#threads.prepare(tenant, { body, withDigest, keys });
+    return this.#threads.prepare(tenant, { body, withDigest, form, keys });
+  }
+
+  /** Counts the tokens of a prompt, always in a thread: the tokenizer alone would hold up the event loop. */
+  countTokens(tenant: string, prompt: PromptJson): Promise<TokenCount> {
+    return this.#counting.countTokens(tenant, prompt, this.#sealingKeys());
+  }
+
+  /** The user's messages of a stored input, but for its last `without` items; see `pickUserMessages`. */
+  async pickUserMessages(tenant: string, part: PartJson, without: number): Promise<PickedItem[]> {
+    if (part.json.length <= smallJson) return pickUserMessages(part, { without });
+    return this.#threads.pickUserMessages(tenant, part, without);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

@@ -4,6 +4,8 @@ import { startThread } from '@sluice/runtime';
 import type { SealingKey } from '@sluice/sealed-content';
 import type { Worker } from 'node:worker_threads';
 import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
+import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
+import type { BodyForm } from './prepare-body.ts';
 import { TenantQueues } from './tenant-queues.ts';
 
 export interface JsonThreadsOptions {
@@ -78,10 +80,18 @@ export class JsonThreads {
    */
   prepare(
     tenant: string,
-    { body, ...options }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean; keys: readonly SealingKey[] },
+    {
+      body,
+      ...options
+    }: {
+      body: Uint8Array<ArrayBuffer>;
+      withDigest: boolean;
+      form: BodyForm;
+      keys: readonly SealingKey[];
+    },
   ): Promise<PreparedRequest> {
-    const { withDigest, keys } = options;
-    return this.#do(tenant, { kind: 'prepare', body, withDigest, sealing: { tenant, keys } }, body);
+    const { withDigest, form, keys } = options;
+    return this.#do(tenant, { kind: 'prepare', body, withDigest, form, sealing: { tenant, keys } }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */
@@ -92,6 +102,16 @@ export class JsonThreads {
   /** A page of a stored input; see `pickPage`. Bytes of the part are transferred. */
   pickPage(tenant: string, part: PartJson, page: InputPage): Promise<PickedPage | undefined> {
     return this.#do(tenant, { kind: 'pick_page', part, page }, part.json);
+  }
+
+  /** The user's messages of a stored input; see `pickUserMessages`. Bytes of the part are transferred. */
+  pickUserMessages(tenant: string, part: PartJson, without: number): Promise<PickedItem[]> {
+    return this.#do(tenant, { kind: 'pick_user_messages', part, without }, part.json);
+  }
+
+  /** The tokens of a prompt; see `countPrompt`. Bytes of its input are transferred. */
+  countTokens(tenant: string, prompt: PromptJson, keys: readonly SealingKey[]): Promise<TokenCount> {
+    return this.#do(tenant, { kind: 'count_tokens', prompt, sealing: { tenant, keys } }, prompt.input);
   }
 
   /** Ends every thread. Tasks that are under way are refused. */

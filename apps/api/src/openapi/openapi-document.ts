@@ -1,4 +1,5 @@
 import {
+  countInputTokensSchema,
   createResponseSchema,
   deletedResponseSchema,
   errorEnvelopeSchema,
@@ -7,6 +8,7 @@ import {
   eventSchema,
   inputItemListSchema,
   inputItemSchema,
+  inputTokensSchema,
   listedItemSchema,
   livenessSchema,
   modelListSchema,
@@ -33,7 +35,11 @@ export interface OpenApiDocument extends Json {
 }
 
 /** Schemas with names of their own; wherever one is part of another, the document refers to it. */
-const requestSchemas = { CreateResponse: createResponseSchema, InputItem: inputItemSchema };
+const requestSchemas = {
+  CreateResponse: createResponseSchema,
+  CountInputTokens: countInputTokensSchema,
+  InputItem: inputItemSchema,
+};
 const answerSchemas = {
   Response: responseBodySchema,
   OutputItem: outputItemSchema,
@@ -42,6 +48,7 @@ const answerSchemas = {
   ResponseList: responseListSchema,
   ListedItem: listedItemSchema,
   InputItemList: inputItemListSchema,
+  InputTokens: inputTokensSchema,
   DeletedResponse: deletedResponseSchema,
   Model: modelSchema,
   ModelList: modelListSchema,

@@ -8,6 +8,7 @@ import { BackgroundWork } from './background-work.ts';
 import { CallerPresence } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
+import { ModelDirectory } from './model-directory.ts';
 import { PendingRequest } from './pending-request.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { ReferenceResolver } from './resolve-references.ts';
@@ -40,7 +41,12 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     // What an accept and its taking back need of it.
     store: store as unknown as CallerStore,
     // It refers to no earlier item.
-    json: { pickItems: neverAsked, pickPage: neverAsked },
+    json: {
+      countTokens: neverAsked,
+      pickItems: neverAsked,
+      pickPage: neverAsked,
+      pickUserMessages: neverAsked,
+    },
     queue: {
       ahead: () => Promise.resolve(undefined),
       departures: () => Promise.resolve(0),
@@ -63,7 +69,14 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     now: () => 0,
   });
   const references = new ReferenceResolver(dependencies, new StoredItems(dependencies));
-  const acceptor = new ResponseAcceptor(dependencies, { references, ends, steps, background, positions });
+  const acceptor = new ResponseAcceptor(dependencies, {
+    models: new ModelDirectory(settings.models),
+    references,
+    ends,
+    steps,
+    background,
+    positions,
+  });
   const [key] = settings.keys;
   if (!key) throw new Error('no key');
   const request: CreateResponse = {

@@ -1,5 +1,5 @@
 import { costOf } from '@sluice/admission';
-import type { KeySettings, ModelSettings } from '@sluice/config';
+import type { ModelSettings } from '@sluice/config';
 import { responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
@@ -9,6 +9,7 @@ import type { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { EarlyEnds } from './early-ends.ts';
+import type { ModelDirectory } from './model-directory.ts';
 import type { PendingRequest } from './pending-request.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal, storeFull } from './refusals.ts';
@@ -66,7 +67,7 @@ interface Admission {
 /** Takes responses in: everything between a valid body and a job in the queue. */
 export class ResponseAcceptor {
   readonly #dependencies: ResponsesDependencies;
-  readonly #models: ReadonlyMap<string, ModelSettings>;
+  readonly #models: ModelDirectory;
   readonly #references: ReferenceResolver;
   readonly #ends: EarlyEnds;
   readonly #steps: UnansweredSteps;
@@ -76,6 +77,7 @@ export class ResponseAcceptor {
   constructor(
     dependencies: ResponsesDependencies,
     parts: {
+      models: ModelDirectory;
       references: ReferenceResolver;
       ends: EarlyEnds;
       steps: UnansweredSteps;
@@ -84,7 +86,7 @@ export class ResponseAcceptor {
     },
   ) {
     this.#dependencies = dependencies;
-    this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
+    this.#models = parts.models;
     this.#references = parts.references;
     this.#ends = parts.ends;
     this.#steps = parts.steps;
@@ -103,7 +105,7 @@ export class ResponseAcceptor {
     const { responseId, caller, pending } = accepting;
     const { key, requestId } = caller;
     const { request } = pending;
-    const model = this.#modelFor(request.model, key);
+    const model = this.#models.find(request.model, key);
     const prepared = await this.#references.resolve(pending.take(), key.name, accepting.reserve);
     checkTokens(prepared, model, key);
     const serviceTier = tierFor(request, key);
@@ -172,17 +174,6 @@ export class ResponseAcceptor {
     const noted = store.noteJob(responseId, queues.order(queue).jobs);
     this.#background.run(async () => void (await noted));
     return { queue, ahead: noted.catch(() => undefined) };
-  }
-
-  #modelFor(id: string, key: KeySettings): ModelSettings {
-    const model = this.#models.get(id);
-    if (!model) {
-      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
-    }
-    if (!key.models.includes('*') && !key.models.includes(id)) {
-      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`);
-    }
-    return model;
   }
 
   async #admit(
@@ -256,10 +247,4 @@ export class ResponseAcceptor {
   #abandon(responseId: string): void {
     this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);
   }
-}
-
-/** A client's own word in an error message, short and without line breaks. */
-function shown(text: string): string {
-  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?');
-  return plain.length > 64 ? `${plain.slice(0, 64)}…` : plain;
 }

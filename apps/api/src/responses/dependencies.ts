@@ -9,7 +9,7 @@ export interface ResponsesDependencies {
   settings: Pick<Settings, 'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention'>;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
-  json: Pick<JsonReader, 'pickItems' | 'pickPage'>;
+  json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   queue: Pick<ResponseQueue, 'ahead' | 'departures' | 'enqueue' | 'order' | 'park' | 'remove'>;
   /** How full the memory of Redis is, in per cent. */
   redisUsedPercent: () => number;

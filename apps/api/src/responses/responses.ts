@@ -9,8 +9,10 @@ import { ResponseCreator } from './create-response.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
+import { TokenCounter } from './count-tokens.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import { ModelDirectory } from './model-directory.ts';
 import { withPosition } from './present-position.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
@@ -27,6 +29,7 @@ export interface ResponsePage {
 /** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
 export class Responses {
   readonly create: ResponseCreator;
+  readonly tokens: TokenCounter;
   readonly #dependencies: ResponsesDependencies;
   readonly #background: BackgroundWork;
   readonly #ends: EarlyEnds;
@@ -47,7 +50,10 @@ export class Responses {
       now: () => performance.now(),
     });
     const references = new ReferenceResolver(dependencies, this.#items);
+    const models = new ModelDirectory(dependencies.settings.models);
+    this.tokens = new TokenCounter(dependencies, { models, references });
     const acceptor = new ResponseAcceptor(dependencies, {
+      models,
       references,
       ends: this.#ends,
       steps,
