@@ -18,7 +18,7 @@ import {
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
-import { SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
@@ -168,6 +168,7 @@ export class ApiProcess {
       store: this.#store,
       json: this.#bodies.reader,
       queue: this.#queue,
+      sealerOf: (tenant) => new ContentSealer(this.#sealing.all, tenant),
       redisUsedPercent: () => this.#memory.usedPercent,
       telemetry: this.#telemetry,
       now: () => this.#acceptingNow(),

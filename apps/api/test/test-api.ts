@@ -13,7 +13,7 @@ import {
   Telemetry,
   waitForRedis,
 } from '@sluice/runtime';
-import { SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
@@ -220,6 +220,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     store,
     json,
     queue,
+    sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
     redisUsedPercent: () => memory.usedPercent,
     telemetry,
     now: () => clock.now(),

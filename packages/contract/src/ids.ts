@@ -75,6 +75,11 @@ function suffixOf(responseId: string): string {
   return responseId.slice(responseIdPrefix.length);
 }
 
+/** The id of a compaction. It is no response: nothing can be read by it, and nothing continues from it. */
+export function newCompactionId(randomBytes: RandomBytes): string {
+  return `compact-response_${randomSuffix(randomBytes)}`;
+}
+
 export function newCallId(randomBytes: RandomBytes): string {
   return `call_${randomSuffix(randomBytes, 24)}`;
 }

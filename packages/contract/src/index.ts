@@ -24,6 +24,7 @@ export {
   inputItemId,
   itemIdPrefixes,
   newCallId,
+  newCompactionId,
   newItemId,
   newRequestId,
   newResponseId,

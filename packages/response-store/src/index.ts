@@ -15,6 +15,7 @@ export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/pro
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export type { ResponseContext } from './reading/read-context.ts';
+export type { ContextInputs } from './reading/context-inputs.ts';
 export type { EarlierTokens } from './reading/earlier-tokens.ts';
 export type { ItemLimits, ItemPart, LocatedItems } from './reading/item-parts.ts';
 export {

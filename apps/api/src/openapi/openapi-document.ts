@@ -1,4 +1,6 @@
 import {
+  compactionSchema,
+  compactResponseSchema,
   countInputTokensSchema,
   createResponseSchema,
   deletedResponseSchema,
@@ -38,6 +40,7 @@ export interface OpenApiDocument extends Json {
 const requestSchemas = {
   CreateResponse: createResponseSchema,
   CountInputTokens: countInputTokensSchema,
+  CompactResponse: compactResponseSchema,
   InputItem: inputItemSchema,
 };
 const answerSchemas = {
@@ -49,6 +52,7 @@ const answerSchemas = {
   ListedItem: listedItemSchema,
   InputItemList: inputItemListSchema,
   InputTokens: inputTokensSchema,
+  Compaction: compactionSchema,
   DeletedResponse: deletedResponseSchema,
   Model: modelSchema,
   ModelList: modelListSchema,

@@ -55,6 +55,9 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
       park: () => Promise.resolve(),
       remove: () => Promise.resolve(),
     },
+    sealerOf: () => {
+      throw new Error('nothing is sealed here');
+    },
     redisUsedPercent: () => 0,
     telemetry: new Telemetry(() => undefined),
     now: () => 5_000,

@@ -9,6 +9,7 @@ import { ResponseCreator } from './create-response.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
+import { Compactor } from './compact-response.ts';
 import { TokenCounter } from './count-tokens.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
@@ -30,6 +31,7 @@ export interface ResponsePage {
 export class Responses {
   readonly create: ResponseCreator;
   readonly tokens: TokenCounter;
+  readonly compactor: Compactor;
   readonly #dependencies: ResponsesDependencies;
   readonly #background: BackgroundWork;
   readonly #ends: EarlyEnds;
@@ -66,6 +68,7 @@ export class Responses {
       ends: this.#ends,
       positions: this.#positions,
     });
+    this.compactor = new Compactor(dependencies, this.create);
   }
 
   /** The store's clock, in milliseconds. */
