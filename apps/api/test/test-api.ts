@@ -253,6 +253,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         redisUrl: redis.url,
         keyPrefix: settings.keyPrefix,
         models: settings.models.map(({ id }) => id),
+        contextTokens: { small: 100 },
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));

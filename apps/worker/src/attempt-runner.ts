@@ -120,6 +120,7 @@ export class AttemptRunner {
       outputLimits: settings.limits,
       running: this.running,
       sealerOf: (tenant) => new ContentSealer(this.#sealing.all, tenant),
+      contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
       isolate,

@@ -1,11 +1,9 @@
 import { estimateInputTokens, type Generation } from '@sluice/contract';
 import { type ProviderChunk, ProviderError } from '@sluice/providers';
-import type { ResponseContext } from '@sluice/response-store';
-import { isRedisUnavailable, pause, type Telemetry } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt } from './attempt.ts';
-import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
+import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
 import {
   chooseRoute,
   type ModelRoute,
@@ -17,8 +15,7 @@ import {
 } from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import type { Waiter } from './pressure/route-pressure.ts';
-import { openContext } from './open-context.ts';
-import type { ResponseLog } from './response-log.ts';
+import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
 import { withJitter } from './retry-delay.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
 import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
@@ -29,23 +26,13 @@ const waitHereMs = 3_000;
 /** And for this long where it waits for its turn in line, in milliseconds. */
 const waitInLineMs = 30_000;
 
-/** Between two tries to read from a store that is silent, in milliseconds. */
-const readAgainMs = 250;
-
-export interface CallModelDependencies {
-  log: Pick<ResponseLog, 'readContext'>;
-  /** What opens the sealed content of a tenant. */
-  sealerOf: (tenant: string) => ContentSealer;
+export interface CallModelDependencies extends ReadGenerationDependencies {
   routes: ModelRoutes;
   health: UpstreamHealth;
   outputLimits: OutputLimits;
   telemetry: Telemetry;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
-  /** How long the store may be silent, in milliseconds. */
-  outageMs: number;
-  /** For durations, in milliseconds. */
-  now: () => number;
   /** From 0 to 1. */
   random: () => number;
 }
@@ -145,44 +132,6 @@ async function findRoute(
 function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
   if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
   return waitedMs + block.waitMs <= waitHereMs;
-}
-
-async function readGeneration(dependencies: CallModelDependencies, attempt: Attempt): Promise<Generation> {
-  const { record } = attempt;
-  const context = await readContext(dependencies, attempt);
-  if (context.kind === 'broken') {
-    throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
-  }
-  if (context.kind === 'too_large') {
-    throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
-  }
-  return {
-    ...record.request,
-    input: openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant)),
-    ...mostOutput(record),
-  };
-}
-
-/** A request that names no limit of its output has that of its model and tenant. */
-function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
-  if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
-  return { max_output_tokens: mostOutputTokens };
-}
-
-/** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
-async function readContext(
-  { log, now, outageMs }: CallModelDependencies,
-  { record, signal }: Attempt,
-): Promise<ResponseContext> {
-  for (const giveUpAt = now() + outageMs; ; ) {
-    try {
-      return await log.readContext(record);
-    } catch (error) {
-      if (!isRedisUnavailable(error) || now() >= giveUpAt) throw error;
-      await pause(readAgainMs, signal);
-      signal.throwIfAborted();
-    }
-  }
 }
 
 /** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
@@ -290,8 +239,4 @@ function reportFailure(
 
 function aborted({ signal }: Attempt): Extract<AttemptEnding, { kind: 'aborted' }> {
   return { kind: 'aborted', reason: abortReason(signal) };
-}
-
-function finalFailure(code: AttemptFailure['code'], message: string): ProviderError {
-  return new ProviderError(code, message, { disposition: 'fail' });
 }

@@ -142,6 +142,7 @@ function setUp(options: SetUpOptions = {}) {
     outputLimits: { ...generousLimits, ...outputLimits },
     running,
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
+    contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
     telemetry,
     turns: new TurnBudget(),

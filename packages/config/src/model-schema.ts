@@ -23,7 +23,7 @@ export const modelSchema = z.strictObject({
   }),
   contextTokens: wholeNumber(1, mostTokens).exactOptional().meta({
     description:
-      'Size of the context. An input that has more tokens, by the estimate of one for every four bytes of text, is refused before anything is called. Without it, the upstream decides.',
+      'Size of the context. An input that has more tokens, by the estimate of one for every four bytes of text, is refused before anything is called, or loses its oldest items where the client says `truncation: auto`. Without it, the upstream decides.',
     unit: 'tokens',
   }),
   maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { createResponseSchema } from './create-response.ts';
 import { firstProblem } from './first-problem.ts';
 import { normalizeInput } from './items.ts';

@@ -14,7 +14,14 @@ import type { PendingRequest } from './pending-request.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
-import { checkTokens, expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
+import {
+  checkTokens,
+  expectedInputOf,
+  expectedOutputOf,
+  mostOutputOf,
+  tierFor,
+  weightOfTier,
+} from './request-limits.ts';
 import { type ReferenceResolver, unresolved } from './resolve-references.ts';
 import type { Reserve } from './stored-items.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
@@ -216,9 +223,8 @@ export class ResponseAcceptor {
           queuedBytes: limits.queuedBytes,
         },
         tokens: {
-          input: prepared.inputTokens,
+          ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),
-          mostInput: model.contextTokens,
         },
         cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
         mostOutputTokens,

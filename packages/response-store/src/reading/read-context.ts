@@ -65,7 +65,7 @@ export async function walkBack(
     next = walked.next;
     if (next !== undefined && walked.turns.length < turnsPerWalk) return { kind: 'broken', missingId: next };
   }
-  return { kind: 'walked', turns: turns.reverse() };
+  return { kind: 'walked', turns: turns.toReversed() };
 }
 
 function* pagesOf(turns: readonly Turn[]): Generator<Turn[]> {

@@ -1,0 +1,80 @@
+import type { Generation } from '@sluice/contract';
+import { ProviderError } from '@sluice/providers';
+import type { ResponseContext } from '@sluice/response-store';
+import { isRedisUnavailable, pause } from '@sluice/runtime';
+import type { ContentSealer } from '@sluice/sealed-content';
+import type { Attempt } from './attempt.ts';
+import type { AttemptFailure } from './conclude-attempt.ts';
+import { openContext } from './open-context.ts';
+import type { ResponseLog } from './response-log.ts';
+import { truncateContext } from './truncate-context.ts';
+
+/** Between two tries to read from a store that is silent, in milliseconds. */
+const readAgainMs = 250;
+
+export interface ReadGenerationDependencies {
+  log: Pick<ResponseLog, 'readContext'>;
+  /** What opens the sealed content of a tenant. */
+  sealerOf: (tenant: string) => ContentSealer;
+  /** How many tokens the context of a model holds; undefined where only its upstream knows. */
+  contextTokensOf: (model: string) => number | undefined;
+  /** How long the store may be silent, in milliseconds. */
+  outageMs: number;
+  /** For durations, in milliseconds. */
+  now: () => number;
+}
+
+/**
+ * What the model is asked for: the request with everything that it continues from, opened, and cut to the context of the model
+ * where the client wants that.
+ *
+ * @throws {ProviderError} when the context is gone, or does not fit.
+ */
+export async function readGeneration(
+  dependencies: ReadGenerationDependencies,
+  attempt: Attempt,
+): Promise<Generation> {
+  const { record } = attempt;
+  const context = await readContext(dependencies, attempt);
+  if (context.kind === 'broken') {
+    throw finalFailure('previous_response_not_found', `Response ${context.missingId} is gone`);
+  }
+  if (context.kind === 'too_large') {
+    throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
+  }
+  const { request } = record;
+  const input = openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant));
+  const contextTokens =
+    request.truncation === 'auto' ? dependencies.contextTokensOf(request.model) : undefined;
+  return {
+    ...request,
+    input: contextTokens === undefined ? input : truncateContext({ ...request, input }, contextTokens),
+    ...mostOutput(record),
+  };
+}
+
+export function finalFailure(code: AttemptFailure['code'], message: string): ProviderError {
+  return new ProviderError(code, message, { disposition: 'fail' });
+}
+
+/** A request that names no limit of its output has that of its model and tenant. */
+function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
+  if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
+  return { max_output_tokens: mostOutputTokens };
+}
+
+/** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
+async function readContext(
+  { log, now, outageMs }: ReadGenerationDependencies,
+  { record, signal }: Attempt,
+): Promise<ResponseContext> {
+  for (const giveUpAt = now() + outageMs; ; ) {
+    try {
+      return await log.readContext(record);
+    } catch (error) {
+      if (!isRedisUnavailable(error) || now() >= giveUpAt) throw error;
+      await pause(readAgainMs, signal);
+      signal.throwIfAborted();
+    }
+  }
+}
