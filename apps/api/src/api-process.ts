@@ -17,6 +17,7 @@ import {
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
@@ -24,8 +25,7 @@ import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { buildApp } from './app.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
-import { JsonReader } from './bodies/json-reader.ts';
-import { JsonThreads } from './bodies/json-threads.ts';
+import { BodyThreads } from './bodies/body-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { listen } from './listen.ts';
@@ -83,8 +83,8 @@ export class ApiProcess {
   readonly #store: CallerStore;
   readonly #telemetry: Telemetry;
   readonly #responses: Responses;
-  readonly #jsonThreads: JsonThreads;
-  readonly #json: JsonReader;
+  readonly #bodies: BodyThreads;
+  readonly #sealing: SealingKeys;
   readonly #open = new OpenRequests();
   readonly #readLimits = new ReadLimits();
   readonly #bodyBudget = new BodyBudget(() => this.#live.limits.bodyBytesInFlight);
@@ -156,17 +156,24 @@ export class ApiProcess {
       openRequests: () => this.#open.size,
       sockets: () => this.#sockets,
     });
-    this.#jsonThreads = new JsonThreads({
+    this.#sealing = new SealingKeys({
+      connection: commands,
+      keyPrefix: this.#store.keys.inCell(defaultCell).prefix,
+      secrets: settings.encryptionKeys,
+      onError,
+    });
+    this.#bodies = new BodyThreads({
       bodyBytes: () => this.#live.limits.bodyBytes,
+      sealingKeys: () => this.#sealing.all,
       onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
     });
-    this.#json = new JsonReader(this.#jsonThreads);
     this.#responses = new Responses({
       settings,
       live: this.#live,
       store: this.#store,
-      json: this.#json,
+      json: this.#bodies.reader,
       queue: this.#queue,
+      sealerOf: (tenant) => new ContentSealer(this.#sealing.all, tenant),
       redisUsedPercent: () => this.#memory.usedPercent,
       telemetry: this.#telemetry,
       now: () => this.#acceptingNow(),
@@ -178,7 +185,7 @@ export class ApiProcess {
       readLimits: this.#readLimits,
       open: this.#open,
       bodyBudget: this.#bodyBudget,
-      json: this.#json,
+      json: this.#bodies.reader,
       logger,
       isEnabled: settings.server.webSockets,
       mostOfTenant: settings.limits.webSocketsPerTenant,
@@ -206,7 +213,7 @@ export class ApiProcess {
       isStopping: () => this.#isStopping,
       logger: this.#logger,
       bodyBudget: this.#bodyBudget,
-      json: this.#json,
+      json: this.#bodies.reader,
       startedAt: Math.floor(this.#clock.now() / 1000),
     });
     this.#admin = await buildAdminApp({
@@ -232,6 +239,7 @@ export class ApiProcess {
     await storeStarted;
     if (!this.#clock.isSynchronized) await this.#clock.sample();
     await this.#keys.start(signal);
+    await this.#sealing.start();
     this.#hasStarted = true;
     this.#memory.start();
     this.#watch?.start();
@@ -265,9 +273,10 @@ export class ApiProcess {
     clearTimeout(cut);
     await this.#watch?.stop();
     await this.#keys.stop();
+    await this.#sealing.stop();
     this.#redis.stop();
     this.#memory.stop();
-    await this.#jsonThreads.stop();
+    await this.#bodies.stop();
     await this.#responses.stop();
     await this.#store.stop();
     await this.#admin?.close();

@@ -15,6 +15,8 @@ export interface RouteDescription {
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  /** Whether it creates nothing although it takes a body: it counts as a read then. */
+  readonly isRead?: boolean;
   readonly answers: readonly Answer[];
   /** Every code that the route can be refused with. */
   readonly errors: readonly ErrorCode[];
@@ -87,11 +89,11 @@ export function defineRoute<
 }
 
 export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
-  const { method, path, answer, body } = route;
+  const { method, path, answer, body, isRead = false } = route;
   app.route({
     method,
     url: path,
-    config: { takesBody: body !== undefined },
+    config: { takesBody: body !== undefined, isRead },
     handler: (request, reply) => answer(request, reply, context),
   });
 }

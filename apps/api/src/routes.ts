@@ -1,6 +1,8 @@
 import type { Readiness } from '@sluice/runtime';
 import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
+import { compactResponse } from './routes/compact-response.ts';
+import { countInputTokens } from './routes/count-input-tokens.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -17,6 +19,8 @@ export type MountContext = CreateResponseContext & ListModelsContext;
 export const routes: readonly Route<MountContext>[] = [
   createResponse,
   listResponses,
+  countInputTokens,
+  compactResponse,
   getResponse,
   cancelResponse,
   deleteResponse,

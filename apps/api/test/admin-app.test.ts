@@ -232,6 +232,7 @@ describe('the dashboard', () => {
       model,
       'other',
       encodeURIComponent('vendor/model'),
+      'counted',
       'small',
     ]);
     expect(queues.queues.every(({ readOnlyMode }) => readOnlyMode)).toBe(true);

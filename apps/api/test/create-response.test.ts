@@ -327,6 +327,7 @@ describe('models', () => {
       model,
       'other',
       'vendor/model',
+      'counted',
       'small',
     ]);
     const few = (await api.get('/v1/models', apiKeys.narrow)).json();

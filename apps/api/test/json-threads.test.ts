@@ -1,4 +1,5 @@
 import { type PickedItem, pickItems, pickPage } from '@sluice/response-store';
+import { sealingKeyOf } from '@sluice/sealed-content';
 import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { JsonThreads, type JsonThreadsOptions } from '../src/bodies/json-threads.ts';
@@ -18,6 +19,7 @@ function start(options: Partial<JsonThreadsOptions> = {}): void {
   });
 }
 
+const keys = [sealingKeyOf('a secret')];
 const odd = new URL('./threads/odd-json.ts', import.meta.url);
 
 /** A buffer of its own, as a body is received into one. */
@@ -28,7 +30,7 @@ function bytesOf(text: string): Buffer<ArrayBuffer> {
 }
 
 const prepare = (text: string, tenant = 'a') =>
-  threads.prepare(tenant, { body: bytesOf(text), withDigest: true });
+  threads.prepare(tenant, { body: bytesOf(text), withDigest: true, form: 'create', keys });
 
 describe('a thread that prepares bodies', () => {
   it('makes of a body what the event loop makes of it, and takes its bytes', async () => {
@@ -43,8 +45,8 @@ describe('a thread that prepares bodies', () => {
       stream: true,
     });
     const body = bytesOf(text);
-    const prepared = await threads.prepare('a', { body, withDigest: true });
-    const expected = prepareBody(bytesOf(text), { withDigest: true });
+    const prepared = await threads.prepare('a', { body, withDigest: true, form: 'create', keys });
+    const expected = prepareBody(bytesOf(text), { withDigest: true, sealing: { tenant: 'a', keys } });
     expect(Buffer.from(prepared.input).toString()).toBe(expected.input);
     expect(prepared).toEqual({ ...expected, input: prepared.input });
     expect(body.byteLength).toBe(0);

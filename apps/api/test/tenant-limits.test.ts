@@ -190,6 +190,48 @@ describe('limits of one request', () => {
     expect(next.status).toBe(200);
   });
 
+  it('leave out the oldest items of an input that the context cannot hold, where the client wants that', async () => {
+    api = await startTestApi();
+    const words = 'word '.repeat(60);
+    const first = await ask(apiKeys.first, {
+      model: 'small',
+      truncation: 'auto',
+      input: [
+        { role: 'developer', content: 'Be kind.' },
+        { role: 'user', content: `old ${words}` },
+        { role: 'user', content: words },
+      ],
+    });
+    expect(first.status, first.text).toBe(200);
+    const given = () => api.worker.runs.at(-1)?.record.request.input;
+    expect(given()).toMatchObject([{ content: 'Be kind.' }, { content: words }]);
+    const { id: previous_response_id } = first.json() as { id: string };
+    const next = { model: 'small', truncation: 'auto', input: words, previous_response_id };
+    expect((await ask(apiKeys.first, next)).status).toBe(200);
+    expect(given()).toMatchObject([
+      { content: 'Be kind.' },
+      { role: 'assistant' },
+      { content: [{ text: words }] },
+    ]);
+    const tooLong = await ask(apiKeys.first, { ...next, input: 'word '.repeat(100) });
+    expect(tooLong.status).toBe(400);
+    expect(errorOf(tooLong)).toMatchObject({ code: 'context_length_exceeded', param: 'input' });
+  });
+
+  it('reserve no more tokens for a truncated input than the context holds', async () => {
+    api = await startTestApi();
+    // A thousand tokens a minute: the input alone has twice as many.
+    const answer = await ask(apiKeys.tokens, {
+      model: 'small',
+      truncation: 'auto',
+      input: [
+        { role: 'user', content: 'x'.repeat(8_000) },
+        { role: 'user', content: 'Hi' },
+      ],
+    });
+    expect(answer.status, answer.text).toBe(200);
+  });
+
   it('refuse requests of a tenant whose waiting ones take too many bytes', async () => {
     api = await startTestApi({ withoutWorker: true });
     const refused = await ask(apiKeys.capped, { background: true, input: 'x'.repeat(2_000) });

@@ -13,6 +13,7 @@ import {
   Telemetry,
   waitForRedis,
 } from '@sluice/runtime';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
@@ -23,8 +24,7 @@ import { buildApp } from '../src/app.ts';
 import { describedAnswers } from './described-answers.ts';
 import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
-import { JsonReader } from '../src/bodies/json-reader.ts';
-import { JsonThreads } from '../src/bodies/json-threads.ts';
+import { BodyThreads } from '../src/bodies/body-threads.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { ReadLimits } from '../src/read-limits.ts';
 import { Responses } from '../src/responses/responses.ts';
@@ -93,7 +93,7 @@ export interface TestApi {
   bodyBudget: BodyBudget;
   /** Lines of the log. */
   logged: string[];
-  /** Posts a body to the create route of a mount. */
+  /** Posts a body to the create route of a mount, or to another one. */
   create(body: unknown, options?: CreateOptions): Promise<Answer>;
   /** The same over a socket, which a stream needs; `stream: true` is added. */
   stream(body: object, options?: CreateOptions): Promise<Response>;
@@ -111,6 +111,8 @@ export interface CreateOptions {
   key?: string;
   mount?: string;
   headers?: Record<string, string>;
+  /** Where it is sent below the mount, by default to the create route. */
+  path?: string;
   signal?: AbortSignal;
 }
 
@@ -134,6 +136,7 @@ models:
   - { id: ${model}, routes: [{ provider: none }] }
   - { id: other, routes: [{ provider: none }] }
   - { id: vendor/model, routes: [{ provider: none }] }
+  - { id: counted, routes: [{ provider: none, model: gpt-4o }] }
   - { id: small, routes: [{ provider: none }], contextTokens: 100, maxOutputTokens: 90 }
 keys:
   - { name: first, key: ${apiKeys.first} }
@@ -211,17 +214,26 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   logApi(telemetry, logger);
   const live = new LiveSettings(settings);
   const memory = { usedPercent: 0 };
-  const jsonThreads = new JsonThreads({
+  const sealing = new SealingKeys({
+    connection: commands,
+    keyPrefix: keys.prefix,
+    secrets: [],
+    onError: () => undefined,
+  });
+  await sealing.start();
+  const bodies = new BodyThreads({
     bodyBytes: () => live.limits.bodyBytes,
+    sealingKeys: () => sealing.all,
     onError: (error) => logged.push(String(error)),
   });
-  const json = new JsonReader(jsonThreads);
+  const json = bodies.reader;
   const responses = new Responses({
     settings,
     live,
     store,
     json,
     queue,
+    sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
     redisUsedPercent: () => memory.usedPercent,
     telemetry,
     now: () => clock.now(),
@@ -263,10 +275,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         redisUrl: redis.url,
         keyPrefix: settings.keyPrefix,
         models: settings.models.map(({ id }) => id),
+        contextTokens: { small: 100 },
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = /\}:(api:|rescuer$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+  const own = /\}:(api:|rescuer$|sealing-key$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     settings,
@@ -282,10 +295,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     worker,
     bodyBudget,
     logged,
-    async create(body, { key = apiKeys.first, mount = '/v1', headers = {} } = {}) {
+    async create(body, { key = apiKeys.first, mount = '/v1', path = '/responses', headers = {} } = {}) {
       const response = await app.inject({
         method: 'POST',
-        url: `${mount}/responses`,
+        url: `${mount}${path}`,
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
       });
@@ -317,9 +330,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await open.drain(0);
       sockets.terminate();
       await app.close();
-      await jsonThreads.stop();
+      await bodies.stop();
       await responses.stop();
       await worker.stop();
+      await sealing.stop();
       await store.stop();
       await queue.close();
       clock.stop();

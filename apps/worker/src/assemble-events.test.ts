@@ -11,7 +11,7 @@ import type { ProviderChunk } from '@sluice/providers';
 import { checkEventGrammar, costAgainstParsing } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
 import { wholeStream } from '../test/whole-stream.ts';
-import { Assembler } from './assemble-events.ts';
+import { Assembler, type SealReasoning } from './assemble-events.ts';
 import { closeOutput } from './close-output.ts';
 
 interface Assembly {
@@ -442,5 +442,66 @@ describe('what an answer costs', () => {
     };
     // Each of them leads to several events, so this costs more than parsing.
     expect(costAgainstParsing(chunks, assembleAll, 200)).toBeLessThan(200);
+  });
+});
+
+describe('reasoning that the client can send back', () => {
+  const opaque = { origin: 'kind:up', data: 'theirs' };
+  const sealReasoning: SealReasoning = (reasoning) => JSON.stringify(reasoning);
+  const stop: ProviderChunk = { type: 'finish', reason: 'stop' };
+
+  function assembleSealed(
+    chunks: ProviderChunk[],
+    options: { isFollowed?: boolean; seal?: SealReasoning } = {},
+  ) {
+    const { isFollowed = true, seal = sealReasoning } = options;
+    const sealing = { parallelCalls: true, isFollowed, sealReasoning: seal };
+    const assembler = new Assembler({ responseId, randomBytes, ...sealing });
+    const events = chunks.flatMap((chunk) => assembler.push(chunk));
+    events.push(...closeOutput(assembler.output, 'completed', { isFollowed }));
+    return { events, items: assembler.output.fold.items };
+  }
+
+  it('carries the sealed text and what the upstream wants back, from its end on', () => {
+    const chunks = [thought('Let'), thought(' me.'), { type: 'reasoning_opaque', opaque }, text('Hi'), stop];
+    const { events, items } = assembleSealed(chunks as ProviderChunk[]);
+    expectSound(events, items);
+    const encrypted_content = JSON.stringify({ text: 'Let me.', opaque });
+    expect(items[0]).toMatchObject({ type: 'reasoning', encrypted_content });
+    const ofItems = events.filter(({ type }) => type.startsWith('response.output_item.'));
+    expect(ofItems[0]).not.toHaveProperty('item.encrypted_content');
+    expect(ofItems[1]).toMatchObject({ item: { type: 'reasoning', encrypted_content } });
+    expect(assembleSealed(chunks as ProviderChunk[], { isFollowed: false }).items[0]).toMatchObject({
+      encrypted_content,
+    });
+  });
+
+  it('is an item also where the upstream shows nothing of it', () => {
+    const { events, items } = assembleSealed([
+      { type: 'reasoning_opaque', opaque },
+      { type: 'reasoning' },
+      { type: 'reasoning_opaque', opaque: { ...opaque, data: 'second' } },
+      text('Hi'),
+      stop,
+    ]);
+    expectSound(events, items);
+    expect(items.map((item) => ('encrypted_content' in item ? item.encrypted_content : item.type))).toEqual([
+      JSON.stringify({ text: '', opaque }),
+      JSON.stringify({ text: '', opaque: { ...opaque, data: 'second' } }),
+      'message',
+    ]);
+  });
+
+  it('is sealed when it is the last of an answer, and not when it was cut off', () => {
+    const summarized = assembleSealed([summary('Hm'), stop]);
+    expectSound(summarized.events, summarized.items);
+    expect(summarized.items[0]).toHaveProperty('encrypted_content');
+    const cut = assembleSealed([thought('Hm'), { type: 'finish', reason: 'max_output_tokens' }]);
+    expect(cut.items[0]).not.toHaveProperty('encrypted_content');
+  });
+
+  it('is left out where it is too long to be taken back', () => {
+    const { items } = assembleSealed([thought('Hm'), stop], { seal: () => undefined });
+    expect(items[0]).not.toHaveProperty('encrypted_content');
   });
 });

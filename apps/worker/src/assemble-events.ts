@@ -7,6 +7,7 @@ import {
   track,
   newCallId,
   newItemId,
+  type OpaqueReasoning,
   type OpenOutput,
   type OutputItem,
   type RandomBytes,
@@ -20,13 +21,22 @@ type OpenContent = {
   index: number;
   part: PartKind | undefined;
   counts: { summary: number; content: number };
+  /** What the upstream wants back with the reasoning. */
+  opaque?: OpaqueReasoning;
 };
+
+/** Seals reasoning for the client to keep; undefined when it is too long for that. */
+export type SealReasoning = (reasoning: {
+  text: string;
+  opaque: OpaqueReasoning | undefined;
+}) => string | undefined;
+
 type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
 
 /**
  * Turns a provider's chunks into the events of a response, and keeps the output they amount to.
  *
- * Pure but for the random ids. Items open and close as the kinds of chunks change: a message or a reasoning
+ * Pure but for the random ids and what is sealed. Items open and close as the kinds of chunks change: a message or a reasoning
  * closes when anything else begins; function calls stay open until the end, because some upstreams interleave
  * the arguments of parallel calls.
  */
@@ -36,6 +46,7 @@ export class Assembler {
   readonly #randomBytes: RandomBytes;
   readonly #parallelCalls: boolean;
   readonly #isFollowed: boolean;
+  readonly #sealReasoning: SealReasoning | undefined;
   /** Index of the call each key opened; undefined for a call that may not be made. */
   readonly #calls = new Map<string, number | undefined>();
   #hasCall = false;
@@ -44,17 +55,22 @@ export class Assembler {
   #usage: Usage | null = null;
   #finish: FinishReason | undefined;
 
-  /** `isFollowed`: whether anybody will see the events. Otherwise they are not kept apart from the output. */
+  /**
+   * `isFollowed`: whether anybody will see the events. Otherwise they are not kept apart from the output. `sealReasoning` is
+   * given where the client wants reasoning that it can send back.
+   */
   constructor(options: {
     responseId: string;
     randomBytes: RandomBytes;
     parallelCalls: boolean;
     isFollowed: boolean;
+    sealReasoning?: SealReasoning | undefined;
   }) {
     this.#responseId = options.responseId;
     this.#randomBytes = options.randomBytes;
     this.#parallelCalls = options.parallelCalls;
     this.#isFollowed = options.isFollowed;
+    this.#sealReasoning = options.sealReasoning;
   }
 
   get finish(): FinishReason | undefined {
@@ -120,6 +136,8 @@ export class Assembler {
           this.#emit({ type: 'response.reasoning_summary_text.delta', ...delta }),
         ];
       }
+      case 'reasoning_opaque':
+        return this.#addOpaque(chunk.opaque);
       case 'function_call':
       case 'custom_tool_call':
         return this.#openCall(chunk);
@@ -132,8 +150,18 @@ export class Assembler {
         return [];
       case 'finish':
         this.#finish = chunk.reason;
-        return [];
+        // Reasoning that was cut off is not sealed: its rest is missing.
+        return chunk.reason === 'max_output_tokens' ? [] : this.#closeReasoning();
     }
+  }
+
+  #addOpaque(opaque: OpaqueReasoning): UnnumberedEvent[] {
+    const events: UnnumberedEvent[] = [];
+    if (this.#content?.kind !== 'reasoning') {
+      events.push(...this.#closeContent(), this.#openContent('reasoning'));
+    }
+    this.#openedContent().opaque = opaque;
+    return events;
   }
 
   #openCall(
@@ -230,12 +258,26 @@ export class Assembler {
 
   #closeContent(): UnnumberedEvent[] {
     if (!this.#content) return [];
-    const { index } = this.#content;
+    const { index, opaque } = this.#content;
     this.#content = undefined;
+    this.#seal(index, opaque);
     if (this.#isFollowed)
       return closeItem(this.#output, index, 'completed').map((event) => this.#emit(event));
     closeSilently(this.#output, index, 'completed');
     return [];
+  }
+
+  #closeReasoning(): UnnumberedEvent[] {
+    return this.#content?.kind === 'reasoning' ? this.#closeContent() : [];
+  }
+
+  /** Gives reasoning that is done what its client can send back. */
+  #seal(index: number, opaque: OpaqueReasoning | undefined): void {
+    const item = this.#output.fold.items[index];
+    if (item?.type !== 'reasoning' || !this.#sealReasoning) return;
+    const text = (item.content ?? []).map((part) => part.text).join('');
+    const sealed = this.#sealReasoning({ text, opaque });
+    if (sealed !== undefined) item.encrypted_content = sealed;
   }
 
   #openedContent(): OpenContent {

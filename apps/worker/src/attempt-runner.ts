@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import { AttemptStore, type ClaimedRecord, type ClaimEnd, type LetIn } from '@sluice/response-store';
+import {
+  AttemptStore,
+  type ClaimedRecord,
+  type ClaimEnd,
+  defaultCell,
+  type LetIn,
+} from '@sluice/response-store';
 import {
   closeRedis,
   commandClient,
@@ -14,6 +20,7 @@ import {
   throttledWarning,
   writerClient,
 } from '@sluice/runtime';
+import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
@@ -50,6 +57,7 @@ export class AttemptRunner {
   readonly clock: RedisClock;
   readonly clients: ReturnType<typeof connectionsOf>;
   readonly health: UpstreamHealth;
+  readonly #sealing: SealingKeys;
   readonly #routes: ModelRoutes;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
@@ -82,6 +90,12 @@ export class AttemptRunner {
       onError: throttledWarning(logger, 'lease not renewed').warn,
       onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
     });
+    this.#sealing = new SealingKeys({
+      connection: commands,
+      keyPrefix: this.store.keys.inCell(defaultCell).prefix,
+      secrets: settings.encryptionKeys,
+      onError: throttledWarning(logger, 'sealing key not read').warn,
+    });
     this.running = new RunningAttempts({
       log: this.store,
       outageMs: recovery.outageMs,
@@ -111,6 +125,8 @@ export class AttemptRunner {
       outputLimits: settings.limits,
       jsonChecks: this.#jsonChecks,
       running: this.running,
+      sealerOf: (tenant) => new ContentSealer(this.#sealing.all, tenant),
+      contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
       isolate,
@@ -127,6 +143,7 @@ export class AttemptRunner {
   async start(): Promise<void> {
     await this.clock.start();
     await this.store.start();
+    await this.#sealing.start();
     this.running.start();
     this.health.start();
   }
@@ -184,6 +201,7 @@ export class AttemptRunner {
     await this.health.stop();
     await this.running.stop();
     await this.#jsonChecks.stop();
+    await this.#sealing.stop();
     await this.store.stop();
     this.clock.stop();
     await Promise.all([...this.#providers.values()].map((provider) => provider.close()));

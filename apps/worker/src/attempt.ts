@@ -1,6 +1,12 @@
-import { allowsParallelCalls, type Generation, type UnnumberedEvent } from '@sluice/contract';
+import {
+  allowsParallelCalls,
+  type Generation,
+  includesEncryptedReasoning,
+  type UnnumberedEvent,
+} from '@sluice/contract';
 import type { ClaimedRecord } from '@sluice/response-store';
 import { randomBytes } from '@sluice/runtime';
+import type { ContentSealer } from '@sluice/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
@@ -9,6 +15,8 @@ import type { RunningAttempts } from './running-attempts.ts';
 export interface AttemptDependencies {
   log: ResponseLog;
   running: RunningAttempts;
+  /** What seals and opens the content of a tenant. */
+  sealerOf: (tenant: string) => ContentSealer;
   /** For durations, in milliseconds. */
   now: () => number;
   /** A response with a caller waits only for upstreams that come back before they were down for this long, in milliseconds. */
@@ -31,7 +39,7 @@ export class Attempt {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    { log, running, now, openWaitMs }: AttemptDependencies,
+    { log, running, sealerOf, now, openWaitMs }: AttemptDependencies,
     record: ClaimedRecord,
     { isRun }: { isRun: boolean },
   ) {
@@ -44,6 +52,9 @@ export class Attempt {
       randomBytes,
       parallelCalls: allowsParallelCalls(record.request),
       isFollowed: record.streams,
+      sealReasoning: includesEncryptedReasoning(record.request)
+        ? (reasoning) => sealerOf(record.tenant).sealReasoning(reasoning)
+        : undefined,
     });
     this.writer = log.writer(record, {
       // An end that is written without a run is not given up because it is wanted.

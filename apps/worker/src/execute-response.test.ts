@@ -8,6 +8,7 @@ import {
   newResponseId,
 } from '@sluice/contract';
 import type { ClaimedRecord } from '@sluice/response-store';
+import { ContentSealer, sealingKeyOf } from '@sluice/sealed-content';
 import { Telemetry } from '@sluice/runtime';
 import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
 import {
@@ -32,6 +33,7 @@ import { logWorker } from './worker-log.ts';
 
 type Scripted = ScriptedProvider<ProviderChunk, Generation, ProviderCall>;
 
+const sealingKey = sealingKeyOf('a secret');
 const text = (delta: string): ProviderChunk => ({ type: 'text', delta });
 const finish: ProviderChunk = { type: 'finish', reason: 'stop' };
 const retryable = (code: FailureCode = 'upstream_error') =>
@@ -143,6 +145,8 @@ function setUp(options: SetUpOptions = {}) {
     outputLimits: { ...generousLimits, ...outputLimits },
     jsonChecks: { check: (_tenant, checks) => Promise.resolve(checks.map(checkJson)) },
     running,
+    sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
+    contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
     telemetry,
     turns: new TurnBudget(),

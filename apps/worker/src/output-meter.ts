@@ -81,6 +81,8 @@ function bytesOf(chunk: ProviderChunk): number {
     case 'function_arguments':
     case 'custom_tool_input':
       return Buffer.byteLength(chunk.delta);
+    case 'reasoning_opaque':
+      return Buffer.byteLength(chunk.opaque.data);
     case 'annotation':
       return Buffer.byteLength(JSON.stringify(chunk.annotation));
     case 'function_call':

@@ -2,15 +2,22 @@ import type { Generation } from '@sluice/contract';
 import { ProviderError } from '@sluice/providers';
 import type { ResponseContext } from '@sluice/response-store';
 import { isRedisUnavailable, pause } from '@sluice/runtime';
+import type { ContentSealer } from '@sluice/sealed-content';
 import type { Attempt } from './attempt.ts';
 import type { AttemptFailure } from './conclude-attempt.ts';
+import { openContext } from './open-context.ts';
 import type { ResponseLog } from './response-log.ts';
+import { truncateContext } from './truncate-context.ts';
 
 /** Between two tries to read from a store that is silent, in milliseconds. */
 const readAgainMs = 250;
 
 export interface ReadGenerationDependencies {
   log: Pick<ResponseLog, 'readContext'>;
+  /** What opens the sealed content of a tenant. */
+  sealerOf: (tenant: string) => ContentSealer;
+  /** How many tokens the context of a model holds; undefined where only its upstream knows. */
+  contextTokensOf: (model: string) => number | undefined;
   /** How long the store may be silent, in milliseconds. */
   outageMs: number;
   /** For durations, in milliseconds. */
@@ -18,9 +25,10 @@ export interface ReadGenerationDependencies {
 }
 
 /**
- * What the model is to be asked for: the request, with all that it continues from.
+ * What the model is asked for: the request with everything that it continues from, opened, and cut to the context of the model
+ * where the client wants that.
  *
- * @throws {ProviderError} when that is gone, or too large.
+ * @throws {ProviderError} when the context is gone, or does not fit.
  */
 export async function readGeneration(
   dependencies: ReadGenerationDependencies,
@@ -34,9 +42,13 @@ export async function readGeneration(
   if (context.kind === 'too_large') {
     throw finalFailure('context_length_exceeded', `What response ${record.id} continues from is too large`);
   }
+  const { request } = record;
+  const input = openContext([...context.items, ...record.input], dependencies.sealerOf(record.tenant));
+  const contextTokens =
+    request.truncation === 'auto' ? dependencies.contextTokensOf(request.model) : undefined;
   return {
-    ...record.request,
-    input: [...context.items, ...record.input],
+    ...request,
+    input: contextTokens === undefined ? input : truncateContext({ ...request, input }, contextTokens),
     ...mostOutput(record),
   };
 }

@@ -44,10 +44,13 @@ export async function startScriptedWorker({
   redisUrl,
   keyPrefix,
   models,
+  contextTokens = {},
 }: {
   redisUrl: string;
   keyPrefix: string;
   models: readonly string[];
+  /** By the id of a model. */
+  contextTokens?: Record<string, number>;
 }): Promise<ScriptedWorker> {
   const runs: Run[] = [];
   let script: RunScript = async (run) => {
@@ -63,10 +66,14 @@ export async function startScriptedWorker({
     },
     close: () => Promise.resolve(),
   };
+  const modelSetting = (id: string) => {
+    const holds = contextTokens[id] === undefined ? '' : `, contextTokens: ${contextTokens[id]}`;
+    return `{ id: '${id}', routes: [{ provider: scripted }]${holds} }`;
+  };
   const file = `
 keyPrefix: '${keyPrefix}'
 providers: [{ id: scripted, type: simulator }]
-models: [${models.map((id) => `{ id: '${id}', routes: [{ provider: scripted }] }`).join(', ')}]
+models: [${models.map(modelSetting).join(', ')}]
 drainTimeoutMs: 5000
 `;
   const settings = loadSettings({

@@ -11,12 +11,12 @@ end
 -- Reads the limits and the size of one response, as `printLimits` wrote them.
 local function limits_of(words)
   if words == '' then return { input_tokens = 0, output_tokens = 0 } end
-  local requests, tokens, queued, units, concurrent, input, output, most_input =
-    string.match(words, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local requests, tokens, queued, units, concurrent, input, output, most_input, truncates =
+    string.match(words, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
   return {
     requests_per_minute = tonumber(requests), tokens_per_minute = tonumber(tokens), tenant_queued = tonumber(queued),
     tenant_units = tonumber(units), concurrent = tonumber(concurrent), input_tokens = tonumber(input),
-    output_tokens = tonumber(output), most_input = tonumber(most_input)
+    output_tokens = tonumber(output), most_input = tonumber(most_input), truncates = truncates == '1'
   }
 end
 

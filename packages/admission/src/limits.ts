@@ -23,15 +23,21 @@ export interface ExpectedTokens {
   output: number;
   /** Most tokens of input, with what it continues from; undefined for no limit. */
   mostInput: number | undefined;
+  /** Whether what is more is left out, and not refused. */
+  truncates?: boolean;
 }
 
 /** What limits a response beside the bounds of the service, as `limits_of` reads it; empty when nothing does. */
-export function printLimits(limits: AdmissionLimits, { input, output, mostInput }: ExpectedTokens): string {
+export function printLimits(
+  limits: AdmissionLimits,
+  { input, output, mostInput, truncates = false }: ExpectedTokens,
+): string {
   const { requestsPerMinute, tokensPerMinute, concurrent, tenantQueued, tenantQueuedBytes } = limits;
   const units = tenantQueuedBytes === undefined ? undefined : boundInUnits(tenantQueuedBytes);
   const own = [requestsPerMinute, tokensPerMinute, tenantQueued, units, concurrent];
   if ([...own, mostInput].every((limit) => limit === undefined)) return '';
-  return [...own, input, output, mostInput].map((limit) => limit ?? '-').join(' ');
+  const words = [...own, input, output, mostInput, truncates ? 1 : undefined];
+  return words.map((word) => word ?? '-').join(' ');
 }
 
 /** Where a tenant stands with a limit of a minute. */

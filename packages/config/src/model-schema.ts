@@ -23,13 +23,17 @@ export const modelSchema = z.strictObject({
   }),
   contextTokens: wholeNumber(1, mostTokens).exactOptional().meta({
     description:
-      'Size of the context. An input that has more tokens, by the estimate of one for every four bytes of text, is refused before anything is called. Without it, the upstream decides.',
+      'Size of the context. An input that has more tokens, by the estimate of one for every four bytes of text, is refused before anything is called, or loses its oldest items where the client says `truncation: auto`. Without it, the upstream decides.',
     unit: 'tokens',
   }),
   maxOutputTokens: wholeNumber(1, mostTokens).exactOptional().meta({
     description:
       'Most tokens of output. A request may not ask for more, and one that names none gets as many. They count against token limits until it is known how many there were.',
     unit: 'tokens',
+  }),
+  tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
+    description:
+      "How the tokens of an input are counted for who asks (`POST /responses/input_tokens`). Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
   }),
   queue: modelName().exactOptional().meta({
     description:

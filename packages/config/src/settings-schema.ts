@@ -76,6 +76,11 @@ export const settingsSchema = z.strictObject({
     .meta({
       description: 'Prefix of every Redis key and channel. Services that share a Redis need different ones.',
     }),
+  encryptionKeys: z.array(credential(32)).max(16).default([]).meta({
+    description:
+      'Secrets that seal what clients keep for the service: encrypted reasoning and compactions. Random ones, such as `openssl rand -base64 32` prints. The first seals, and all open: to change it, put a new one first and keep the old one for as long as its content is to be taken back. Without any, the service makes one and keeps it in Redis.',
+    secret: true,
+  }),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

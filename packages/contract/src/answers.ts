@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { responseIdSchema } from './ids.ts';
+import { usageSchema } from './output.ts';
 import { responseBodySchema } from './response.ts';
 import { listedItemSchema } from './stored-items.ts';
 
@@ -12,6 +13,37 @@ export const deletedResponseSchema = z.object({
   id: responseIdSchema,
   object: z.literal('response.deleted'),
   deleted: z.literal(true),
+});
+
+export const inputTokensSchema = z.object({
+  object: z.literal('response.input_tokens'),
+  input_tokens: z.int().min(0),
+  /** `tokenizer` counted every text with the tokenizer of the model. `estimate` did not, or not for all of it. */
+  method: z.enum(['tokenizer', 'estimate']),
+});
+
+/** A user message of a compacted conversation. */
+const keptMessageSchema = z.looseObject({
+  type: z.literal('message'),
+  id: z.string(),
+  status: z.literal('completed'),
+  role: z.literal('user'),
+  content: z.array(z.looseObject({ type: z.string() })),
+});
+const compactionItemSchema = z.object({
+  type: z.literal('compaction'),
+  id: z.string(),
+  encrypted_content: z.string(),
+});
+
+/** What a conversation was compacted to: the user's messages, then one item for all the rest. It is not a response. */
+export const compactionSchema = z.object({
+  id: z.string().regex(/^compact-response_[A-Za-z0-9]+$/),
+  object: z.literal('response.compaction'),
+  /** Unix seconds. */
+  created_at: z.int(),
+  output: z.array(z.discriminatedUnion('type', [keptMessageSchema, compactionItemSchema])),
+  usage: usageSchema,
 });
 
 export const modelSchema = z.object({

@@ -36,6 +36,7 @@ class Derivation {
     if (item.type === 'reasoning') this.#addSummary(item, at);
     const content = isToolCall(item) ? [] : (item.content ?? []);
     content.forEach((part, content_index) => this.#addPart(part, { ...at, content_index }));
+    sealAtEnd(this.#output.fold.items[index], item);
     for (const event of closeItem(
       this.#output,
       index,
@@ -85,6 +86,12 @@ class Derivation {
     }
     this.emit({ type: 'response.content_part.done', ...at, part });
   }
+}
+
+/** Gives folded reasoning what it has only when it is done. */
+function sealAtEnd(folded: OutputItem | undefined, item: OutputItem): void {
+  if (folded?.type !== 'reasoning' || item.type !== 'reasoning') return;
+  if (item.encrypted_content !== undefined) folded.encrypted_content = item.encrypted_content;
 }
 
 /** Returns the item as it is when it is added: without content. */

@@ -1,5 +1,5 @@
-import type { Generation } from './generation.ts';
-import type { InputPart } from './items.ts';
+import type { ContextItem, Generation } from './generation.ts';
+import type { InputItem, InputPart } from './items.ts';
 
 /** Tokens counted for an image, a file or a video of any size. */
 const mediaTokens = 256;
@@ -16,32 +16,51 @@ export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4);
 }
 
-/** Estimates the tokens of a whole prompt: instructions, every item, and the tools as JSON. */
-export function estimateInputTokens({
-  input,
-  instructions = '',
-  tools = [],
-}: Pick<Generation, 'input' | 'instructions' | 'tools'>): number {
-  let tokens = estimateTokens(instructions);
-  if (tools.length > 0) tokens += estimateTokens(JSON.stringify(tools));
-  for (const item of input) {
-    tokens += itemTokens;
-    if (item.type === 'message') tokens += contentTokens(item.content);
-    else if (item.type === 'function_call') tokens += estimateTokens(item.name + item.arguments);
-    else if (item.type === 'custom_tool_call') tokens += estimateTokens(item.name + item.input);
-    else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
-      tokens += contentTokens(item.output);
-    }
-  }
+/** What tokens are counted of: the whole context, or the input of a request, which may hold items that are sealed. */
+export type CountedPrompt = Pick<Generation, 'instructions' | 'tools'> & {
+  input: readonly (ContextItem | InputItem)[];
+};
+
+/**
+ * Estimates the tokens of a whole prompt: instructions, every item, and the tools as JSON. `tokensOf` counts those of a text; what
+ * frames an item, and media, are estimated also where it is exact.
+ */
+export function estimateInputTokens(
+  { input, instructions = '', tools = [] }: CountedPrompt,
+  tokensOf: (text: string) => number = estimateTokens,
+): number {
+  let tokens = tokensOf(instructions);
+  if (tools.length > 0) tokens += tokensOf(JSON.stringify(tools));
+  for (const item of input) tokens += estimateItemTokens(item, tokensOf);
   return tokens;
 }
 
-function contentTokens(content: string | readonly InputPart[]): number {
-  if (typeof content === 'string') return estimateTokens(content);
+/** Estimates the tokens of one item. Reasoning counts as little, since most upstreams are given none of it. */
+export function estimateItemTokens(
+  item: ContextItem | InputItem,
+  tokensOf: (text: string) => number = estimateTokens,
+): number {
+  switch (item.type) {
+    case 'message':
+      return itemTokens + contentTokens(item.content, tokensOf);
+    case 'function_call':
+      return itemTokens + tokensOf(item.name + item.arguments);
+    case 'custom_tool_call':
+      return itemTokens + tokensOf(item.name + item.input);
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return itemTokens + contentTokens(item.output, tokensOf);
+    default:
+      return itemTokens;
+  }
+}
+
+function contentTokens(content: string | readonly InputPart[], tokensOf: (text: string) => number): number {
+  if (typeof content === 'string') return tokensOf(content);
   let tokens = 0;
   for (const part of content) {
-    if ('text' in part) tokens += estimateTokens(part.text);
-    else tokens += part.type === 'refusal' ? estimateTokens(part.refusal) : mediaTokens;
+    if ('text' in part) tokens += tokensOf(part.text);
+    else tokens += part.type === 'refusal' ? tokensOf(part.refusal) : mediaTokens;
   }
   return tokens;
 }

@@ -41,6 +41,7 @@ export const itemIdPrefixes = {
   function_call_output: 'fco_',
   custom_tool_call: 'ctc_',
   reasoning: 'rs_',
+  compaction: 'cmp_',
   item: 'item_',
 } as const;
 
@@ -73,6 +74,11 @@ export function responseIdOfItem(itemId: string): string | undefined {
 
 function suffixOf(responseId: string): string {
   return responseId.slice(responseIdPrefix.length);
+}
+
+/** The id of a compaction. It is no response: nothing can be read by it, and nothing continues from it. */
+export function newCompactionId(randomBytes: RandomBytes): string {
+  return `compact-response_${randomSuffix(randomBytes)}`;
 }
 
 export function newCallId(randomBytes: RandomBytes): string {

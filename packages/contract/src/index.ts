@@ -14,11 +14,17 @@ export {
   type FailureCode,
 } from './errors.ts';
 export { ServiceError, type ServiceErrorOptions } from './service-error.ts';
-export { estimateInputTokens, estimateTokens } from './estimate-tokens.ts';
+export {
+  type CountedPrompt,
+  estimateInputTokens,
+  estimateItemTokens,
+  estimateTokens,
+} from './estimate-tokens.ts';
 export {
   inputItemId,
   itemIdPrefixes,
   newCallId,
+  newCompactionId,
   newItemId,
   newRequestId,
   newResponseId,
@@ -52,7 +58,19 @@ export {
   type CreateResponse,
   type ToolItem,
 } from './parse-create-response.ts';
-export { allowsParallelCalls, type Generation } from './generation.ts';
+export {
+  compactResponseSchema,
+  countInputTokensSchema,
+  parseCompactResponse,
+  parseCountInputTokens,
+} from './context-requests.ts';
+export {
+  allowsParallelCalls,
+  type ContextItem,
+  type Generation,
+  includesEncryptedReasoning,
+  type OpaqueReasoning,
+} from './generation.ts';
 export {
   outputItemSchema,
   outputText,
@@ -135,8 +153,10 @@ export {
   retrieveResponseQuerySchema,
 } from './request-parts.ts';
 export {
+  compactionSchema,
   deletedResponseSchema,
   inputItemListSchema,
+  inputTokensSchema,
   livenessSchema,
   modelListSchema,
   modelSchema,

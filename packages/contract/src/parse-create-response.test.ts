@@ -304,23 +304,11 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'input[0].output[0]',
   ],
   ['reasoning without a summary', { type: 'reasoning' }, 'missing_required_parameter', 'input[0].summary'],
-  [
-    'reasoning sealed elsewhere',
-    { type: 'reasoning', summary: [], encrypted_content: 'gAAA' },
-    'invalid_encrypted_content',
-    'input[0].encrypted_content',
-  ],
   ['a reference to nothing', { type: 'item_reference' }, 'missing_required_parameter', 'input[0].id'],
   [
     'a compaction without content',
     { type: 'compaction' },
     'missing_required_parameter',
-    'input[0].encrypted_content',
-  ],
-  [
-    'a compaction sealed elsewhere',
-    { type: 'compaction', encrypted_content: 'gAAA' },
-    'invalid_encrypted_content',
     'input[0].encrypted_content',
   ],
   ['a status of no item', { ...call, status: 'queued' }, 'invalid_value', 'input[0].status'],

@@ -17,7 +17,7 @@ const notAvailable = ['conversation', 'prompt'] as const;
  * Parses the body of a create request.
  *
  * Only the first problem is reported. The checks run in this order: the body itself, required members, types and
- * ranges in the order of the schema, members that exclude one another.
+ * ranges in the order of the schema, members that exclude one another. Encrypted content is not looked into: it takes a key.
  *
  * @param options.mayBeEmpty whether a list without items is fine although nothing is continued.
  * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
@@ -41,7 +41,7 @@ export function parseCreateResponse(
 }
 
 /** Returns the members of the body without those that are `null`, which means "absent" for every member. */
-function presentMembers(body: unknown): Record<string, unknown> {
+export function presentMembers(body: unknown): Record<string, unknown> {
   if (body === undefined)
     throw new ServiceError('invalid_json', 'The request has no body; send a JSON object.');
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -51,27 +51,24 @@ function presentMembers(body: unknown): Record<string, unknown> {
 }
 
 function checkMembersTogether(request: CreateResponse, mayBeEmpty: boolean): void {
+  checkAvailable(request);
+  if (!mayBeEmpty && request.input.length === 0 && request.previous_response_id === undefined) {
+    throw new ServiceError('empty_array', { param: 'input' });
+  }
+  checkTools(request);
+  checkToolChoice(request);
+}
+
+/** Refuses members that exclude one another, and those of features that are not built. */
+export function checkAvailable(
+  request: Pick<CreateResponse, 'conversation' | 'previous_response_id' | 'prompt'>,
+): void {
   if (request.conversation !== undefined && request.previous_response_id !== undefined) {
     throw new ServiceError('mutually_exclusive_parameters');
   }
   for (const name of notAvailable) {
     if (request[name] !== undefined) throw new ServiceError('unsupported_parameter', { param: name });
   }
-  if (!mayBeEmpty && request.input.length === 0 && request.previous_response_id === undefined) {
-    throw new ServiceError('empty_array', { param: 'input' });
-  }
-  checkItems(request.input);
-  checkTools(request);
-  checkToolChoice(request);
-}
-
-/** Refuses sealed content. This server has not sealed any, so it cannot open it. */
-function checkItems(input: InputItem[]): void {
-  input.forEach((item, index) => {
-    if (item.type === 'compaction' || (item.type === 'reasoning' && item.encrypted_content != null)) {
-      throw new ServiceError('invalid_encrypted_content', { param: `input[${index}].encrypted_content` });
-    }
-  });
 }
 
 /** A function and a custom tool may not share a name: an upstream that has functions alone could not tell them apart. */

@@ -25,7 +25,7 @@ export function listedItem(item: InputItem, responseId: string, index: number): 
   return { ...item, id, status: 'completed', content };
 }
 
-/** Turns an output item into an input item of a later request. Reasoning keeps its summary alone. */
+/** Turns an output item into an input item of a later request. Reasoning keeps its summary, and all of it where it was sealed. */
 export function outputAsInput(item: OutputItem): InputItem {
   switch (item.type) {
     case 'message':
@@ -57,6 +57,11 @@ export function outputAsInput(item: OutputItem): InputItem {
         input: item.input,
       };
     case 'reasoning':
-      return { type: 'reasoning', id: item.id, summary: item.summary };
+      return {
+        type: 'reasoning',
+        id: item.id,
+        summary: item.summary,
+        ...(item.encrypted_content !== undefined && { encrypted_content: item.encrypted_content }),
+      };
   }
 }

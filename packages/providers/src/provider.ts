@@ -1,4 +1,4 @@
-import type { Annotation, FailureCode, Generation, Logprob, Usage } from '@sluice/contract';
+import type { Annotation, FailureCode, Generation, Logprob, OpaqueReasoning, Usage } from '@sluice/contract';
 
 /** The arguments of a call besides the generation. */
 export interface ProviderCall {
@@ -27,6 +27,12 @@ export type ProviderChunk =
   | { type: 'summary_part' }
   | { type: 'reasoning_summary'; delta: string }
   | { type: 'reasoning_text'; delta: string }
+  /**
+   * What the upstream wants to get back with the reasoning that is open, or that this begins; sent once, behind its text. The
+   * same provider finds it in `opaque` of the reasoning item of a later generation. Only for who includes
+   * `reasoning.encrypted_content`.
+   */
+  | { type: 'reasoning_opaque'; opaque: OpaqueReasoning }
   /** Opens a function call. `callKey` tells parallel calls of one stream apart; `callId` is the upstream's, if it has one. */
   | { type: 'function_call'; callKey: string; callId?: string; name: string }
   | { type: 'function_arguments'; callKey: string; delta: string }

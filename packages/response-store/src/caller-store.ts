@@ -4,6 +4,8 @@ import { DurabilityBarrier, type DurabilityBarrierOptions } from './delivery/dur
 import type { EndWait } from './delivery/end-wait.ts';
 import { type FollowOptions, Relay } from './delivery/relay.ts';
 import type { Subscription } from './delivery/subscription.ts';
+import { type ContextInputs, locateContextInputs } from './reading/context-inputs.ts';
+import { type EarlierTokens, earlierTokens } from './reading/earlier-tokens.ts';
 import {
   type ItemLimits,
   type ItemPart,
@@ -16,7 +18,7 @@ import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
-import { accept, type AcceptRequest } from './transitions/accept.ts';
+import { accept, type AcceptRequest, type ContextLimits } from './transitions/accept.ts';
 import type { AcceptResult } from './transitions/accept-result.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -120,9 +122,22 @@ export class CallerStore extends ResponseStore {
     return locateItems(this.access, { itemIds, tenant }, limits);
   }
 
+  /** About how many tokens a response and all before it are, or why nothing can continue from it. */
+  earlierTokens(tenant: string, responseId: string): Promise<EarlierTokens> {
+    return earlierTokens(this.access, { responseId, tenant });
+  }
+
   /** Where the own input of a response is; undefined when the tenant has no such response. */
   locateInput(tenant: string, responseId: string): Promise<ItemPart | undefined> {
-    return locateInput(this.access, responseId, tenant);
+    return locateInput(this.access, responseId, { tenant });
+  }
+
+  /** Where the inputs are that an own response was made of; see `locateContextInputs`. */
+  locateContextInputs(
+    response: { responseId: string; previousId: string | undefined; tenant: string },
+    limits: ContextLimits,
+  ): Promise<ContextInputs> {
+    return locateContextInputs(this.access, response, limits);
   }
 
   /** The JSON of a part of a response, for `pickItems` and `pickPage`; undefined when it is gone by now. */

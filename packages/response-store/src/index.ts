@@ -17,6 +17,8 @@ export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/pro
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export type { ResponseContext } from './reading/read-context.ts';
+export type { ContextInputs } from './reading/context-inputs.ts';
+export type { EarlierTokens } from './reading/earlier-tokens.ts';
 export type { ItemLimits, ItemPart, LocatedItems } from './reading/item-parts.ts';
 export {
   type InputPage,
@@ -25,6 +27,7 @@ export {
   type PickedPage,
   pickItems,
   pickPage,
+  pickUserMessages,
 } from './reading/pick-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
 export type { LimitedTenant, TenantUseNow } from './reading/tenant-use.ts';

@@ -5,10 +5,13 @@ import {
   type PickedPage,
   pickItems,
   pickPage,
+  pickUserMessages,
   type PreparedRequest,
 } from '@sluice/response-store';
+import type { SealingKey } from '@sluice/sealed-content';
 import type { JsonThreads } from './json-threads.ts';
-import { prepareBody } from './prepare-body.ts';
+import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
+import { type BodyForm, prepareBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
 /**
@@ -17,31 +20,62 @@ import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
  */
 const smallJson = 64 * 1024;
 
+export interface JsonReaderParts {
+  threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
+  /** Threads of their own: counting takes longer, and no body waits for it. */
+  counting: Pick<JsonThreads, 'countTokens'>;
+  /** Asked for with each body. */
+  sealingKeys: () => readonly SealingKey[];
+}
+
 /** Reads the JSON of bodies and of what is stored where it holds up nobody. Bytes of what is large are transferred. */
 export class JsonReader {
-  readonly #threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage'>;
+  readonly #threads: JsonReaderParts['threads'];
+  readonly #counting: JsonReaderParts['counting'];
+  readonly #sealingKeys: () => readonly SealingKey[];
 
-  constructor(threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage'>) {
+  constructor({ threads, counting, sealingKeys }: JsonReaderParts) {
     this.#threads = threads;
+    this.#counting = counting;
+    this.#sealingKeys = sealingKeys;
   }
 
   /**
-   * Prepares the body of a create request.
+   * Prepares the body of a request, a create request by default.
    *
    * @throws {ServiceError} that says what is wrong with the body.
    */
   prepare(
     body: Buffer<ArrayBuffer> | undefined,
-    { tenant, withDigest }: { tenant: string; withDigest: boolean },
+    {
+      tenant,
+      withDigest = false,
+      form = 'create',
+    }: { tenant: string; withDigest?: boolean; form?: BodyForm },
   ): PreparedRequest | Promise<PreparedRequest> {
-    if (body === undefined || body.length <= smallJson) return prepareBody(body, { withDigest });
-    return this.#threads.prepare(tenant, { body, withDigest });
+    const keys = this.#sealingKeys();
+    if (body === undefined || body.length <= smallJson) {
+      return prepareBody(body, { withDigest, form, sealing: { tenant, keys } });
+    }
+    return this.#threads.prepare(tenant, { body, withDigest, form, keys });
+  }
+
+  /** Counts the tokens of a prompt, always in a thread: the tokenizer alone would hold up the event loop. */
+  countTokens(tenant: string, prompt: PromptJson): Promise<TokenCount> {
+    return this.#counting.countTokens(tenant, prompt, this.#sealingKeys());
+  }
+
+  /** The user's messages of a stored input, but for its last `without` items; see `pickUserMessages`. */
+  async pickUserMessages(tenant: string, part: PartJson, without: number): Promise<PickedItem[]> {
+    if (part.json.length <= smallJson) return pickUserMessages(part, { without });
+    return this.#threads.pickUserMessages(tenant, part, without);
   }
 
   /** Prepares a frame of a WebSocket, which must have a buffer of its own. What is wrong with it is part of the result. */
   prepareFrame(tenant: string, frame: Uint8Array<ArrayBuffer>): PreparedFrame | Promise<PreparedFrame> {
-    if (frame.length <= smallJson) return prepareFrame(frame, {});
-    return this.#threads.prepareFrame(tenant, frame);
+    const sealing = { tenant, keys: this.#sealingKeys() };
+    if (frame.length <= smallJson) return prepareFrame(frame, { sealing });
+    return this.#threads.prepareFrame(frame, sealing);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

@@ -6,16 +6,27 @@ import {
   type PickedPage,
   pickItems,
   pickPage,
+  pickUserMessages,
   type PreparedRequest,
 } from '@sluice/response-store';
 import { parentPort } from 'node:worker_threads';
-import { prepareBody } from './prepare-body.ts';
+import type { Sealing } from './open-sealed.ts';
+import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-prompt.ts';
+import { type BodyForm, prepareBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
 /** What a thread of `JsonThreads` does. Bytes are transferred, both ways. */
 export type JsonTask =
-  | { kind: 'prepare'; body: Uint8Array<ArrayBuffer>; withDigest: boolean }
-  | { kind: 'prepare_frame'; body: Uint8Array<ArrayBuffer> }
+  | {
+      kind: 'prepare';
+      body: Uint8Array<ArrayBuffer>;
+      withDigest: boolean;
+      form: BodyForm;
+      sealing: Sealing;
+    }
+  | { kind: 'prepare_frame'; body: Uint8Array<ArrayBuffer>; sealing: Sealing }
+  | { kind: 'pick_user_messages'; part: PartJson; without: number }
+  | { kind: 'count_tokens'; prompt: PromptJson; sealing: Sealing }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
   | { kind: 'pick_page'; part: PartJson; page: InputPage };
 
@@ -24,6 +35,8 @@ export interface JsonTaskResults {
   prepare_frame: PreparedFrame;
   pick_items: PickedItem[];
   pick_page: PickedPage | undefined;
+  pick_user_messages: PickedItem[];
+  count_tokens: TokenCount;
 }
 
 /** What a thread answers. */
@@ -37,11 +50,13 @@ export type JsonResult =
 const longText = 64 * 1024;
 
 // Does one task after the other. A thread of its own has a heap of its own, so what the JSON takes there is bounded.
-parentPort?.on('message', (task: JsonTask) => {
+parentPort?.on('message', (task: JsonTask) => void answer(task));
+
+async function answer(task: JsonTask): Promise<void> {
   const transfer: ArrayBuffer[] = [];
   let result: JsonResult;
   try {
-    result = { kind: 'done', value: valueOf(task, transfer) };
+    result = { kind: 'done', value: await valueOf(task, transfer) };
   } catch (error) {
     if (error instanceof ServiceError) {
       const { code, message, param } = error;
@@ -49,20 +64,20 @@ parentPort?.on('message', (task: JsonTask) => {
     } else result = { kind: 'failed', error };
   }
   parentPort?.postMessage(result, transfer);
-});
+}
 
-function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonTask['kind']] {
+async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTaskResults[JsonTask['kind']]> {
   switch (task.kind) {
     case 'prepare': {
-      const { body, withDigest } = task;
+      const { body, withDigest, form, sealing } = task;
       const { byteLength: inputBytes } = body;
-      const prepared = prepareBody(body, { withDigest, inputBytes, consume: true });
+      const prepared = prepareBody(body, { withDigest, form, sealing, inputBytes, consume: true });
       transfer.push(bufferOf(prepared));
       return prepared;
     }
     case 'prepare_frame': {
-      const { body } = task;
-      const frame = prepareFrame(body, { inputBytes: body.byteLength, consume: true });
+      const { body, sealing } = task;
+      const frame = prepareFrame(body, { sealing, inputBytes: body.byteLength, consume: true });
       if (frame.kind === 'create') transfer.push(bufferOf(frame.prepared));
       return frame;
     }
@@ -72,6 +87,10 @@ function valueOf(task: JsonTask, transfer: ArrayBuffer[]): JsonTaskResults[JsonT
       const page = pickPage(task.part, task.page);
       return page && { ...page, items: asBytes(page.items, transfer) };
     }
+    case 'pick_user_messages':
+      return asBytes(pickUserMessages(task.part, task), transfer);
+    case 'count_tokens':
+      return countPrompt(task.prompt, task.sealing);
   }
 }
 

@@ -2,9 +2,13 @@ import { TenantQueues } from '@sluice/admission';
 import { ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
+import type { SealingKey } from '@sluice/sealed-content';
 import type { Worker } from 'node:worker_threads';
+import type { Sealing } from './open-sealed.ts';
 import type { PreparedFrame } from './prepare-frame.ts';
 import type { JsonResult, JsonTask, JsonTaskResults } from './json-thread.ts';
+import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
+import type { BodyForm } from './prepare-body.ts';
 
 export interface JsonThreadsOptions {
   /** Most bytes of a body, at this moment. */
@@ -78,14 +82,23 @@ export class JsonThreads {
    */
   prepare(
     tenant: string,
-    { body, withDigest }: { body: Uint8Array<ArrayBuffer>; withDigest: boolean },
+    {
+      body,
+      ...options
+    }: {
+      body: Uint8Array<ArrayBuffer>;
+      withDigest: boolean;
+      form: BodyForm;
+      keys: readonly SealingKey[];
+    },
   ): Promise<PreparedRequest> {
-    return this.#do(tenant, { kind: 'prepare', body, withDigest }, body);
+    const { withDigest, form, keys } = options;
+    return this.#do(tenant, { kind: 'prepare', body, withDigest, form, sealing: { tenant, keys } }, body);
   }
 
   /** Prepares a frame. Its bytes are transferred. What is wrong with it is part of the result. */
-  prepareFrame(tenant: string, body: Uint8Array<ArrayBuffer>): Promise<PreparedFrame> {
-    return this.#do(tenant, { kind: 'prepare_frame', body }, body);
+  prepareFrame(body: Uint8Array<ArrayBuffer>, sealing: Sealing): Promise<PreparedFrame> {
+    return this.#do(sealing.tenant, { kind: 'prepare_frame', body, sealing }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */
@@ -96,6 +109,16 @@ export class JsonThreads {
   /** A page of a stored input; see `pickPage`. Bytes of the part are transferred. */
   pickPage(tenant: string, part: PartJson, page: InputPage): Promise<PickedPage | undefined> {
     return this.#do(tenant, { kind: 'pick_page', part, page }, part.json);
+  }
+
+  /** The user's messages of a stored input; see `pickUserMessages`. Bytes of the part are transferred. */
+  pickUserMessages(tenant: string, part: PartJson, without: number): Promise<PickedItem[]> {
+    return this.#do(tenant, { kind: 'pick_user_messages', part, without }, part.json);
+  }
+
+  /** The tokens of a prompt; see `countPrompt`. Bytes of its input are transferred. */
+  countTokens(tenant: string, prompt: PromptJson, keys: readonly SealingKey[]): Promise<TokenCount> {
+    return this.#do(tenant, { kind: 'count_tokens', prompt, sealing: { tenant, keys } }, prompt.input);
   }
 
   /** Ends every thread. Tasks that are under way are refused. */

@@ -1,5 +1,13 @@
-import { type CreateResponse, parseCreateResponse, ServiceError } from '@sluice/contract';
+import {
+  type CreateResponse,
+  parseCompactResponse,
+  parseCountInputTokens,
+  parseCreateResponse,
+  ServiceError,
+} from '@sluice/contract';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
+import { compactionRequest } from './compaction-request.ts';
+import { openSealedItems, type Sealing } from './open-sealed.ts';
 import { decodeJson, parseJson } from './parse-json.ts';
 
 /**
@@ -8,13 +16,25 @@ import { decodeJson, parseJson } from './parse-json.ts';
  */
 const longestRequest = 12 * 1024 * 1024;
 
+/** What is asked for, by the route: a new response, a number of tokens, or a shorter conversation. */
+export type BodyForm = 'create' | 'count_tokens' | 'compact';
+
+const parsers: Record<BodyForm, (value: unknown) => CreateResponse> = {
+  create: parseCreateResponse,
+  count_tokens: parseCountInputTokens,
+  compact: (value) => compactionRequest(parseCompactResponse(value)),
+};
+
 export interface BodyOptions extends PreparationOptions {
+  /** `create` by default. */
+  form?: BodyForm;
+  sealing: Sealing;
   /** Frees the bytes, which must have a buffer of their own, as soon as they are decoded. */
   consume?: boolean;
 }
 
 /**
- * Makes of the bytes of a create request what its accept needs. It depends on nothing but its arguments, so that it can
+ * Makes of the bytes of a request what its accept needs, or whatever else is done with its context. It depends on nothing but its arguments, so that it can
  * run on the event loop for a small body and in a thread for a large one.
  *
  * Each form of a large body is let go before the one after the next is made: it is in memory twice at a time.
@@ -23,10 +43,10 @@ export interface BodyOptions extends PreparationOptions {
  */
 export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
-  { consume = false, ...options }: BodyOptions,
+  { consume = false, sealing, form = 'create', ...options }: BodyOptions,
 ): PreparedRequest {
   const value = body && readJson(body, { consume });
-  return prepareChecked(parseCreateResponse(value), options);
+  return prepareChecked(parsers[form](value), { ...options, sealing });
 }
 
 /** The value of a body, which is freed as soon as it is decoded if it may be. */
@@ -36,9 +56,14 @@ export function readJson(body: Uint8Array<ArrayBuffer>, { consume }: { consume: 
   return parseJson(json);
 }
 
-/** @throws {ServiceError} when what is not the input of a request is too large. */
-export function prepareChecked(request: CreateResponse, options: PreparationOptions): PreparedRequest {
+/** @throws {ServiceError} when what is sealed cannot be opened, or what is not the input of a request is too large. */
+export function prepareChecked(
+  request: CreateResponse,
+  { sealing, ...options }: PreparationOptions & { sealing: Sealing },
+): PreparedRequest {
+  const sealedTokens = openSealedItems(request.input, sealing);
   const prepared = prepareRequest(request, options);
+  prepared.inputTokens += sealedTokens;
   if (prepared.requestJson.length > longestRequest) {
     const message = `The request without its input has more than ${longestRequest} characters.`;
     throw new ServiceError('request_too_large', message);

@@ -22,7 +22,7 @@ export type PreparedFrame = { streamId: string | undefined } & (
  */
 export function prepareFrame(
   bytes: Uint8Array<ArrayBuffer>,
-  { consume = false, ...options }: Omit<BodyOptions, 'withDigest'>,
+  { consume = false, ...options }: Omit<BodyOptions, 'withDigest' | 'form'>,
 ): PreparedFrame {
   let streamId: string | undefined;
   try {

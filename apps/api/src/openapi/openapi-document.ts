@@ -1,4 +1,7 @@
 import {
+  compactionSchema,
+  compactResponseSchema,
+  countInputTokensSchema,
   createResponseSchema,
   deletedResponseSchema,
   errorEnvelopeSchema,
@@ -7,6 +10,7 @@ import {
   eventSchema,
   inputItemListSchema,
   inputItemSchema,
+  inputTokensSchema,
   listedItemSchema,
   livenessSchema,
   modelListSchema,
@@ -33,7 +37,12 @@ export interface OpenApiDocument extends Json {
 }
 
 /** Schemas with names of their own; wherever one is part of another, the document refers to it. */
-const requestSchemas = { CreateResponse: createResponseSchema, InputItem: inputItemSchema };
+const requestSchemas = {
+  CreateResponse: createResponseSchema,
+  CountInputTokens: countInputTokensSchema,
+  CompactResponse: compactResponseSchema,
+  InputItem: inputItemSchema,
+};
 const answerSchemas = {
   Response: responseBodySchema,
   OutputItem: outputItemSchema,
@@ -42,6 +51,8 @@ const answerSchemas = {
   ResponseList: responseListSchema,
   ListedItem: listedItemSchema,
   InputItemList: inputItemListSchema,
+  InputTokens: inputTokensSchema,
+  Compaction: compactionSchema,
   DeletedResponse: deletedResponseSchema,
   Model: modelSchema,
   ModelList: modelListSchema,

@@ -2,13 +2,21 @@ import { ServiceError } from '@sluice/contract';
 import type { FastifyInstance } from 'fastify';
 import type { ReadLimits } from '../read-limits.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether a request with a body creates nothing, and counts as a read. */
+    isRead?: boolean;
+  }
+}
+
 /**
  * Refuses a tenant that has read too much in this minute. Comes after authentication. What creates something has limits of
  * its own, in the store.
  */
 export function registerReadLimits(app: FastifyInstance, { readLimits }: { readLimits: ReadLimits }): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    if (request.routeOptions.config.takesBody === true) return done();
+    const { takesBody, isRead } = request.routeOptions.config;
+    if (takesBody === true && isRead !== true) return done();
     const { name, limits } = request.key;
     const waitMs = readLimits.count(name, limits.readsPerMinute);
     done(waitMs === undefined ? undefined : readLimitReached(limits.readsPerMinute, waitMs));

@@ -8,6 +8,7 @@ import { BackgroundWork } from './background-work.ts';
 import { CallerPresence } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
+import { ModelDirectory } from './model-directory.ts';
 import { PendingRequest } from './pending-request.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { RequestChecks } from './request-checks.ts';
@@ -41,7 +42,12 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     // What an accept and its taking back need of it.
     store: store as unknown as CallerStore,
     // It refers to no earlier item.
-    json: { pickItems: neverAsked, pickPage: neverAsked },
+    json: {
+      countTokens: neverAsked,
+      pickItems: neverAsked,
+      pickPage: neverAsked,
+      pickUserMessages: neverAsked,
+    },
     queue: {
       ahead: () => Promise.resolve(undefined),
       departures: () => Promise.resolve(0),
@@ -49,6 +55,9 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
       enqueue: () => Promise.resolve(),
       park: () => Promise.resolve(),
       remove: () => Promise.resolve(),
+    },
+    sealerOf: () => {
+      throw new Error('nothing is sealed here');
     },
     redisUsedPercent: () => 0,
     telemetry: new Telemetry(() => undefined),
@@ -63,10 +72,10 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     departures: dependencies.queue.departures,
     now: () => 0,
   });
-  const checks = new RequestChecks(
-    dependencies,
-    new ReferenceResolver(dependencies, new StoredItems(dependencies)),
-  );
+  const checks = new RequestChecks(dependencies, {
+    models: new ModelDirectory(settings.models),
+    references: new ReferenceResolver(dependencies, new StoredItems(dependencies)),
+  });
   const acceptor = new ResponseAcceptor(dependencies, { checks, ends, steps, background, positions });
   const [key] = settings.keys;
   if (!key) throw new Error('no key');

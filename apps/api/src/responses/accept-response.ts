@@ -11,8 +11,8 @@ import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
-import { expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
 import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
+import { expectedInputOf, expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
 import { unresolved } from './resolve-references.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
 
@@ -207,9 +207,8 @@ export class ResponseAcceptor {
           queuedBytes: limits.queuedBytes,
         },
         tokens: {
-          input: prepared.inputTokens,
+          ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),
-          mostInput: model.contextTokens,
         },
         cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
         mostOutputTokens,

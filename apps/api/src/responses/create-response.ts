@@ -34,6 +34,8 @@ export interface Creation {
   reserve: Reserve;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
+  /** Called with a whole response before it is left: all of it can still be read, also where it is not stored. */
+  onWhole?: (response: Response) => Promise<void>;
   /** What it continues from that is not in the store. */
   context?: LocalContext | undefined;
 }
@@ -96,7 +98,9 @@ export class ResponseCreator {
       if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
       isAccepted = true;
       creation.onAccepted({ use: acceptance.use, isReplayed: false });
-      return await this.#awaitWhole(caller, wait, acceptance.accepted);
+      const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
+      if (created.kind === 'response') await creation.onWhole?.(created.response);
+      return created;
     } finally {
       wait.close();
       attachment.close(isAccepted ? endOfWait(wait, caller) : 'not_accepted');

@@ -2,6 +2,7 @@ import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
+import type { ContentSealer } from '@sluice/sealed-content';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** What everything that handles responses in an api process works with. */
@@ -9,8 +10,10 @@ export interface ResponsesDependencies {
   settings: Pick<Settings, 'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention'>;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
-  json: Pick<JsonReader, 'pickItems' | 'pickPage'>;
+  json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   queue: Pick<ResponseQueue, 'ahead' | 'departures' | 'enqueue' | 'order' | 'park' | 'remove'>;
+  /** What seals the content of a tenant. */
+  sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */
   redisUsedPercent: () => number;
   telemetry: Telemetry;

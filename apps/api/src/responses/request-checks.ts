@@ -1,9 +1,10 @@
-import type { KeySettings, ModelSettings } from '@sluice/config';
-import { type Response, responseFor, responseIdSchema, ServiceError } from '@sluice/contract';
+import type { ModelSettings } from '@sluice/config';
+import { type Response, responseFor, responseIdSchema } from '@sluice/contract';
 import type { PreparedRequest } from '@sluice/response-store';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { behindContext, type LocalContext } from './local-context.ts';
+import type { ModelDirectory } from './model-directory.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { checkTokens, tierFor } from './request-limits.ts';
 import { previousProblem, type ReferenceResolver, unresolved } from './resolve-references.ts';
@@ -29,18 +30,21 @@ export interface CheckedRequest {
 export class RequestChecks {
   readonly #dependencies: ResponsesDependencies;
   readonly #references: ReferenceResolver;
-  readonly #models: ReadonlyMap<string, ModelSettings>;
+  readonly #models: ModelDirectory;
 
-  constructor(dependencies: ResponsesDependencies, references: ReferenceResolver) {
+  constructor(
+    dependencies: ResponsesDependencies,
+    { models, references }: { models: ModelDirectory; references: ReferenceResolver },
+  ) {
     this.#dependencies = dependencies;
     this.#references = references;
-    this.#models = new Map(dependencies.settings.models.map((model) => [model.id, model]));
+    this.#models = models;
   }
 
   /** @throws {ServiceError} for the first thing that is wrong. */
   async prepare({ caller, pending, reserve, context }: UncheckedRequest): Promise<CheckedRequest> {
     const { key } = caller;
-    const model = this.#modelFor(pending.request.model, key);
+    const model = this.#models.find(pending.request.model, key);
     let prepared = await this.#references.resolve(pending.take(), key.name, reserve);
     if (context) {
       reserve(context.items.length);
@@ -75,21 +79,4 @@ export class RequestChecks {
     const serviceTier = tierFor(pending.request, caller.key);
     return { response: responseFor(pending.request, { id: responseId, createdAt, serviceTier }), prepared };
   }
-
-  #modelFor(id: string, key: KeySettings): ModelSettings {
-    const model = this.#models.get(id);
-    if (!model) {
-      throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
-    }
-    if (!key.models.includes('*') && !key.models.includes(id)) {
-      throw new ServiceError('model_not_allowed', `This key may not use the model '${id}'.`);
-    }
-    return model;
-  }
-}
-
-/** A client's own word in an error message, short and without line breaks. */
-function shown(text: string): string {
-  const plain = text.replaceAll(/[^\x20-\x7e]/g, '?');
-  return plain.length > 64 ? `${plain.slice(0, 64)}…` : plain;
 }

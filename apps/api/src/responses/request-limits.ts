@@ -1,3 +1,4 @@
+import type { ExpectedTokens } from '@sluice/admission';
 import type { KeySettings, ModelSettings, Settings } from '@sluice/config';
 import { requestedTier, ServiceError, type ServiceTier } from '@sluice/contract';
 import type { PreparedRequest, StoredRequest } from '@sluice/response-store';
@@ -31,10 +32,21 @@ export function checkTokens(
     throw new ServiceError('integer_above_max_value', message, { param: 'max_output_tokens' });
   }
   const { contextTokens } = model;
+  if (request.truncation === 'auto') return; // The worker leaves out what is too much.
   if (contextTokens !== undefined && inputTokens > contextTokens) {
     const message = `The input has about ${inputTokens} tokens; the context of this model holds ${contextTokens}.`;
     throw new ServiceError('context_length_exceeded', message, { param: 'input' });
   }
+}
+
+/** How many tokens of input are reserved for a response, and how many it may have with all that it continues from. */
+export function expectedInputOf(
+  { request, inputTokens }: PreparedRequest,
+  { contextTokens }: ModelSettings,
+): Pick<ExpectedTokens, 'input' | 'mostInput' | 'truncates'> {
+  const truncates = request.truncation === 'auto';
+  const most = truncates ? (contextTokens ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
+  return { input: Math.min(inputTokens, most), mostInput: contextTokens, truncates };
 }
 
 /** How many tokens of output are reserved for a response before anybody knows how many there are. */

@@ -101,11 +101,7 @@ export function unresolved(
   const param = 'previous_response_id';
   switch (problem.kind) {
     case 'previous_not_found':
-      return new ServiceError(
-        'previous_response_not_found',
-        `Previous response with id '${shown(previousId)}' not found.`,
-        { param },
-      );
+      return previousNotFound(previousId);
     case 'previous_not_finished':
       return new ServiceError(
         'invalid_value',
@@ -113,11 +109,7 @@ export function unresolved(
         { param },
       );
     case 'context_too_large':
-      return new ServiceError(
-        'context_length_exceeded',
-        `The previous response and all before it hold more than ${contextBytes} bytes. Send the input that matters without it.`,
-        { param },
-      );
+      return contextTooLarge(contextBytes);
     case 'context_too_long':
       return new ServiceError(
         'context_length_exceeded',
@@ -133,6 +125,22 @@ export function unresolved(
     case 'call_not_found':
       return toolCallNotFound(problem.callId, { isForgotten: problem.isForgotten });
   }
+}
+
+export function previousNotFound(previousId: string): ServiceError {
+  return new ServiceError(
+    'previous_response_not_found',
+    `Previous response with id '${shown(previousId)}' not found.`,
+    { param: 'previous_response_id' },
+  );
+}
+
+export function contextTooLarge(contextBytes: number): ServiceError {
+  return new ServiceError(
+    'context_length_exceeded',
+    `The previous response and all before it hold more than ${contextBytes} bytes. Send the input that matters without it.`,
+    { param: 'previous_response_id' },
+  );
 }
 
 /** A client's own word in an error message, short and without line breaks. */

@@ -9,8 +9,11 @@ import { ResponseCreator } from './create-response.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
+import { Compactor } from './compact-response.ts';
+import { TokenCounter } from './count-tokens.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
+import { ModelDirectory } from './model-directory.ts';
 import { withPosition } from './present-position.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
@@ -28,6 +31,8 @@ export interface ResponsePage {
 /** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
 export class Responses {
   readonly create: ResponseCreator;
+  readonly tokens: TokenCounter;
+  readonly compactor: Compactor;
   readonly #dependencies: ResponsesDependencies;
   readonly #background: BackgroundWork;
   readonly #ends: EarlyEnds;
@@ -47,7 +52,10 @@ export class Responses {
       departures: (queue) => dependencies.queue.departures(queue),
       now: () => performance.now(),
     });
-    const checks = new RequestChecks(dependencies, new ReferenceResolver(dependencies, this.#items));
+    const references = new ReferenceResolver(dependencies, this.#items);
+    const models = new ModelDirectory(dependencies.settings.models);
+    this.tokens = new TokenCounter(dependencies, { models, references });
+    const checks = new RequestChecks(dependencies, { models, references });
     const acceptor = new ResponseAcceptor(dependencies, {
       checks,
       ends: this.#ends,
@@ -62,6 +70,7 @@ export class Responses {
       ends: this.#ends,
       positions: this.#positions,
     });
+    this.compactor = new Compactor(dependencies, this.create);
   }
 
   /** The store's clock, in milliseconds. */

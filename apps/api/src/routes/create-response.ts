@@ -10,18 +10,17 @@ import { openEventStream } from '../event-stream.ts';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
-import { cutOff } from '../plugins/error-handler.ts';
 import { releaseBody } from '../plugins/json-body.ts';
 import { holdAnswer } from '../plugins/unread-answers.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
-import { PendingRequest } from '../responses/pending-request.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import { RateLimited } from '../responses/refusals.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
+import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
 
 export interface CreateResponseContext {
   json: JsonReader;
@@ -40,43 +39,18 @@ export const createResponse = defineRoute({
   body: {
     schema: createResponseSchema,
     example: { model: 'simulator', input: 'Hello!' },
-    parse: readBody,
+    parse: (request, { json: reader }: CreateResponseContext) =>
+      pendingBody(request, reader, { withDigest: request.headers['idempotency-key'] !== undefined }),
   },
   answers: [json(responseBodySchema), eventStream(eventSchema)],
   errors: [
     ...anyErrors,
     ...bodyErrors,
-    'missing_required_parameter',
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-    'decimal_below_min_value',
-    'decimal_above_max_value',
-    'string_above_max_length',
-    'array_above_max_length',
-    'empty_array',
-    'unsupported_parameter',
-    'unsupported_value',
-    'mutually_exclusive_parameters',
-    'invalid_encrypted_content',
-    'invalid_base64_image',
-    'invalid_image_format',
-    'invalid_image_url',
-    'model_not_found',
-    'model_not_allowed',
-    'previous_response_not_found',
-    'item_not_found',
+    ...contextErrors,
     'tool_call_not_found',
     'idempotency_mismatch',
     'idempotency_result_gone',
-    // What a response can fail with, told to the caller who waits for the whole of it.
-    'context_length_exceeded',
-    'invalid_prompt',
-    'model_error',
-    'invalid_model_output',
-    'upstream_error',
-    'timeout',
+    ...failureErrors,
   ],
   handle(
     { body: pending, headers, request, reply },
@@ -126,24 +100,6 @@ export const createResponse = defineRoute({
     });
   },
 });
-
-/** The bytes go to whoever prepares them, so that nothing holds them any longer than that. */
-async function readBody(
-  request: FastifyRequest,
-  { json: reader }: CreateResponseContext,
-): Promise<PendingRequest> {
-  const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
-  request.body = undefined;
-  const withDigest = request.headers['idempotency-key'] !== undefined;
-  const letGo = request.bodyReservation?.hold();
-  try {
-    const prepared = await reader.prepare(body, { tenant: request.key.name, withDigest });
-    if (request.bodyReservation?.isReleased === true) throw cutOff();
-    return new PendingRequest(prepared);
-  } finally {
-    letGo?.();
-  }
-}
 
 export const jsonType = 'application/json; charset=utf-8';
 

@@ -1,6 +1,12 @@
-import type { FunctionCallOutputItem, Generation, InputItem, InputMessage } from '@sluice/contract';
+import type {
+  ContextItem,
+  FunctionCallOutputItem,
+  Generation,
+  InputItem,
+  InputMessage,
+} from '@sluice/contract';
 
-type ReasoningInput = Extract<InputItem, { type: 'reasoning' }>;
+type ReasoningInput = Extract<ContextItem, { type: 'reasoning' }>;
 
 /** An item for a model, without the ids and statuses that have a meaning only in this service. */
 export type PromptItem =

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { ResponsesReader } from './responses-reader.ts';
 import type { ProviderChunk } from '../provider.ts';
 
-function readAll(events: object[], wantsLogprobs = false): ProviderChunk[] {
-  const reader = new ResponsesReader('up', wantsLogprobs);
+function readAll(events: object[], wantsLogprobs = false, opaqueOrigin?: string): ProviderChunk[] {
+  const reader = new ResponsesReader('up', { wantsLogprobs, opaqueOrigin });
   const chunks = events.flatMap((event) => reader.read({ name: undefined, data: JSON.stringify(event) }));
   return [...chunks, ...reader.end()];
 }
@@ -25,6 +25,45 @@ const text = (output_index: number, delta: string) =>
 const completed = event('completed', { response: { status: 'completed', output: [] } });
 const call = { type: 'function_call', name: 'f', call_id: 'c1', arguments: '{"a":1}' };
 const finish = { type: 'finish', reason: 'stop' };
+
+describe('ResponsesReader on encrypted reasoning', () => {
+  const sealed = (id: string) => ({
+    type: 'reasoning',
+    id,
+    summary: [],
+    encrypted_content: `secret of ${id}`,
+  });
+  const done = (output_index: number, item: object) => event('output_item.done', { output_index, item });
+  const opaque = (id: string) => ({
+    type: 'reasoning_opaque',
+    opaque: { origin: 'o', data: JSON.stringify({ encrypted_content: `secret of ${id}`, id }) },
+  });
+
+  it('passes it on once, behind the text of its item', () => {
+    const whole = { response: { status: 'completed', output: [sealed('rs_1'), sealed('rs_2')] } };
+    const events = [
+      added(0, { type: 'reasoning', summary: [] }),
+      event('reasoning_summary_text.delta', { output_index: 0, summary_index: 0, delta: 'Hm' }),
+      done(0, sealed('rs_1')),
+      added(1, { type: 'reasoning', summary: [] }),
+      done(1, sealed('rs_2')),
+      event('completed', whole),
+    ];
+    expect(readAll(events, false, 'o')).toEqual([
+      { type: 'reasoning_summary', delta: 'Hm' },
+      opaque('rs_1'),
+      { type: 'reasoning' },
+      opaque('rs_2'),
+      finish,
+    ]);
+    expect(JSON.stringify(readAll(events))).not.toContain('secret');
+  });
+
+  it('leaves out what comes when a later item has begun', () => {
+    const events = [added(0, { type: 'reasoning' }), text(1, 'Hi'), done(0, sealed('rs_1')), completed];
+    expect(readAll(events, false, 'o')).toEqual([{ type: 'text', delta: 'Hi' }, finish]);
+  });
+});
 
 describe('ResponsesReader on recorded streams', () => {
   it('reads summaries, a message with its phase and annotation, and a call, each once', () => {
@@ -235,7 +274,7 @@ describe('what an answer costs', () => {
     );
     const events = values.map((each) => ({ name: undefined, data: JSON.stringify(each) }));
     const read = () => {
-      const reader = new ResponsesReader('up', false);
+      const reader = new ResponsesReader('up', { wantsLogprobs: false });
       return () => events.forEach((each) => reader.read(each));
     };
     expect(costAgainstParsing(values, read, 30)).toBeLessThan(30);

@@ -4,6 +4,7 @@ import { isObject, type JsonObject, listOf, objectOf, parseObject, textOf } from
 import { urlCitationFrom } from './annotation-fields.ts';
 import { endOfAnswer } from './end-of-answer.ts';
 import { logprobsFrom } from './logprob-fields.ts';
+import { printOpaque } from './opaque-reasoning.ts';
 import type { FinishReason, ProviderChunk } from '../provider.ts';
 import { brokenStream, failedInStream } from '../upstream/failure.ts';
 import type { EventReader } from '../upstream/upstream-provider.ts';
@@ -34,14 +35,20 @@ export class ResponsesReader implements EventReader {
   state: 'open' | 'finished' | 'done' = 'open';
   readonly #providerId: string;
   readonly #wantsLogprobs: boolean;
+  /** What encrypted reasoning is tied to; undefined when nobody wants it. */
+  readonly #opaqueOrigin: string | undefined;
   readonly #items = new Map<number, Item>();
   #lastKind: Kind | undefined;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
 
-  constructor(providerId: string, wantsLogprobs: boolean) {
+  constructor(
+    providerId: string,
+    { wantsLogprobs, opaqueOrigin }: { wantsLogprobs: boolean; opaqueOrigin?: string | undefined },
+  ) {
     this.#providerId = providerId;
     this.#wantsLogprobs = wantsLogprobs;
+    this.#opaqueOrigin = opaqueOrigin;
   }
 
   read({ name, data }: UpstreamEvent): ProviderChunk[] {
@@ -170,7 +177,7 @@ export class ResponsesReader implements EventReader {
       case 'reasoning':
         parts('summary', 'summary_text', 'text', 'reasoning_summary');
         parts('content', 'reasoning_text', 'text', 'reasoning_text');
-        return chunks;
+        return [...chunks, ...this.#opaque(index, item)];
       case 'function_call':
         return [...chunks, ...this.#restOfCall(index, textOf(item['arguments']) ?? '{}')];
       case 'custom_tool_call':
@@ -202,6 +209,18 @@ export class ResponsesReader implements EventReader {
     const item = this.#items.get(event['output_index']);
     if (item?.streamed.has(partKey(event, kind))) return [];
     return this.#piece(event, kind, whole);
+  }
+
+  /** The encrypted content of reasoning, once, and only while no later item has begun. */
+  #opaque(index: number, value: JsonObject): ProviderChunk[] {
+    const item = this.#items.get(index);
+    const encrypted = value['encrypted_content'];
+    if (this.#opaqueOrigin === undefined || typeof encrypted !== 'string' || encrypted === '') return [];
+    if (!item || item.streamed.has('encrypted_content') || Math.max(...this.#items.keys()) !== index)
+      return [];
+    item.streamed.add('encrypted_content');
+    const opaque = { origin: this.#opaqueOrigin, data: printOpaque(encrypted, textOf(value['id'])) };
+    return [...this.#begin(item), { type: 'reasoning_opaque', opaque }];
   }
 
   #annotation(event: JsonObject): ProviderChunk[] {

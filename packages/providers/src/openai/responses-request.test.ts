@@ -1,11 +1,15 @@
-import { type Generation, parseCreateResponse } from '@sluice/contract';
+import { type ContextItem, type Generation, parseCreateResponse } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
+import { printOpaque } from './opaque-reasoning.ts';
 import { responsesRequestBody } from './responses-request.ts';
+
+type ReasoningItem = Extract<ContextItem, { type: 'reasoning' }>;
 
 const options = { providerId: 'up', fetchesUrls: false, isOpenAi: false };
 
 function bodyOf(request: object, settings = options) {
-  const generation: Generation = parseCreateResponse({ model: 'm', ...request });
+  // Nothing here is sealed, so the context is the input.
+  const generation = parseCreateResponse({ model: 'm', ...request }) as Generation;
   return responsesRequestBody(generation, 'upstream-model', settings);
 }
 
@@ -98,10 +102,7 @@ describe('responsesRequestBody', () => {
   });
 
   it('asks for logprobs only when they are included', () => {
-    const included = {
-      include: ['message.output_text.logprobs', 'reasoning.encrypted_content'],
-      top_logprobs: 2,
-    };
+    const included = { include: ['message.output_text.logprobs'], top_logprobs: 2 };
     expect(bodyOf({ input: 'Hi', ...included })).toMatchObject({
       include: ['message.output_text.logprobs'],
       top_logprobs: 2,
@@ -147,6 +148,51 @@ describe('responsesRequestBody', () => {
       { type: 'function_call_output', call_id: 'c1', output },
     ];
     expect(bodyOf({ input })['input']).toMatchObject([{}, { call_id: 'c1', output }]);
+  });
+
+  it('asks for encrypted reasoning when the client wants to keep it', () => {
+    expect(bodyOf({ input: 'Hi', include: ['reasoning.encrypted_content'] })['include']).toEqual([
+      'reasoning.encrypted_content',
+    ]);
+  });
+
+  describe('gives reasoning back', () => {
+    const summary = [{ type: 'summary_text' as const, text: 'Hm' }];
+    const opaque = (origin: string) => ({ origin, data: printOpaque('gAAA', 'rs_theirs') });
+    const inputOf = (item: Partial<ReasoningItem>, settings = options) =>
+      responsesRequestBody(
+        { input: [{ type: 'reasoning', id: 'rs_ours', summary, ...item }] },
+        'm',
+        settings,
+      )['input'];
+
+    it('with what this upstream has made of it, under its id', () => {
+      expect(inputOf({ opaque: opaque('openai-responses:up') })).toEqual([
+        { type: 'reasoning', id: 'rs_theirs', encrypted_content: 'gAAA', summary },
+      ]);
+    });
+
+    it('but never with what another upstream has made', () => {
+      for (const origin of ['openai-responses:other', 'anthropic:up']) {
+        expect(inputOf({ opaque: opaque(origin) })).toEqual([]);
+      }
+    });
+
+    it('as raw text where there is one, unless the upstream is OpenAI', () => {
+      const content = [
+        { type: 'reasoning_text' as const, text: 'First, ' },
+        { type: 'reasoning_text' as const, text: 'then.' },
+      ];
+      expect(inputOf({ content })).toEqual([
+        {
+          type: 'reasoning',
+          id: 'rs_ours',
+          summary,
+          content: [{ type: 'reasoning_text', text: 'First, then.' }],
+        },
+      ]);
+      expect(inputOf({ content }, { ...options, isOpenAi: true })).toEqual([]);
+    });
   });
 
   it('holds files and pictures to the media policy', () => {

@@ -1,19 +1,28 @@
-import { echoFormat, effectiveEffort, type Generation, type InputPart, type Tool } from '@sluice/contract';
+import {
+  echoFormat,
+  effectiveEffort,
+  type Generation,
+  includesEncryptedReasoning,
+  type InputPart,
+  type Tool,
+} from '@sluice/contract';
 import { type JsonObject, present } from '../json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
+import { opaqueOrigin, readOpaque } from './opaque-reasoning.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
 import { type PromptItem, promptItems } from './prompt-items.ts';
 
 export interface ResponsesRequestOptions extends MediaPolicy {
   isOpenAi: boolean;
+  providerId: string;
 }
 
 /**
  * Turns a generation into the body of a Responses request with `store: false`.
  *
  * Members are sent only if the client set them. Items keep their shape but lose this service's ids, which mean nothing
- * to the upstream. A reasoning item is sent only with its encrypted content: without it the upstream would look for a
- * stored item and refuse the request.
+ * to the upstream. Reasoning is sent with the encrypted content that this upstream gave with it. Without one OpenAI would look
+ * for a stored item and refuse the request; other servers take the raw text, where the reasoning has it.
  *
  * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given.
  */
@@ -40,7 +49,7 @@ export function responsesRequestBody(
     top_p: generation.top_p,
     presence_penalty: generation.presence_penalty,
     frequency_penalty: generation.frequency_penalty,
-    include: logprobs ? ['message.output_text.logprobs'] : undefined,
+    include: includeMember(generation, logprobs),
     top_logprobs: logprobs ? generation.top_logprobs : undefined,
     max_output_tokens: generation.max_output_tokens,
     truncation: generation.truncation,
@@ -48,6 +57,14 @@ export function responsesRequestBody(
     safety_identifier: generation.safety_identifier,
     user: generation.user,
   });
+}
+
+function includeMember(generation: Generation, logprobs: boolean): string[] | undefined {
+  const wanted = [
+    ...(logprobs ? ['message.output_text.logprobs'] : []),
+    ...(includesEncryptedReasoning(generation) ? ['reasoning.encrypted_content'] : []),
+  ];
+  return wanted.length > 0 ? wanted : undefined;
 }
 
 function toolMembers({
@@ -94,7 +111,7 @@ function reasoningMember({ reasoning }: Generation): JsonObject | undefined {
   });
 }
 
-function inputItem(item: PromptItem, policy: MediaPolicy): JsonObject[] {
+function inputItem(item: PromptItem, policy: ResponsesRequestOptions): JsonObject[] {
   switch (item.type) {
     case 'message': {
       const { role, content } = item;
@@ -115,11 +132,21 @@ function inputItem(item: PromptItem, policy: MediaPolicy): JsonObject[] {
         typeof output === 'string' ? output : output.map((part) => inputPart(part, false, policy));
       return [{ type, call_id, output: parts }];
     }
-    case 'reasoning': {
-      const { type, summary, content, encrypted_content } = item;
-      return encrypted_content == null ? [] : [present({ type, summary, content, encrypted_content })];
-    }
+    case 'reasoning':
+      return reasoningItem(item, policy);
   }
+}
+
+function reasoningItem(
+  { type, id, summary, content, opaque }: Extract<PromptItem, { type: 'reasoning' }>,
+  { providerId, isOpenAi }: ResponsesRequestOptions,
+): JsonObject[] {
+  const own = readOpaque(opaque, opaqueOrigin(providerId));
+  if (own) return [{ type, ...own, summary }];
+  const text = (content ?? []).map((part) => part.text).join('');
+  if (isOpenAi || text === '') return [];
+  // Servers that look at it at all want an id and a single part.
+  return [present({ type, id: id ?? 'rs_0', summary, content: [{ type: 'reasoning_text', text }] })];
 }
 
 function inputPart(part: InputPart, isAssistant: boolean, policy: MediaPolicy): JsonObject {

@@ -1,6 +1,7 @@
 import type { Timeouts } from '../upstream/event-stream.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
+import { wantedOrigin } from './opaque-reasoning.ts';
 import { ResponsesReader } from './responses-reader.ts';
 import { responsesRequestBody } from './responses-request.ts';
 import type { Provider } from '../provider.ts';
@@ -30,6 +31,10 @@ export function openAiResponses(settings: OpenAiResponsesSettings, timeouts: Tim
     // Life-cycle events repeat these members of the request.
     echoBytes: ({ instructions = '', tools = [], text }) =>
       2 * (instructions.length + JSON.stringify(tools).length + JSON.stringify(text ?? {}).length),
-    reader: (generation) => new ResponsesReader(settings.id, wantsLogprobs(generation)),
+    reader: (generation) =>
+      new ResponsesReader(settings.id, {
+        wantsLogprobs: wantsLogprobs(generation),
+        opaqueOrigin: wantedOrigin(generation, settings.id),
+      }),
   });
 }

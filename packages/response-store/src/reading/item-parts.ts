@@ -56,14 +56,15 @@ export async function locateItems(
 }
 
 /**
- * The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be kept.
+ * The own input of a response, unless it is unknown, another tenant's, or has ended and was not to be kept. `isOwn`: the one who
+ * asks has created it and has not left it, and may read it nevertheless.
  *
  * @throws {UnknownVersion} for one that another release wrote.
  */
 export async function locateInput(
   access: LargeAccess,
   responseId: string,
-  tenant: string,
+  { tenant, isOwn = false }: { tenant: string; isOwn?: boolean },
 ): Promise<ItemPart | undefined> {
   const { record } = keysOf(access, responseId);
   const names = [
@@ -85,7 +86,7 @@ export async function locateInput(
   if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
   if (fields.tenant !== tenant) return undefined;
   const isKept = isKeptAfterEnd({ store: fields.stored === true, background: fields.background });
-  if (!isKept && isTerminal(status)) return undefined;
+  if (!isKept && !isOwn && isTerminal(status)) return undefined;
   const inputBytes = inline + largeBytes - requestAhead;
   return {
     turn: { responseId, inputBytes, largeBytes, requestAhead, endBytes: 0 },

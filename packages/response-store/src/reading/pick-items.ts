@@ -55,6 +55,15 @@ export function pickPage(part: PartJson, { after, limit, order }: InputPage): Pi
   return { items, hasMore: first + limit < all.length };
 }
 
+/** The user's messages of an input, as they are listed, but for its last `without` items. */
+export function pickUserMessages(part: PartJson, { without }: { without: number }): PickedItem[] {
+  const all = itemsOf(part);
+  return all.slice(0, all.length - without).flatMap(([id, item, at]): PickedItem[] => {
+    if (item.type !== 'message' || item.role !== 'user') return [];
+    return [{ id, json: JSON.stringify(listedItem(item, part.responseId, at)), link: undefined }];
+  });
+}
+
 /** Every item with its id and its place. */
 function itemsOf({ responseId, isInput, json }: PartJson): [id: string, item: InputItem, at: number][] {
   if (isInput) {

@@ -1,5 +1,5 @@
 import type { InputItem } from '@sluice/contract';
-import type { LargeAccess } from '../record/store-access.ts';
+import type { LargeAccess, StoreAccess } from '../record/store-access.ts';
 import type { ContextLimits } from '../transitions/accept.ts';
 import { readTurnInput, readTurnOutput } from './read-turn.ts';
 import { type Turn, walk } from './walk.ts';
@@ -28,18 +28,10 @@ export async function readContext(
   { previousId, tenant }: { previousId: string | undefined; tenant: string },
   limits: ContextLimits,
 ): Promise<ResponseContext> {
-  const turns: Turn[] = [];
-  let bytes = 0;
-  for (let next = previousId; next !== undefined; ) {
-    const walked = await walk(access, { responseId: next, tenant, count: turnsPerWalk });
-    turns.push(...walked.turns);
-    bytes += walked.turns.reduce((sum, { inputBytes, endBytes }) => sum + inputBytes + endBytes, 0);
-    if (turns.length > limits.turns || bytes > limits.bytes) return { kind: 'too_large' };
-    next = walked.next;
-    if (next !== undefined && walked.turns.length < turnsPerWalk) return { kind: 'broken', missingId: next };
-  }
+  const before = await walkBack(access, { previousId, tenant }, limits);
+  if (before.kind !== 'walked') return before;
   const items: InputItem[] = [];
-  for (const page of pagesOf(turns.toReversed())) {
+  for (const page of pagesOf(before.turns)) {
     const read = await Promise.all(
       page.map(async (turn) => {
         const [input, output] = await Promise.all([
@@ -55,6 +47,25 @@ export async function readContext(
     }
   }
   return { kind: 'whole', items };
+}
+
+/** Looks at everything a response continues from, oldest first, and reads none of it. */
+export async function walkBack(
+  access: StoreAccess,
+  { previousId, tenant }: { previousId: string | undefined; tenant: string },
+  limits: ContextLimits,
+): Promise<{ kind: 'walked'; turns: Turn[] } | Exclude<ResponseContext, { kind: 'whole' }>> {
+  const turns: Turn[] = [];
+  let bytes = 0;
+  for (let next = previousId; next !== undefined; ) {
+    const walked = await walk(access, { responseId: next, tenant, count: turnsPerWalk });
+    turns.push(...walked.turns);
+    bytes += walked.turns.reduce((sum, { inputBytes, endBytes }) => sum + inputBytes + endBytes, 0);
+    if (turns.length > limits.turns || bytes > limits.bytes) return { kind: 'too_large' };
+    next = walked.next;
+    if (next !== undefined && walked.turns.length < turnsPerWalk) return { kind: 'broken', missingId: next };
+  }
+  return { kind: 'walked', turns: turns.toReversed() };
 }
 
 function* pagesOf(turns: readonly Turn[]): Generator<Turn[]> {

@@ -88,10 +88,12 @@ if previous_id ~= '' then
   if bytes_before > context_bytes then return { 'context_too_large' } end
   if turns_before > context_turns then return { 'context_too_long' } end
   local tokens_before = before.context_tokens or math.ceil(bytes_before / 4)
-  if own.most_input and own.input_tokens + tokens_before > own.most_input then
-    return { 'too_many_input_tokens', string.format('%.0f', own.input_tokens + tokens_before) }
+  local input_tokens = own.input_tokens + tokens_before
+  if own.most_input and input_tokens > own.most_input then
+    if not own.truncates then return { 'too_many_input_tokens', string.format('%.0f', input_tokens) } end
+    input_tokens = own.most_input
   end
-  tokens = tokens + tokens_before
+  tokens = input_tokens + own.output_tokens
   calls_before = read(previous, 'context_calls').context_calls or ''
 end
 if #ARGV >= more_args then

@@ -1,0 +1,71 @@
+import type { KeySettings } from '@sluice/config';
+import { encodingOf } from '../tokens/encoding-of-model.ts';
+import type { ResponsesDependencies } from './dependencies.ts';
+import type { ModelDirectory } from './model-directory.ts';
+import type { PendingRequest } from './pending-request.ts';
+import { type ReferenceResolver, unresolved } from './resolve-references.ts';
+import type { Reserve } from './stored-items.ts';
+
+export interface CountedTokens {
+  tokens: number;
+  /** `tokenizer`: every text was counted with the tokenizer of the model. */
+  method: 'tokenizer' | 'estimate';
+}
+
+/**
+ * Counts the tokens that a model would be given, without a queue and without a call.
+ *
+ * What the request continues from is not read: its record knows how many tokens its upstream counted. Those have earlier
+ * instructions among them, so the whole is an estimate then.
+ */
+export class TokenCounter {
+  readonly #dependencies: Pick<ResponsesDependencies, 'store' | 'json' | 'settings'>;
+  readonly #models: ModelDirectory;
+  readonly #references: ReferenceResolver;
+
+  constructor(
+    dependencies: Pick<ResponsesDependencies, 'store' | 'json' | 'settings'>,
+    parts: { models: ModelDirectory; references: ReferenceResolver },
+  ) {
+    this.#dependencies = dependencies;
+    this.#models = parts.models;
+    this.#references = parts.references;
+  }
+
+  /** `reserve` holds memory for what is read of earlier responses. */
+  async count(key: KeySettings, pending: PendingRequest, reserve: Reserve): Promise<CountedTokens> {
+    const { request } = pending;
+    const model = request.model === '' ? undefined : this.#models.find(request.model, key);
+    const before = await this.#earlier(key.name, request.previous_response_id);
+    const prepared = await this.#references.resolve(pending.take(), key.name, reserve);
+    const encoding = model && encodingOf(model);
+    if (encoding === undefined) return { tokens: before + prepared.inputTokens, method: 'estimate' };
+    const { instructions, tools } = request;
+    const counted = await this.#dependencies.json.countTokens(key.name, {
+      input: transferable(prepared.input),
+      instructions,
+      tools,
+      encoding,
+    });
+    return {
+      tokens: before + counted.tokens,
+      method: counted.isCounted && before === 0 ? 'tokenizer' : 'estimate',
+    };
+  }
+
+  async #earlier(tenant: string, previousId: string | undefined): Promise<number> {
+    if (previousId === undefined) return 0;
+    const found = await this.#dependencies.store.earlierTokens(tenant, previousId);
+    if (found.kind === 'found') return found.tokens;
+    throw unresolved(found, previousId, this.#dependencies.settings.limits);
+  }
+}
+
+/** Bytes of a small buffer may share their memory with others, and would take it with them. */
+function transferable(input: string | Uint8Array): string | Uint8Array<ArrayBuffer> {
+  if (typeof input === 'string') return input;
+  const { buffer } = input;
+  const isAlone = buffer instanceof ArrayBuffer && input.byteLength > Buffer.poolSize;
+  // The check above is what the type says.
+  return isAlone ? (input as Uint8Array<ArrayBuffer>) : new Uint8Array(input);
+}

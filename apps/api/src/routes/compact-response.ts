@@ -1,0 +1,59 @@
+import { compactionSchema, compactResponseSchema } from '@sluice/contract';
+import { serveCaller } from '../plugins/caller.ts';
+import { releaseBody } from '../plugins/json-body.ts';
+import { rateLimitHeaders } from '../rate-limit-headers.ts';
+import type { Compaction } from '../responses/compact-response.ts';
+import type { AnswerFacts } from '../responses/create-response.ts';
+import { RateLimited } from '../responses/refusals.ts';
+import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
+import { type CreateResponseContext, jsonType } from './create-response.ts';
+import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
+
+export const compactResponse = defineRoute({
+  name: 'compactResponse',
+  method: 'POST',
+  path: '/responses/compact',
+  summary: "Makes a conversation shorter: the user's messages, and a sealed summary of all the rest.",
+  body: {
+    schema: compactResponseSchema,
+    example: { model: 'simulator', input: 'Hello!' },
+    parse: (request, { json: reader }: CreateResponseContext) =>
+      pendingBody(request, reader, { form: 'compact' }),
+  },
+  answers: [json(compactionSchema)],
+  errors: [...anyErrors, ...bodyErrors, ...contextErrors, 'tool_call_not_found', ...failureErrors],
+  handle({ body: pending, request, reply }, { responses, open, bodyBudget }: CreateResponseContext) {
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
+      const letGo = request.bodyReservation?.hold();
+      try {
+        const compaction = await responses.compactor.compact(caller, {
+          pending,
+          reserve: (bytes) => request.bodyReservation?.grow(bytes),
+          onAccepted: ({ use }: AnswerFacts) => {
+            letGo?.();
+            releaseBody(request);
+            reply.headers(rateLimitHeaders(use));
+          },
+        });
+        if (!compaction) return reply;
+        return reply.type(jsonType).send(printCompaction(compaction));
+      } catch (error) {
+        if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.use));
+        throw error;
+      } finally {
+        letGo?.();
+      }
+    });
+  },
+});
+
+/** The compaction as JSON: its messages are printed already, and may be long. */
+function printCompaction({ id, createdAt, messages, item, usage }: Compaction): Buffer {
+  const head = JSON.stringify({ id, object: 'response.compaction', created_at: createdAt });
+  const pieces = [
+    `${head.slice(0, -1)},"output":[`,
+    ...messages.flatMap((message) => [message.json, ',']),
+    `${JSON.stringify(item)}],"usage":${JSON.stringify(usage)}}`,
+  ];
+  return Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+}

@@ -1,0 +1,59 @@
+import type { ErrorCode } from '@sluice/contract';
+import type { FastifyRequest } from 'fastify';
+import type { JsonReader } from '../bodies/json-reader.ts';
+import type { BodyForm } from '../bodies/prepare-body.ts';
+import { cutOff } from '../plugins/error-handler.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
+
+/** Errors of any request that says what a model is given. */
+export const contextErrors = [
+  'missing_required_parameter',
+  'invalid_type',
+  'invalid_value',
+  'integer_below_min_value',
+  'integer_above_max_value',
+  'decimal_below_min_value',
+  'decimal_above_max_value',
+  'string_above_max_length',
+  'array_above_max_length',
+  'empty_array',
+  'unsupported_parameter',
+  'unsupported_value',
+  'mutually_exclusive_parameters',
+  'invalid_encrypted_content',
+  'invalid_base64_image',
+  'invalid_image_format',
+  'invalid_image_url',
+  'model_not_found',
+  'model_not_allowed',
+  'previous_response_not_found',
+  'item_not_found',
+  'context_length_exceeded',
+] as const satisfies ErrorCode[];
+
+/** What a response can fail with, told to the caller who waits for the whole of it. */
+export const failureErrors = [
+  'invalid_prompt',
+  'model_error',
+  'invalid_model_output',
+  'upstream_error',
+  'timeout',
+] as const satisfies ErrorCode[];
+
+/** The bytes go to whoever prepares them, so that nothing holds them any longer than that. */
+export async function pendingBody(
+  request: FastifyRequest,
+  reader: JsonReader,
+  options: { withDigest?: boolean; form?: BodyForm },
+): Promise<PendingRequest> {
+  const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
+  request.body = undefined;
+  const letGo = request.bodyReservation?.hold();
+  try {
+    const prepared = await reader.prepare(body, { tenant: request.key.name, ...options });
+    if (request.bodyReservation?.isReleased === true) throw cutOff();
+    return new PendingRequest(prepared);
+  } finally {
+    letGo?.();
+  }
+}

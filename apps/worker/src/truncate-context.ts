@@ -1,0 +1,69 @@
+import { type ContextItem, estimateInputTokens, estimateItemTokens, type Generation } from '@sluice/contract';
+import { ProviderError } from '@sluice/providers';
+
+/**
+ * Leaves out the oldest items of a context until the estimate of its tokens fits. The order of the others stays.
+ *
+ * What the operator of a client says stays (messages of the system and the developer), and so does the last item, which the model
+ * is to answer. A tool call goes together with its outputs, because upstreams refuse one without the other.
+ *
+ * @throws {ProviderError} `context_length_exceeded` when what has to stay is too long by itself.
+ */
+export function truncateContext(
+  prompt: Pick<Generation, 'input' | 'instructions' | 'tools'>,
+  contextTokens: number,
+): ContextItem[] {
+  const { input } = prompt;
+  let tokens = estimateInputTokens(prompt);
+  if (tokens <= contextTokens) return input;
+  const calls = callGroups(input);
+  const dropped = new Set<number>();
+  const last = input.length - 1;
+  for (const [index, item] of input.entries()) {
+    if (tokens <= contextTokens) break;
+    if (dropped.has(index) || mustStay(item)) continue;
+    const group = calls.get(callIdOf(item) ?? '') ?? [index];
+    if (group.includes(last) || index === last) continue;
+    for (const each of group) {
+      const member = input[each];
+      if (member) tokens -= estimateItemTokens(member);
+      dropped.add(each);
+    }
+  }
+  if (tokens <= contextTokens) return input.filter((_item, index) => !dropped.has(index));
+  throw new ProviderError('context_length_exceeded', 'What has to stay of the context does not fit', {
+    disposition: 'fail',
+    publicMessage: `What cannot be left out of the input has about ${tokens} tokens; the context of this model holds ${contextTokens}.`,
+    param: 'input',
+  });
+}
+
+function mustStay(item: ContextItem): boolean {
+  return item.type === 'message' && (item.role === 'system' || item.role === 'developer');
+}
+
+/** Where each tool call and its outputs are, by the id of the call. */
+function callGroups(input: readonly ContextItem[]): Map<string, number[]> {
+  const groups = new Map<string, number[]>();
+  for (const [index, item] of input.entries()) {
+    const callId = callIdOf(item);
+    if (callId === undefined) continue;
+    const group = groups.get(callId);
+    if (group) group.push(index);
+    else groups.set(callId, [index]);
+  }
+  return groups;
+}
+
+function callIdOf(item: ContextItem): string | undefined {
+  switch (item.type) {
+    case 'function_call':
+    case 'custom_tool_call':
+      return item.call_id;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return item.call_id ?? undefined;
+    default:
+      return undefined;
+  }
+}
