@@ -310,7 +310,10 @@ describe('the watch of the settings file', () => {
 });
 
 describe('the thread that loads settings', () => {
-  it('gives the same settings as a load at the start, and the same problems', async () => {
+  // Threads start slowly on a busy machine.
+  it('gives the same settings as a load at the start, and the same problems', {
+    timeout: 30_000,
+  }, async () => {
     await save(withKeys('a', 'b'));
     const { settings, watch: watching } = open({ load: loadSettingsInThread });
     watching.start();
