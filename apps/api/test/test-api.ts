@@ -62,6 +62,7 @@ export interface TestApiOptions {
   queued?: number;
   syncWaitMs?: number;
   stalledMs?: number;
+  longPollMs?: number;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
@@ -231,6 +232,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     bodyBudget,
     json,
     stalledMs: options.stalledMs,
+    longPollMs: options.longPollMs,
     startedAt: 1_000,
   });
   const described = describedAnswers(app);

@@ -128,9 +128,12 @@ export {
   parsePart,
   responseParamsSchema,
   retrieveResponseQuerySchema,
+  readEventsQuerySchema,
 } from './request-parts.ts';
 export {
   deletedResponseSchema,
+  eventBatchSchema,
+  eventPageSchema,
   inputItemListSchema,
   livenessSchema,
   modelListSchema,
