@@ -16,6 +16,7 @@ export {
   type FunctionTool,
   type InputItem,
   type OutputItem,
+  type RequestSettings,
   type ResponseObject,
   type Status,
   type Usage,

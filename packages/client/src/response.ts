@@ -88,10 +88,9 @@ export interface FunctionTool {
   strict?: boolean | null;
 }
 
-/** What can be asked for. Members that are not named here are sent as they are. */
-export interface CreateRequest {
+/** What can be asked for besides the input. Members that are not named here are sent as they are. */
+export interface RequestSettings {
   model: string;
-  input: string | InputItem[];
   instructions?: string | null;
   /** Continues without anybody who waits for it. */
   background?: boolean | null;
@@ -105,6 +104,10 @@ export interface CreateRequest {
   max_output_tokens?: number | null;
   metadata?: Record<string, string> | null;
   [member: string]: unknown;
+}
+
+export interface CreateRequest extends RequestSettings {
+  input: string | InputItem[];
 }
 
 const terminal: readonly Status[] = ['completed', 'incomplete', 'failed', 'cancelled'];
