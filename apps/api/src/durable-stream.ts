@@ -55,6 +55,8 @@ export function positionHeaders(
 
 /** Frames events as `data` and says behind each of them, in the same write, where the stream is. */
 export class DurableFraming implements StreamFraming {
+  /** Protocol and clients know caches that share streams; these are of one tenant. */
+  readonly cacheControl = 'no-store, no-transform';
   readonly readersReturn = true;
   /** A repeated event would be a message of its own. */
   readonly mayRepeat = false;

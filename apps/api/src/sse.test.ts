@@ -271,6 +271,7 @@ describe('a reader that is gone', () => {
       frames: () => '',
       caughtUp: () => '',
       last: () => '',
+      cacheControl: 'no-store',
       readersReturn: true,
       mayRepeat: false,
     };

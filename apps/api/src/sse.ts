@@ -25,6 +25,7 @@ export interface StreamFraming {
   caughtUp(): string;
   /** What is written last, behind the event that ends the response. */
   last(): string;
+  readonly cacheControl: string;
   /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
   readonly readersReturn: boolean;
   /** Whether an event may be sent again, under its number, while the stream is silent. */
@@ -36,6 +37,7 @@ export const responseFraming: StreamFraming = {
   frames: (events) => events.map(frameOf).join(''),
   caughtUp: () => '',
   last: () => 'data: [DONE]\n\n',
+  cacheControl: 'no-cache, no-transform',
   readersReturn: false,
   mayRepeat: true,
 };
@@ -75,7 +77,7 @@ export class SseStream implements EventSink {
     raw.writeHead(200, {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': framing.cacheControl,
       'x-accel-buffering': 'no',
     });
     raw.socket?.setNoDelay(true);

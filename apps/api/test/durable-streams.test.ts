@@ -219,6 +219,11 @@ describe('a long-poll', () => {
     end();
   });
 
+  it('is 204 for a reader that begins now, once the stream is closed', async () => {
+    const id = await finished();
+    expect(await read(id, '?offset=now&live=long-poll')).toMatchObject({ status: 204, isClosed: true });
+  });
+
   it('is answered with 204 when nothing comes in time', async () => {
     const { id, end } = await startTalk();
     const { next } = await read(id);
@@ -264,6 +269,71 @@ describe('a long-poll', () => {
     await within(api.open.drain(0), { timeoutMs: 5_000 });
     expect(await polled).toMatchObject({ status: 204, isClosed: false });
     end();
+  });
+});
+
+describe('an event stream', () => {
+  const controls = (text: string) =>
+    [...text.matchAll(/event: control\ndata: (.*)\n\n/g)].map(
+      ([, data]) => JSON.parse(data ?? '') as unknown,
+    );
+
+  it('is not to be stored, and ends with the word that the stream is closed', async () => {
+    const id = await finished();
+    const answer = await read(id, '?offset=-1&live=sse');
+    expect(answer.headers.get('cache-control')).toContain('no-store');
+    const { next } = await read(id);
+    expect(controls(answer.text).at(-1)).toEqual({
+      streamNextOffset: next,
+      streamClosed: true,
+      upToDate: true,
+    });
+  });
+
+  it('from now on says first where that is, or that there is nothing to come', async () => {
+    const id = await finished();
+    const { next } = await read(id);
+    const closed = await read(id, '?offset=now&live=sse');
+    expect(controls(closed.text)).toEqual([{ streamNextOffset: next, streamClosed: true, upToDate: true }]);
+    expect(closed.text).not.toContain('event: data');
+    const { id: open, end } = await startTalk();
+    const reading = read(open, '?offset=now&live=sse');
+    await eventually(() => api.open.size === 1);
+    end();
+    expect(controls((await reading).text)[0]).toMatchObject({ upToDate: true });
+  });
+
+  it('ends in good order when the process stops, so that its reader comes back', async () => {
+    const { id, end } = await startTalk();
+    const reading = read(id, '?offset=-1&live=sse');
+    await eventually(() => api.open.size === 1);
+    await within(api.open.drain(0), { timeoutMs: 5_000 });
+    expect((await reading).text).not.toContain('streamClosed');
+    end();
+  });
+
+  it('whose reader leaves ends a response in the foreground', async () => {
+    const begun = latch();
+    api.worker.onRun(async (run) => {
+      begun.open();
+      await run.hang();
+    });
+    const first = new AbortController();
+    const answer = await api.stream({ model, input: 'Hi' }, { signal: first.signal });
+    await begun.wait();
+    const id = api.worker.runs[0]?.record.id ?? '';
+    const second = new AbortController();
+    const reading = await fetch(`${await api.listen()}/v1/responses/${id}/events?offset=-1&live=sse`, {
+      headers: { authorization },
+      signal: second.signal,
+    });
+    first.abort();
+    await answer.text().catch(() => undefined);
+    await eventually(() => api.open.size === 1);
+    expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ status: 'in_progress' });
+    second.abort();
+    await reading.text().catch(() => undefined);
+    await eventually(async () => (await api.get(`/v1/responses/${id}`)).json()['status'] === 'cancelled');
   });
 });
 

@@ -289,7 +289,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     listen,
     async stop() {
       await open.drain(0);
-      await app.close();
+      const closing = app.close();
+      // `fetch` may have opened one that has asked for nothing, which Node.js does not take for idle.
+      app.server.closeAllConnections();
+      await closing;
       await jsonThreads.stop();
       await responses.stop();
       await worker.stop();

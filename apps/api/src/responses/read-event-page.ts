@@ -1,5 +1,5 @@
 import { isKeptAfterEnd, isTerminal, type Response } from '@sluice/contract';
-import type { Batch, ResponseRecord, Subscription } from '@sluice/response-store';
+import { type Batch, lastNumberOf, type ResponseRecord, type Subscription } from '@sluice/response-store';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
@@ -63,8 +63,10 @@ export async function readEventPage(
   try {
     const page = new Page(request, caller, store);
     const reader = new PageReader(dependencies, subscription, page, record);
-    let end = await reader.take();
-    if (end === 'caught_up' && page.events.length === 0 && waitMs > 0 && !isTerminal(record.status)) {
+    const mayWait = waitMs > 0 && !isTerminal(record.status);
+    // The record says when there is nothing to read yet.
+    let end = mayWait && lastNumberOf(record) <= cursor ? 'caught_up' : await reader.take();
+    if (mayWait && end === 'caught_up' && page.events.length === 0) {
       end = await waitForPage(dependencies, attachments, caller, { request, reader, subscription, page });
     }
     return {
