@@ -44,6 +44,8 @@ export interface AppDependencies {
   sockets: SocketConnections;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
   stalledMs?: number | undefined;
+  /** How long a long-poll waits, in milliseconds; 25 seconds by default. */
+  longPollMs?: number | undefined;
   /** Unix seconds, shown as the age of models. */
   startedAt: number;
 }

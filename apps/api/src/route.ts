@@ -25,9 +25,15 @@ export interface RouteDescription {
 /** A good answer. */
 export interface Answer {
   readonly status: number;
-  readonly mediaType: 'application/json' | 'text/event-stream';
-  /** The body, or one event of a stream. */
-  readonly schema: z.ZodType;
+  /** When it is given; the status says it unless this does. */
+  readonly description?: string;
+  /** Absent for an answer without a body. `schema` is that of the body, or of one event of a stream. */
+  readonly content?: {
+    readonly mediaType: 'application/json' | 'text/event-stream';
+    readonly schema: z.ZodType;
+  };
+  /** Headers that belong to this answer alone, each with what it says. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A route that can be registered wherever there is what its handler works with. */
@@ -98,12 +104,19 @@ export function registerRoute<Context>(app: FastifyInstance, route: Route<Contex
   });
 }
 
-export function json(schema: z.ZodType, status = 200): Answer {
-  return { status, mediaType: 'application/json', schema };
+export function json(
+  schema: z.ZodType,
+  { status = 200, headers = {} }: { status?: number; headers?: Answer['headers'] } = {},
+): Answer {
+  return { status, content: { mediaType: 'application/json', schema }, headers };
 }
 
 export function eventStream(schema: z.ZodType): Answer {
-  return { status: 200, mediaType: 'text/event-stream', schema };
+  return { status: 200, content: { mediaType: 'text/event-stream', schema } };
+}
+
+export function empty(status: number, description: string, headers: Answer['headers'] = {}): Answer {
+  return { status, description, headers };
 }
 
 /** Errors that any request at a mount may meet, whatever its route. */

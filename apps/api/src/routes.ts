@@ -1,4 +1,5 @@
 import type { Readiness } from '@sluice/runtime';
+import { readEvents, type ReadEventsContext } from './routes/read-events.ts';
 import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { compactResponse } from './routes/compact-response.ts';
@@ -13,7 +14,7 @@ import { listResponses } from './routes/list-responses.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
 /** What the routes of a mount work with, all together. */
-export type MountContext = CreateResponseContext & ListModelsContext;
+export type MountContext = CreateResponseContext & ListModelsContext & ReadEventsContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -22,6 +23,7 @@ export const routes: readonly Route<MountContext>[] = [
   countInputTokens,
   compactResponse,
   getResponse,
+  readEvents,
   cancelResponse,
   deleteResponse,
   listInputItems,

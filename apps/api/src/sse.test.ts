@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { SseStream } from './sse.ts';
+import { SseStream, type StreamFraming } from './sse.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -19,6 +19,7 @@ class FakeSocket extends EventEmitter {
   isFull = false;
   destroyed = false;
   ended: string | undefined;
+  isOver = false;
 
   get writableNeedDrain(): boolean {
     return this.isFull;
@@ -33,8 +34,9 @@ class FakeSocket extends EventEmitter {
     return !this.isFull;
   }
 
-  end(text: string): void {
+  end(text?: string): void {
     this.ended = text;
+    this.isOver = true;
   }
 
   destroy(): void {
@@ -48,15 +50,16 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-function setUp(headers: Record<string, string> = {}) {
+function setUp(headers: Record<string, string> = {}, framing?: StreamFraming) {
   const socket = new FakeSocket();
   // Everything that a stream uses of a response is there.
-  const stream = new SseStream(socket as unknown as ServerResponse, headers);
+  const stream = new SseStream(socket as unknown as ServerResponse, headers, framing);
   return { socket, stream };
 }
 
 const event = (number: number, type = 'response.output_text.delta') => ({
   type,
+  sequenceNumber: number,
   json: `{"type":"${type}","sequence_number":${number}}`,
 });
 
@@ -91,7 +94,11 @@ describe('an event stream', () => {
 
   it('sends many large events in several writes, none of them cut', async () => {
     const { socket, stream } = setUp();
-    const large = { type: 'response.output_text.delta', json: JSON.stringify({ delta: 'x'.repeat(30_000) }) };
+    const large = {
+      type: 'response.output_text.delta',
+      sequenceNumber: 5,
+      json: JSON.stringify({ delta: 'x'.repeat(30_000) }),
+    };
     await stream.write(Array.from({ length: 10 }, () => large));
     expect(socket.writes.length).toBeGreaterThan(1);
     for (const text of socket.writes) {
@@ -196,7 +203,7 @@ describe('a slow reader', () => {
     const { socket, stream } = setUp();
     socket.isFull = true;
     const json = `{"delta":"${'ä'.repeat(200_000)}"}`;
-    const write = stream.write([{ type: 'response.output_text.delta', json }]);
+    const write = stream.write([{ type: 'response.output_text.delta', sequenceNumber: 5, json }]);
     const frame = Buffer.from(`event: response.output_text.delta\ndata: ${json}\n\n`);
     const slices = Math.ceil(frame.length / (64 * 1024));
     for (let taken = 1; taken <= slices; taken += 1) {
@@ -257,5 +264,23 @@ describe('a reader that is gone', () => {
     socket.emit('error', new Error('EPIPE'));
     expect(stream.gone.aborted).toBe(true);
     stream.cut();
+  });
+
+  it('ends as usual for readers that come back, and is cut for those that cannot take more', () => {
+    const framing = {
+      frames: () => '',
+      caughtUp: () => '',
+      last: () => '',
+      cacheControl: 'no-store',
+      readersReturn: true,
+      mayRepeat: false,
+    };
+    const one = setUp({}, framing);
+    one.stream.cut();
+    expect(one.socket).toMatchObject({ isOver: true, destroyed: false });
+    const other = setUp({}, framing);
+    other.socket.isFull = true;
+    other.stream.cut();
+    expect(other.socket).toMatchObject({ isOver: false, destroyed: true });
   });
 });

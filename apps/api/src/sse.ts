@@ -17,6 +17,35 @@ const maxWrite = 64 * 1024;
 /** An event of more characters than this is written in slices, for the same reason. */
 const largeEvent = 128 * 1024;
 
+/** How the events of a response are written on an event stream. One framing serves one stream, and may keep count. */
+export interface StreamFraming {
+  /** The frames of events that go out in one write. `isLatest`: there is nothing behind them yet. */
+  frames(events: readonly SentEvent[], isLatest: boolean): string;
+  /** What is written once everything there is has been sent; empty for nothing. */
+  caughtUp(): string;
+  /** What is written last, behind the event that ends the response. */
+  last(): string;
+  readonly cacheControl: string;
+  /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
+  readonly readersReturn: boolean;
+  /** Whether an event may be sent again, under its number, while the stream is silent. */
+  readonly mayRepeat: boolean;
+}
+
+/** Streams of the Responses API: an event each, and `[DONE]` at the end. */
+export const responseFraming: StreamFraming = {
+  frames: (events) => events.map(frameOf).join(''),
+  caughtUp: () => '',
+  last: () => 'data: [DONE]\n\n',
+  cacheControl: 'no-cache, no-transform',
+  readersReturn: false,
+  mayRepeat: true,
+};
+
+function frameOf({ type, json }: SentEvent): string {
+  return `event: ${type}\ndata: ${json}\n\n`;
+}
+
 /**
  * One event stream on a socket. The only place that writes bytes of one.
  *
@@ -25,6 +54,7 @@ const largeEvent = 128 * 1024;
  */
 export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
+  readonly #framing: StreamFraming;
   readonly #gone = new AbortController();
   #repeat: (() => SentEvent | undefined) | undefined;
   #isOver = false;
@@ -34,15 +64,20 @@ export class SseStream implements EventSink {
   readonly #timer: NodeJS.Timeout;
   readonly #firstRemark: NodeJS.Timeout;
 
-  constructor(raw: ServerResponse, headers: Record<string, string>) {
+  constructor(
+    raw: ServerResponse,
+    headers: Record<string, string>,
+    framing: StreamFraming = responseFraming,
+  ) {
     this.#raw = raw;
+    this.#framing = framing;
     raw.on('close', () => this.#gone.abort(new Error('The client closed the connection')));
     raw.on('error', () => this.#gone.abort(new Error('The connection broke')));
     // Node.js says whether the connection stays open, as the client asked.
     raw.writeHead(200, {
       ...headers,
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': framing.cacheControl,
       'x-accel-buffering': 'no',
     });
     raw.socket?.setNoDelay(true);
@@ -71,17 +106,25 @@ export class SseStream implements EventSink {
    *
    * Rejects when the client is gone or has taken nothing for half a minute.
    */
-  async write(events: readonly SentEvent[]): Promise<void> {
+  async write(events: readonly SentEvent[], isLatest = false): Promise<void> {
     this.#lastEvent = performance.now();
-    let frames = '';
-    for (const { type, json } of events) {
-      if (frames.length > maxWrite) {
-        await this.#push(frames);
-        frames = '';
+    let turn: SentEvent[] = [];
+    let characters = 0;
+    for (const event of events) {
+      if (characters > maxWrite) {
+        await this.#push(this.#framing.frames(turn, false));
+        turn = [];
+        characters = 0;
       }
-      frames += `event: ${type}\ndata: ${json}\n\n`;
+      turn.push(event);
+      characters += event.json.length;
     }
-    await this.#push(frames);
+    await this.#push(this.#framing.frames(turn, isLatest));
+  }
+
+  caughtUp(): void {
+    const text = this.#framing.caughtUp();
+    if (text !== '' && !this.#isOver && !this.#gone.signal.aborted) this.#send(text);
   }
 
   /** Sends the last frame and closes. */
@@ -91,13 +134,14 @@ export class SseStream implements EventSink {
     // A client that stops reading right before the last frame must not keep its socket for ever.
     const timer = setTimeout(() => this.#raw.destroy(), stalledMs);
     this.#raw.once('close', () => clearTimeout(timer));
-    this.#raw.end('data: [DONE]\n\n');
+    this.#raw.end(this.#framing.last());
   }
 
   /** Closes without a last frame: the stream was cut and does not pretend otherwise. */
   cut(): void {
     this.#stopBeating();
-    this.#raw.destroy();
+    if (this.#framing.readersReturn && !this.#raw.destroyed && !this.#raw.writableNeedDrain) this.#raw.end();
+    else this.#raw.destroy();
   }
 
   async #push(frames: string): Promise<void> {
@@ -137,10 +181,11 @@ export class SseStream implements EventSink {
   async #beat(): Promise<void> {
     if (!this.#mayBeat) return;
     const now = performance.now();
-    const repeated = now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
+    const repeated =
+      this.#framing.mayRepeat && now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
     if (repeated) {
       this.#lastEvent = now;
-      this.#send(`event: ${repeated.type}\ndata: ${repeated.json}\n\n`);
+      this.#send(frameOf(repeated));
     } else if (now - this.#lastWrite >= pingMs - 100) {
       if (this.#remark && (await this.#say())) return;
       if (this.#mayBeat) this.#send(': ping\n\n');

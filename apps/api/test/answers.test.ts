@@ -44,15 +44,17 @@ describe.each(['/v1', '/api/v1'])('what %s answers', (mount) => {
     ['GET', '/models/*', () => '/models/vendor/model'],
   ])('to %s %s is what the route describes', async (method, path, url, body) => {
     const answer = await ask(method, mount + url(id), body);
-    const described = routeOf(method, path).answers.find(({ mediaType }) => mediaType === 'application/json');
+    const described = routeOf(method, path).answers.find(
+      ({ content }) => content?.mediaType === 'application/json',
+    );
     expect(answer.status).toBe(described?.status);
     // Equal, so no member is missing from the schema.
-    expect(described?.schema.parse(answer.body)).toEqual(answer.body);
+    expect(described?.content?.schema.parse(answer.body)).toEqual(answer.body);
     if (String(answer.body['object']).endsWith('response')) expect(checkResponse(answer.body)).toEqual([]);
   });
 
   it('to a stream is events as the route describes them', async () => {
-    const { schema } = routeOf('POST', '/responses').answers[1] ?? {};
+    const { schema } = routeOf('POST', '/responses').answers[1]?.content ?? {};
     const answer = await api.stream({ model, input: 'Hi' }, { mount });
     const { events } = await readSse(await answer.text());
     expect(checkEventGrammar(events)).toEqual([]);
@@ -62,7 +64,7 @@ describe.each(['/v1', '/api/v1'])('what %s answers', (mount) => {
   it('to a removal is what the route describes', async () => {
     const own = String((await api.create({ model, input: 'Hi' })).json()['id']);
     const { body } = await ask('DELETE', `${mount}/responses/${own}`);
-    expect(routeOf('DELETE', '/responses/:id').answers[0]?.schema.parse(body)).toEqual(body);
+    expect(routeOf('DELETE', '/responses/:id').answers[0]?.content?.schema.parse(body)).toEqual(body);
   });
 
   it.each<[Method, string, (id: string) => string, ErrorCode, object?]>([
@@ -72,6 +74,39 @@ describe.each(['/v1', '/api/v1'])('what %s answers', (mount) => {
     ['GET', '/responses', () => '/responses?after=x', 'invalid_value'],
     ['GET', '/responses/:id', (found) => `/responses/${found}?stream=yes`, 'invalid_value'],
     ['GET', '/responses/:id', () => '/responses/x', 'not_found'],
+    ['GET', '/responses/:id/events', (found) => `/responses/${found}/events?offset=1`, 'invalid_value'],
+    ['GET', '/responses/:id/events', (found) => `/responses/${found}/events?offset=`, 'invalid_value'],
+    [
+      'GET',
+      '/responses/:id/events',
+      (found) => `/responses/${found}/events?offset=9999999999999999`,
+      'invalid_value',
+    ],
+    [
+      'GET',
+      '/responses/:id/events',
+      (found) => `/responses/${found}/events?offset=-1&offset=-1`,
+      'invalid_value',
+    ],
+    [
+      'GET',
+      '/responses/:id/events',
+      (found) => `/responses/${found}/events?offset=-1&live=yes`,
+      'invalid_value',
+    ],
+    [
+      'GET',
+      '/responses/:id/events',
+      (found) => `/responses/${found}/events?offset=-1&live=sse&cursor=x`,
+      'invalid_value',
+    ],
+    [
+      'GET',
+      '/responses/:id/events',
+      (found) => `/responses/${found}/events?live=sse`,
+      'missing_required_parameter',
+    ],
+    ['GET', '/responses/:id/events', () => '/responses/x/events', 'not_found'],
     ['POST', '/responses/:id/cancel', () => '/responses/x/cancel', 'not_found'],
     ['DELETE', '/responses/:id', () => '/responses/x', 'not_found'],
     [
@@ -102,7 +137,7 @@ it('a list does not go on after a response that is gone: a pager would take what
 
 it.each(['/healthz', '/readyz'])('%s answers what the route describes', async (path) => {
   const { body } = await ask('GET', path);
-  expect(routeOf('GET', path).answers[0]?.schema.parse(body)).toEqual(body);
+  expect(routeOf('GET', path).answers[0]?.content?.schema.parse(body)).toEqual(body);
 });
 
 const withUpgrade = (url: string, upgrade: string) =>

@@ -68,6 +68,7 @@ export interface TestApiOptions {
   webSockets?: boolean;
   webSocketContextBytes?: number;
   socketTimes?: Partial<SocketTimes>;
+  longPollMs?: number;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
@@ -265,6 +266,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     bodyBudget,
     json,
     stalledMs: options.stalledMs,
+    longPollMs: options.longPollMs,
     startedAt: 1_000,
   });
   const described = describedAnswers(app);
@@ -329,7 +331,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       sockets.drain();
       await open.drain(0);
       sockets.terminate();
-      await app.close();
+      const closing = app.close();
+      // `fetch` may have opened one that has asked for nothing, which Node.js does not take for idle.
+      app.server.closeAllConnections();
+      await closing;
       await bodies.stop();
       await responses.stop();
       await worker.stop();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventSchema } from './events.ts';
 import { responseIdSchema } from './ids.ts';
 import { usageSchema } from './output.ts';
 import { responseBodySchema } from './response.ts';
@@ -54,6 +55,20 @@ export const modelSchema = z.object({
   owned_by: z.string(),
 });
 export const modelListSchema = z.object({ object: z.literal('list'), data: z.array(modelSchema) });
+
+/** A page of the events of a response, as the Durable Streams protocol reads a stream of JSON. */
+export const eventPageSchema = z.array(eventSchema);
+
+/** One message of a stream of the Durable Streams protocol: a batch of events, or where the stream is behind it. */
+export const eventBatchSchema = z.union([
+  eventPageSchema,
+  z.object({
+    streamNextOffset: z.string(),
+    streamCursor: z.string().optional(),
+    upToDate: z.literal(true).optional(),
+    streamClosed: z.literal(true).optional(),
+  }),
+]);
 
 /** The process lives. */
 export const livenessSchema = z.object({ status: z.literal('ok') });

@@ -86,6 +86,12 @@ export const errorCatalogue = {
     message: 'The events of this response can no longer be streamed; read it without stream=true.',
     param: 'stream',
   },
+  events_gone: {
+    ...badRequest,
+    status: 410,
+    message: 'The events of this response are no longer kept; read the response itself.',
+    param: 'id',
+  },
   invalid_request: { ...badRequest, message: 'The request is not valid.' },
   steering_not_supported: {
     ...badRequest,

@@ -151,10 +151,13 @@ export {
   parsePart,
   responseParamsSchema,
   retrieveResponseQuerySchema,
+  readEventsQuerySchema,
 } from './request-parts.ts';
 export {
   compactionSchema,
   deletedResponseSchema,
+  eventBatchSchema,
+  eventPageSchema,
   inputItemListSchema,
   inputTokensSchema,
   livenessSchema,

@@ -59,6 +59,38 @@ export const retrieveResponseQuerySchema = z.preprocess(
   }),
 );
 
+/** How the events of a response are read by the Durable Streams protocol. */
+export const readEventsQuerySchema = z
+  .object({
+    /** `-1` for the first event, `now` for what comes, or a `Stream-Next-Offset` that was answered. */
+    offset: member(z.string().regex(/^(-1|now|\d{16})$/), (value, refuse) =>
+      typeof value === 'string' &&
+      /^(-1|now|\d{16})$/.test(value) &&
+      (value === 'now' || Number.isSafeInteger(Number(value)))
+        ? value
+        : refuse("'offset' must be -1, now, or an offset that this server has answered with."),
+    ).optional(),
+    live: member(z.enum(['long-poll', 'sse']), (value, refuse) =>
+      value === 'long-poll' || value === 'sse' ? value : refuse("'live' must be long-poll or sse."),
+    ).optional(),
+    cursor: member(z.string().regex(/^\d{1,15}$/), (value, refuse) =>
+      typeof value === 'string' && /^\d{1,15}$/.test(value)
+        ? value
+        : refuse("'cursor' must be a Stream-Cursor that this server has answered with."),
+    ).optional(),
+    include_obfuscation: flag('include_obfuscation'),
+  })
+  .superRefine(({ live, offset }, context) => {
+    if (live !== undefined && offset === undefined) {
+      const message = "'offset' is required with 'live'.";
+      context.addIssue({
+        code: 'custom',
+        path: ['offset'],
+        params: { code: 'missing_required_parameter', message },
+      });
+    }
+  });
+
 /** Headers of a create request, under the names that errors use. */
 export const createResponseHeadersSchema = z.preprocess(
   (headers) => ({ 'Idempotency-Key': membersOf(headers)['idempotency-key'] }),

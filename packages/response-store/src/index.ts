@@ -15,6 +15,7 @@ export type { EventWriter } from './event-writer.ts';
 export { largeFrom } from './large-values.ts';
 export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';
+export { lastNumberOf } from './delivery/derived-events.ts';
 export type { Batch, Subscription } from './delivery/subscription.ts';
 export type { ResponseContext } from './reading/read-context.ts';
 export type { ContextInputs } from './reading/context-inputs.ts';

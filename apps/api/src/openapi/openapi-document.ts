@@ -7,6 +7,8 @@ import {
   errorEnvelopeSchema,
   type ErrorCode,
   errorRow,
+  eventBatchSchema,
+  eventPageSchema,
   eventSchema,
   inputItemListSchema,
   inputItemSchema,
@@ -48,6 +50,8 @@ const answerSchemas = {
   OutputItem: outputItemSchema,
   Usage: usageSchema,
   ResponseEvent: eventSchema,
+  EventPage: eventPageSchema,
+  EventBatch: eventBatchSchema,
   ResponseList: responseListSchema,
   ListedItem: listedItemSchema,
   InputItemList: inputItemListSchema,
@@ -172,13 +176,28 @@ function parametersOf(where: 'path' | 'query' | 'header', part: z.ZodType | unde
 }
 
 function answersOf(answers: readonly Answer[]): Json {
-  const responses: Record<string, { description: string; content: Json }> = {};
-  for (const { status, mediaType, schema } of answers) {
-    const content = { [mediaType]: { schema: schemaOf(schema, 'output') } };
-    const description = status === 200 ? 'Done.' : 'Not ready.';
-    responses[status] = { description, content: { ...responses[status]?.content, ...content } };
+  const responses: Record<string, { description: string; headers?: Json; content?: Json }> = {};
+  for (const answer of answers) {
+    const { status, content, description = status === 200 ? 'Done.' : 'Not ready.' } = answer;
+    const known = responses[status];
+    const headers = { ...known?.headers, ...headersOf(answer) };
+    const bodies = {
+      ...known?.content,
+      ...(content && { [content.mediaType]: { schema: schemaOf(content.schema, 'output') } }),
+    };
+    responses[status] = {
+      description,
+      ...(Object.keys(headers).length > 0 && { headers }),
+      ...(Object.keys(bodies).length > 0 && { content: bodies }),
+    };
   }
   return responses;
+}
+
+function headersOf({ headers = {} }: Answer): Json {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  );
 }
 
 /** Each status with its codes. A client tells errors apart by `code`. */

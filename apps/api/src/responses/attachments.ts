@@ -7,6 +7,8 @@ export type AttachmentEnd =
   | 'whole'
   /** It was deleted under its reader. */
   | 'gone'
+  /** It asked for what there is, got it, and will probably ask for more: it has a grace to do so. */
+  | 'may_return'
   /** It was never accepted, or is followed under another id. */
   | 'not_accepted'
   | Departure;
@@ -59,6 +61,8 @@ export class Attachments {
     this.#count.delete(responseId);
     const isStillGone = () => !this.isAttached(responseId);
     if (end === 'whole') this.#ends.delivered(response, isStillGone);
+    // The same grace as for a caller that is cut off.
+    else if (end === 'may_return') this.#ends.callerLeft(response, 'interrupted', isStillGone);
     else if (end === 'caller_left' || end === 'interrupted') {
       this.#ends.callerLeft(response, end, isStillGone);
     }

@@ -1,20 +1,12 @@
-import {
-  errorEvent,
-  failed,
-  isLifecycleType,
-  isTerminalType,
-  type Response,
-  type ResponseEnd,
-} from '@sluice/contract';
-import { type LoggedEvent, numberedEvent, type Subscription, typeOf } from '@sluice/response-store';
+import { isLifecycleType, type Response, type ResponseEnd } from '@sluice/contract';
+import { type Subscription, typeOf } from '@sluice/response-store';
 import type { AcceptedResponse } from './accepted-response.ts';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { EventSink, SentEvent } from './event-sink.ts';
+import { type EventCollector, presentBatch } from './present-batch.ts';
 import { positionRemark } from './present-position.ts';
 import type { QueuePosition } from './queue-positions.ts';
-import { notDurable } from './refusals.ts';
-import { lostTouch } from './whole-response.ts';
 
 export interface DeliverEventsOptions {
   sink: EventSink;
@@ -109,9 +101,9 @@ async function sendUntilEnd(
   for (const [number, type] of opening.entries()) {
     await outbox.addFrom((response) => [presentation.lifecycle(response, { type, sequenceNumber: number })]);
   }
-  await outbox.flush();
+  await outbox.flush(!subscription.isBehind);
   for (;;) {
-    const batch = await subscription.next(signal);
+    const batch = await subscription.next(signal, () => sink.caughtUp());
     if (!batch) return false;
     for (const { json } of batch.events) {
       const type = typeOf(json);
@@ -122,51 +114,20 @@ async function sendUntilEnd(
       }
     }
     last = batch.events.at(-1)?.sequenceNumber ?? last;
-    const { end } = batch;
-    // Its reader comes back for the rest.
-    if (end && !(await isDurable())) throw notDurable();
-    const isLost = end?.status === 'cancelled' && !(await wasAskedToEnd());
-    for (const event of batch.events) {
-      const { json, sequenceNumber } = event;
-      const type = typeOf(json);
-      if (!isLifecycleType(type)) outbox.add(presentation.present(event));
-      else if (isLost && isTerminalType(type)) {
-        await outbox.addFrom((response) => failureInstead(presentation, response, event, end));
-      } else {
-        await outbox.addFrom((response) => [presentation.lifecycle(response, { type, sequenceNumber }, end)]);
-      }
-    }
-    await outbox.flush();
-    if (end) {
-      if (!isLost) onEnd?.(end);
+    await presentBatch(batch, { presentation, wasAskedToEnd, isDurable }, outbox);
+    await outbox.flush(!subscription.isBehind);
+    if (batch.end) {
+      onEnd?.(batch.end);
       return true;
     }
   }
 }
 
 /**
- * What a reader is sent in place of an end that says `cancelled` although nobody asked for it: the failure that it is to
- * somebody who is still here. It takes one number more than the log has, so a reader that comes back has missed nothing.
- */
-function failureInstead(
-  presentation: EventPresentation,
-  accepted: Response,
-  { sequenceNumber }: LoggedEvent,
-  { output, usage }: ResponseEnd,
-): SentEvent[] {
-  const json = numberedEvent(errorEvent(lostTouch), sequenceNumber);
-  const end = failed({ output, usage }, lostTouch);
-  return [
-    presentation.present({ sequenceNumber, json }),
-    presentation.lifecycle(accepted, { type: 'response.failed', sequenceNumber: sequenceNumber + 1 }, end),
-  ];
-}
-
-/**
  * Events on their way to a reader: those of a turn go together. One that repeats a large request goes alone, and there is
  * room for it before it is made: readers may be slow, and many.
  */
-class Outbox {
+class Outbox implements EventCollector {
   readonly #sink: EventSink;
   readonly #accepted: AcceptedResponse;
   readonly #hold: DeliverEventsOptions['hold'];
@@ -189,18 +150,19 @@ class Outbox {
       this.#events.push(...make(held));
       return;
     }
-    await this.flush();
+    await this.flush(false);
     const letGo = await this.#hold(largeBytes);
     try {
-      await this.#sink.write(make(await this.#accepted.whole()));
+      await this.#sink.write(make(await this.#accepted.whole()), false);
     } finally {
       letGo();
     }
   }
 
-  async flush(): Promise<void> {
+  /** Sends what was added. `isLatest`: there is nothing behind it yet. */
+  async flush(isLatest: boolean): Promise<void> {
     const events = this.#events;
     this.#events = [];
-    if (events.length > 0) await this.#sink.write(events);
+    if (events.length > 0) await this.#sink.write(events, isLatest);
   }
 }

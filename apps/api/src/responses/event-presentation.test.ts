@@ -34,7 +34,11 @@ const delta = (text: string) =>
 describe('a content event', () => {
   it('passes as the bytes that were logged', () => {
     const event = logged(5, delta('Hello \u2028 "quoted"'));
-    expect(presentation().present(event)).toEqual({ type: 'response.output_text.delta', json: event.json });
+    expect(presentation().present(event)).toEqual({
+      type: 'response.output_text.delta',
+      sequenceNumber: 5,
+      json: event.json,
+    });
   });
 
   it.each([

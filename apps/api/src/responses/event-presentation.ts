@@ -57,14 +57,15 @@ export class EventPresentation {
   ): SentEvent {
     const isLast = end !== undefined && isTerminalType(type);
     const response = isLast ? withEnd(accepted, end) : { ...accepted, status: statusShownBy(type) };
-    return { type, json: lifecycleJson(this.#options.dialect, type, sequenceNumber, response) };
+    const json = lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
+    return { type, sequenceNumber, json };
   }
 
   #padded(type: string, json: string, sequenceNumber: number): SentEvent {
-    if (!this.#options.obfuscate || !type.endsWith('.delta')) return { type, json };
+    if (!this.#options.obfuscate || !type.endsWith('.delta')) return { type, sequenceNumber, json };
     const open = `${json.slice(0, -1)},"obfuscation":"`;
     const missing = sizeClass - ((open.length + 2) % sizeClass);
-    return { type, json: `${open}${padding(missing, sequenceNumber)}"}` };
+    return { type, sequenceNumber, json: `${open}${padding(missing, sequenceNumber)}"}` };
   }
 }
 

@@ -1,6 +1,7 @@
 /** An event as one reader is sent it. */
 export interface SentEvent {
   type: string;
+  sequenceNumber: number;
   json: string;
 }
 
@@ -13,9 +14,11 @@ export interface EventSink {
   readonly gone: AbortSignal;
   /**
    * Sends events, and waits while the reader is slower than we are. Rejects when the reader is gone, or takes nothing for
-   * too long.
+   * too long. `isLatest` says that there is nothing behind these events yet.
    */
-  write(events: readonly SentEvent[]): Promise<void>;
+  write(events: readonly SentEvent[], isLatest: boolean): Promise<void>;
+  /** Everything there is has been sent, and the next event is waited for. Called any number of times. */
+  caughtUp(): void;
   /** Sets what is sent again while nothing else is: the latest life-cycle event, under the last number, unless it is large. */
   repeatWhileSilent(event: () => SentEvent | undefined): void;
   /** Sets what a remark says that is no event, now and then while nothing else is sent; undefined for nothing. */

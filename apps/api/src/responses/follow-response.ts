@@ -14,7 +14,8 @@ export interface FollowRequest {
   /** The last number the reader has; -1 for none. */
   cursor: number;
   presentation: PresentationOptions;
-  openSink: () => EventSink;
+  /** Given the cursor that it begins behind. */
+  openSink: (cursor: number) => EventSink;
   /** Whether the response has no log, or none any more, so that its events are derived from its record. */
   derived: boolean;
 }
@@ -48,7 +49,7 @@ export async function followResponse(
   try {
     if (isOpen) await store.attach(responseId);
     end = await deliverEvents({
-      sink: openSink(),
+      sink: openSink(cursor),
       subscription,
       presence: caller.presence,
       accepted: AcceptedResponse.takenFrom(record, store),

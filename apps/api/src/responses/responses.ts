@@ -1,6 +1,18 @@
 import type { ModelSettings } from '@sluice/config';
-import { isKeptAfterEnd, type Response, responseIdSchema, ServiceError } from '@sluice/contract';
-import { type InputPage, type PickedPage, type ResponseRecord, responseOf } from '@sluice/response-store';
+import {
+  type ErrorCode,
+  isKeptAfterEnd,
+  type Response,
+  responseIdSchema,
+  ServiceError,
+} from '@sluice/contract';
+import {
+  type InputPage,
+  lastNumberOf,
+  type PickedPage,
+  type ResponseRecord,
+  responseOf,
+} from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
 import { Attachments } from './attachments.ts';
 import { BackgroundWork } from './background-work.ts';
@@ -17,6 +29,7 @@ import { ModelDirectory } from './model-directory.ts';
 import { withPosition } from './present-position.ts';
 import { QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
+import { type EventPage, readEventPage } from './read-event-page.ts';
 import { RequestChecks } from './request-checks.ts';
 import { ReferenceResolver } from './resolve-references.ts';
 import { type Reserve, StoredItems } from './stored-items.ts';
@@ -27,6 +40,9 @@ export interface ResponsePage {
   responses: Response[];
   hasMore: boolean;
 }
+
+/** The last number that a reader has, -1 for none; `now` for whatever the last one is. */
+export type EventCursor = number | 'now';
 
 /** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
 export class Responses {
@@ -96,18 +112,51 @@ export class Responses {
   async follow(
     caller: Caller,
     responseId: string,
-    following: { cursor: number; presentation: PresentationOptions; openSink: () => EventSink },
+    {
+      cursor,
+      expiredAs = 'stream_expired',
+      ...following
+    }: {
+      cursor: EventCursor;
+      presentation: PresentationOptions;
+      openSink: (cursor: number) => EventSink;
+      /** What is answered when the events are no longer kept. */
+      expiredAs?: ErrorCode;
+    },
   ): Promise<void> {
-    const { store } = this.#dependencies;
-    const record = await this.#find(caller.key.name, responseId);
-    if (record.streams && record.end && !(await store.hasLog(responseId))) {
-      throw new ServiceError('stream_expired');
-    }
+    const record = await this.#findWithEvents(caller.key.name, responseId, expiredAs);
     await followResponse({ ...this.#dependencies, positions: this.#positions }, this.#attachments, caller, {
       ...following,
       record,
+      cursor: cursor === 'now' ? lastNumberOf(record) : cursor,
       derived: !record.streams,
     });
+  }
+
+  /** A page of the events of a response behind a cursor. Waits for an event when there is none, if the request says so. */
+  async readEvents(
+    caller: Caller,
+    responseId: string,
+    {
+      cursor,
+      presentation,
+      waitMs,
+    }: { cursor: EventCursor; presentation: PresentationOptions; waitMs: number },
+  ): Promise<EventPage> {
+    const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
+    if (cursor === 'now' && waitMs === 0) return { events: [], ...(await this.#positionOf(record)) };
+    return readEventPage(this.#dependencies, this.#attachments, caller, {
+      record,
+      cursor: cursor === 'now' ? lastNumberOf(record) : cursor,
+      presentation,
+      derived: !record.streams,
+      waitMs,
+    });
+  }
+
+  /** Where the events of a response end by now. */
+  async eventsPosition(tenant: string, responseId: string): Promise<Omit<EventPage, 'events'>> {
+    return this.#positionOf(await this.#findWithEvents(tenant, responseId, 'events_gone'));
   }
 
   /** Ends a response, in whichever mode it was created. One that has ended already is returned unchanged. */
@@ -158,6 +207,19 @@ export class Responses {
     } finally {
       attachment.close('caller_left');
     }
+  }
+
+  async #positionOf(record: ResponseRecord): Promise<Omit<EventPage, 'events'>> {
+    if (record.end && !(await this.#dependencies.store.isDurable())) throw notDurable();
+    return { next: lastNumberOf(record) + 1, isUpToDate: true, isClosed: record.end !== undefined };
+  }
+
+  async #findWithEvents(tenant: string, responseId: string, expiredAs: ErrorCode): Promise<ResponseRecord> {
+    const record = await this.#find(tenant, responseId);
+    if (record.streams && record.end && !(await this.#dependencies.store.hasLog(responseId))) {
+      throw new ServiceError(expiredAs);
+    }
+    return record;
   }
 
   /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */

@@ -18,7 +18,7 @@ export const reportReadiness = defineRoute({
   path: '/readyz',
   summary:
     'Whether the process can take requests; it cannot while the store is away or takes no writes, or while it stops.',
-  answers: [json(readinessSchema), json(readinessSchema, 503)],
+  answers: [json(readinessSchema), json(readinessSchema, { status: 503 })],
   errors: ['invalid_request'],
   async handle({ reply }, { readiness }: { readiness: () => Promise<Readiness> }) {
     const { isReady, checks } = await readiness();

@@ -35,6 +35,9 @@ export class SocketSink implements EventSink {
     await this.#writer.write(events.map(({ json }) => this.#frame(json)));
   }
 
+  /** Nothing is said between events. */
+  caughtUp(): void {}
+
   repeatWhileSilent(event: () => SentEvent | undefined): void {
     this.#repeat = event;
   }

@@ -4,6 +4,7 @@ import type { StoreAccess } from '../record/store-access.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
 import { readEnd, readProgress } from '../reading/read-record.ts';
 import type { Listener } from './listeners.ts';
+import type { ResponseRecord } from '../record/record.ts';
 import { hadStarted } from './message.ts';
 import type { LogReader } from './subscription.ts';
 
@@ -31,6 +32,16 @@ export function derivedEvents({
   }
   events.push({ sequenceNumber: events.length, json: `{"type":"${eventTypeOf(end.status)}"}` });
   return events;
+}
+
+/** The number of the last event that there is of a response, logged or derived. */
+export function lastNumberOf({
+  streams,
+  sequenceNumber,
+  startedAt,
+  end,
+}: Pick<ResponseRecord, 'streams' | 'sequenceNumber' | 'startedAt' | 'end'>): number {
+  return streams ? sequenceNumber : derivedEvents({ hasStarted: startedAt !== undefined, end }).length - 1;
 }
 
 /** What one reader reads in place of the log that its response does not have. */

@@ -27,6 +27,8 @@ export interface FollowOptions {
   readFirst: boolean;
   /** Whether the response has no log, so that its events are derived from its record. */
   derived: boolean;
+  /** Whether the log is asked now and then, in case a message was lost; true unless the wait is a short one. */
+  looksAgain?: boolean;
 }
 
 /**
@@ -74,7 +76,7 @@ export class Relay {
    * Follows a response from a cursor on. Follow it before the accept that names this process as a watcher, or pass
    * `readFirst`, and nothing is missed in between.
    */
-  follow(responseId: string, { cursor, readFirst, derived }: FollowOptions): Subscription {
+  follow(responseId: string, { cursor, readFirst, derived, looksAgain }: FollowOptions): Subscription {
     const { onError } = this.#options;
     const events = derived ? new DerivedEvents(this.#options, responseId) : undefined;
     const reader: LogReader = events ?? {
@@ -84,6 +86,7 @@ export class Relay {
     const subscription: Subscription = new Subscription({
       cursor,
       readFirst,
+      looksAgain,
       reader: {
         events: (after, count) => this.#reads.run(() => reader.events(after, count)),
         end: () => this.#reads.run(() => reader.end()),

@@ -29,7 +29,7 @@ function lastEvent(sequenceNumber: number): LoggedEvent {
 }
 
 /** A log that grows as the test appends to it, and the subscription of one reader. */
-function subscribed({ cursor = -1, readFirst = false } = {}) {
+function subscribed({ cursor = -1, readFirst = false, looksAgain = true } = {}) {
   const log: LoggedEvent[] = [];
   const reads: number[] = [];
   const errors: unknown[] = [];
@@ -54,6 +54,7 @@ function subscribed({ cursor = -1, readFirst = false } = {}) {
   const subscription = new Subscription({
     cursor,
     readFirst,
+    looksAgain,
     reader,
     onClose: () => (store.isClosed = true),
     onError: (error) => errors.push(error),
@@ -305,3 +306,60 @@ function randomNumbers(seed: number): () => number {
     return state / 4_294_967_296;
   };
 }
+
+describe('a subscription that is asked for what is at hand', () => {
+  it('gives it page by page, then says that there is nothing yet, and does not wait', async () => {
+    const { subscription, log } = subscribed({ readFirst: true });
+    log.push(event(0), event(1));
+    expect(await subscription.atHand()).toEqual({ events: [event(0), event(1)], end: undefined });
+    expect(await subscription.atHand()).toBe('nothing_yet');
+    log.push(event(2));
+    subscription.offer(message([event(2)]));
+    expect(subscription.isBehind).toBe(true);
+    expect(await subscription.atHand()).toEqual({ events: [event(2)], end: undefined });
+    expect(subscription.isBehind).toBe(false);
+  });
+
+  it('rejects while the store is away, and then goes on where it was', async () => {
+    const { subscription, log, store } = subscribed({ readFirst: true });
+    log.push(event(0));
+    store.failures = 1;
+    await expect(subscription.atHand()).rejects.toThrow('store is away');
+    expect(await subscription.atHand()).toEqual({ events: [event(0)], end: undefined });
+  });
+
+  it('says when the response is gone', async () => {
+    const { subscription, store } = subscribed({ readFirst: true });
+    store.isGone = true;
+    expect(await subscription.atHand()).toBe('gone');
+  });
+});
+
+describe('a subscription that waits', () => {
+  it('says once it has caught up, and not while the store is away', async () => {
+    const { subscription, log, store } = subscribed({ readFirst: true });
+    store.failures = 1;
+    let caughtUp = 0;
+    const next = subscription.next(never, () => (caughtUp += 1));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(caughtUp).toBe(0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(caughtUp).toBe(1);
+    log.push(event(0));
+    subscription.offer(message([event(0)]));
+    expect((await next)?.events).toEqual([event(0)]);
+  });
+
+  it('asks the log for nothing while it waits for a short time only', async () => {
+    const { subscription, reads } = subscribed({ readFirst: true, looksAgain: false });
+    const stopping = new AbortController();
+    const next = subscription.next(stopping.signal);
+    const isOver = expect(next).rejects.toThrow('enough');
+    await vi.advanceTimersByTimeAsync(0);
+    const before = reads.length;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(reads.length).toBe(before);
+    stopping.abort(new Error('enough'));
+    await isOver;
+  });
+});

@@ -45,18 +45,24 @@ export class Subscription {
   readonly #reader: LogReader;
   readonly #onClose: () => void;
   readonly #onError: (error: unknown) => void;
+  readonly #looksAgain: boolean;
   #isClosed = false;
 
-  /** `cursor` is the last number the reader has; with `readFirst` the log is read before anything is awaited. */
+  /**
+   * `cursor` is the last number the reader has; with `readFirst` the log is read before anything is awaited. A reader that waits
+   * for a short time only need not look again for messages that were lost, and then waits at no cost; see `looksAgain`.
+   */
   constructor(options: {
     cursor: number;
     readFirst: boolean;
+    looksAgain?: boolean | undefined;
     reader: LogReader;
     onClose: () => void;
     onError: (error: unknown) => void;
   }) {
     this.#cursor = options.cursor;
     this.#mustRead = options.readFirst;
+    this.#looksAgain = options.looksAgain ?? true;
     this.#reader = options.reader;
     this.#onClose = options.onClose;
     this.#onError = options.onError;
@@ -89,20 +95,40 @@ export class Subscription {
    * The next events, as soon as there are any; undefined when the response no longer exists.
    *
    * After the batch with the end nothing follows. While the store is away it waits, and then goes on where it
-   * was. Rejects with the signal's reason when it is aborted, and otherwise never.
+   * was. Rejects with the signal's reason when it is aborted, and otherwise never. `onCaughtUp` is called when everything that
+   * there is has been read, and before anything is awaited.
    */
-  async next(signal: AbortSignal): Promise<Batch | undefined> {
+  async next(signal: AbortSignal, onCaughtUp?: () => void): Promise<Batch | undefined> {
     let wait = pollMs.first;
     for (;;) {
       signal.throwIfAborted();
       const batch = await this.#take();
       if (batch === 'gone') return undefined;
       if (batch !== 'nothing_yet') return batch;
-      if (await this.#sleep(wait, signal)) continue;
+      if (!this.isBehind) onCaughtUp?.();
+      if (await this.#sleep(this.#looksAgain ? wait : undefined, signal)) continue;
       // No message for a while; the last one may be lost.
       this.#mustRead = true;
       wait = Math.min(wait * 2, pollMs.longest);
     }
+  }
+
+  /**
+   * The next events that are there by now: the same as `next`, without a wait. Rejects when the store does not answer; the
+   * next call begins where this one was.
+   */
+  async atHand(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    try {
+      return await this.#look();
+    } catch (error) {
+      this.#mustRead = true;
+      throw error;
+    }
+  }
+
+  /** Whether there may be more to read than what was taken so far. */
+  get isBehind(): boolean {
+    return this.#mustRead || this.#pending.length > 0;
   }
 
   close(): void {
@@ -114,20 +140,24 @@ export class Subscription {
 
   /** What is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
   async #take(): Promise<Batch | 'nothing_yet' | 'gone'> {
-    this.#hasNews = false;
     try {
-      for (;;) {
-        // A hole in the buffer, or a message lost while the log is read, leads back to the log.
-        const events = this.#mustRead ? [] : this.#fromBuffer();
-        if (events.length > 0) return await this.#deliver(events);
-        if (!this.#mustRead) return 'nothing_yet';
-        const batch = await this.#fromLog();
-        if (batch !== 'nothing_yet') return batch;
-      }
+      return await this.#look();
     } catch (error) {
       this.#onError(error);
       this.#mustRead = true;
       return 'nothing_yet';
+    }
+  }
+
+  async #look(): Promise<Batch | 'nothing_yet' | 'gone'> {
+    this.#hasNews = false;
+    for (;;) {
+      // A hole in the buffer, or a message lost while the log is read, leads back to the log.
+      const events = this.#mustRead ? [] : this.#fromBuffer();
+      if (events.length > 0) return this.#deliver(events);
+      if (!this.#mustRead) return 'nothing_yet';
+      const batch = await this.#fromLog();
+      if (batch !== 'nothing_yet') return batch;
     }
   }
 
@@ -196,8 +226,8 @@ export class Subscription {
     this.#mustRead = true;
   }
 
-  /** True when a message came, false when it is time to ask the log. */
-  #sleep(delayMs: number, signal: AbortSignal): Promise<boolean> {
+  /** True when a message came, false when it is time to ask the log; without a delay that time never comes. */
+  #sleep(delayMs: number | undefined, signal: AbortSignal): Promise<boolean> {
     if (this.#hasNews) return Promise.resolve(true);
     return new Promise((resolve, reject) => {
       const settle = (act: () => void) => {
@@ -207,7 +237,8 @@ export class Subscription {
         act();
       };
       const aborted = () => settle(() => reject(signal.reason));
-      const timer = setTimeout(() => settle(() => resolve(false)), delayMs);
+      const timer =
+        delayMs === undefined ? undefined : setTimeout(() => settle(() => resolve(false)), delayMs);
       signal.addEventListener('abort', aborted, { once: true });
       this.#wake = () => settle(() => resolve(true));
     });

@@ -1,0 +1,198 @@
+import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { ApiError, type Client, type CreateRequest, type ResponseEvent } from '../index.ts';
+import { createChatTransport } from './chat-transport.ts';
+import { memoryStorage } from './chat-storage.ts';
+
+const id = 'create-response_1';
+const response = { id, status: 'completed', output: [], error: null, incomplete_details: null };
+const part = { item_id: 'i', output_index: 0, content_index: 0 };
+const events = [
+  { type: 'response.created', response },
+  { type: 'response.content_part.added', ...part, part: { type: 'output_text', text: '' } },
+  { type: 'response.output_text.delta', ...part, delta: 'Hello' },
+  { type: 'response.content_part.done', ...part, part: { type: 'output_text', text: 'Hello' } },
+  { type: 'response.completed', response },
+].map((event, at) => ({ ...event, sequence_number: at }) as unknown as ResponseEvent); // as far as they are read here
+
+/** A client whose responses are all the same, and what it was asked for. */
+function fakeClient({ failure }: { failure?: Error } = {}) {
+  const asked: { created: CreateRequest[]; followed: string[]; cancelled: string[] } = {
+    created: [],
+    followed: [],
+    cancelled: [],
+  };
+  async function* all() {
+    if (failure) throw failure;
+    yield* events;
+  }
+  const client: Pick<Client, 'stream' | 'follow' | 'cancel'> = {
+    stream(request) {
+      asked.created.push(request);
+      return all();
+    },
+    follow(followed) {
+      asked.followed.push(followed);
+      return all();
+    },
+    cancel(cancelled) {
+      asked.cancelled.push(cancelled);
+      return Promise.reject(new Error('it does not matter'));
+    },
+  };
+  return { client, asked };
+}
+
+const question: UIMessage = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+const sending = {
+  trigger: 'submit-message',
+  chatId: 'chat',
+  messageId: undefined,
+  messages: [question],
+  abortSignal: undefined,
+} as const;
+
+async function read(stream: ReadableStream<UIMessageChunk> | null): Promise<UIMessage | undefined> {
+  if (!stream) return undefined;
+  let message: UIMessage | undefined;
+  for await (const state of readUIMessageStream({ stream, terminateOnError: true })) message = state;
+  return message;
+}
+
+const refusal = (status: number, code: string) =>
+  new ApiError('No.', {
+    status,
+    code,
+    type: null,
+    param: null,
+    requestId: null,
+    retryAfterMs: undefined,
+    shouldRetry: undefined,
+  });
+
+describe('a message that is sent', () => {
+  it('is a response in the background, remembered until its last chunk was read', async () => {
+    const { client, asked } = fakeClient();
+    const storage = memoryStorage();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const stream = await transport.sendMessages({
+      ...sending,
+      messages: [question],
+      body: { temperature: 0 },
+    });
+    expect(asked.created).toEqual([
+      {
+        model: 'm',
+        temperature: 0,
+        background: true,
+        input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
+      },
+    ]);
+    expect(await storage.get('chat')).toContain(id);
+    expect(await read(stream)).toMatchObject({ id, parts: [{ type: 'step-start' }, { text: 'Hello' }] });
+    expect(await storage.get('chat')).toBeUndefined();
+  });
+
+  it('can be made a request by the application', async () => {
+    const { client, asked } = fakeClient();
+    const transport = createChatTransport({
+      client,
+      request: { model: 'm' },
+      storage: memoryStorage(),
+      prepareRequest: ({ chatId }) => ({ model: 'other', input: chatId }),
+    });
+    await transport.sendMessages({ ...sending, messages: [question] });
+    expect(asked.created).toEqual([{ model: 'other', input: 'chat', background: true }]);
+  });
+
+  it('that is refused rejects, and leaves nothing to resume', async () => {
+    const failure = refusal(400, 'model_not_found');
+    const transport = createChatTransport({
+      client: fakeClient({ failure }).client,
+      request: { model: 'm' },
+      storage: memoryStorage(),
+    });
+    await expect(transport.sendMessages({ ...sending, messages: [question] })).rejects.toBe(failure);
+    expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+  });
+
+  it('that is stopped cancels its response; one whose reader leaves does not', async () => {
+    const { client, asked } = fakeClient();
+    const storage = memoryStorage();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const left = await transport.sendMessages({ ...sending, messages: [question] });
+    await left.cancel();
+    expect(asked.cancelled).toEqual([]);
+    expect(await storage.get('chat')).toContain(id);
+    const stopping = new AbortController();
+    await transport.sendMessages({ ...sending, messages: [question], abortSignal: stopping.signal });
+    stopping.abort();
+    expect(asked.cancelled).toEqual([id]);
+    expect(await storage.get('chat')).toBeUndefined();
+  });
+});
+
+describe('a page that is loaded again', () => {
+  it('reads the response from its beginning, and after its end there is nothing to resume', async () => {
+    const { client, asked } = fakeClient();
+    const storage = memoryStorage();
+    const before = createChatTransport({ client, request: { model: 'm' }, storage });
+    await before.sendMessages({ ...sending, messages: [question] });
+    const after = createChatTransport({ client, request: { model: 'm' }, storage });
+    expect(after.resumeStreamIsReplay).toBe(true);
+    expect(await read(await after.reconnectToStream({ chatId: 'chat' }))).toMatchObject({ id });
+    expect(asked.followed).toEqual([id]);
+    expect(await after.reconnectToStream({ chatId: 'chat' })).toBeNull();
+  });
+
+  it('shows what was in a message before the response that goes on with it', async () => {
+    const { client } = fakeClient();
+    const storage = memoryStorage();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    const called: UIMessage = {
+      id: 'a',
+      role: 'assistant',
+      parts: [
+        { type: 'step-start' },
+        { type: 'tool-weather', toolCallId: 'c', state: 'output-available', input: {}, output: 3 },
+      ],
+    };
+    await transport.sendMessages({ ...sending, messages: [question, called] });
+    const whole = await read(await transport.reconnectToStream({ chatId: 'chat' }));
+    expect(whole).toMatchObject({
+      id: 'a',
+      parts: [...called.parts, { type: 'step-start' }, { type: 'text', text: 'Hello' }],
+    });
+  });
+
+  it.each([
+    [404, 'not_found'],
+    [400, 'stream_expired'],
+  ])('finds nothing to resume when the answer is %s %s', async (status, code) => {
+    const storage = memoryStorage();
+    await storage.set('chat', JSON.stringify({ responseId: id }));
+    const { client } = fakeClient({ failure: refusal(status, code) });
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    expect(await storage.get('chat')).toBeUndefined();
+  });
+
+  it('can try again when the server did not answer', async () => {
+    const storage = memoryStorage();
+    await storage.set('chat', JSON.stringify({ responseId: id }));
+    const { client } = fakeClient({ failure: new Error('no answer') });
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    await expect(transport.reconnectToStream({ chatId: 'chat' })).rejects.toThrow('no answer');
+    expect(await storage.get('chat')).toContain(id);
+  });
+
+  it('ignores what somebody else has stored', async () => {
+    const storage = memoryStorage();
+    const { client } = fakeClient();
+    const transport = createChatTransport({ client, request: { model: 'm' }, storage });
+    for (const value of ['', 'x', '1', 'null', '{"responseId":1}']) {
+      await storage.set('chat', value);
+      expect(await transport.reconnectToStream({ chatId: 'chat' })).toBeNull();
+    }
+  });
+});

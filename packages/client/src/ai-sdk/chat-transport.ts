@@ -1,0 +1,150 @@
+import type { ChatTransport, UIMessage, UIMessageChunk } from 'ai';
+import type { Client } from '../client.ts';
+import { ApiError } from '../errors.ts';
+import { isLastEvent, type ResponseEvent } from '../events.ts';
+import type { CreateRequest, RequestSettings } from '../response.ts';
+import { type ChatStorage, pageStorage } from './chat-storage.ts';
+import { chunksOf, inputOf } from './input-of.ts';
+import { UiChunks } from './ui-chunks.ts';
+
+type SendOptions<Message extends UIMessage> = Parameters<ChatTransport<Message>['sendMessages']>[0];
+
+export interface ChatTransportOptions<Message extends UIMessage = UIMessage> {
+  client: Pick<Client, 'stream' | 'follow' | 'cancel'>;
+  /** What each request asks for besides the conversation: the model, its instructions, its tools. */
+  request: RequestSettings;
+  /** Makes a request of what is sent. Default: `request`, the members of `body`, and the whole conversation as its input. */
+  prepareRequest?: (options: SendOptions<Message>) => CreateRequest | Promise<CreateRequest>;
+  /** Default: that of the page. */
+  storage?: ChatStorage;
+}
+
+/** What is kept of a chat while a response runs. */
+interface Pending {
+  responseId: string;
+  /** The message that the response goes on with; absent if it is a new one. */
+  messageId?: string;
+  before?: UIMessageChunk[];
+}
+
+/**
+ * Connects `useChat` of the AI SDK to a service, without a server of its own in between.
+ *
+ * Responses run in the background, so one survives a page that is loaded again: its id is kept from its first event until its
+ * last chunk was read, and `resume: true` reads it from its beginning. A chat that is stopped cancels its response. A page that is
+ * left does not.
+ */
+export function createChatTransport<Message extends UIMessage = UIMessage>({
+  client,
+  request,
+  prepareRequest = ({ messages, body }) => ({ ...request, ...body, input: inputOf(messages) }),
+  storage = pageStorage(),
+}: ChatTransportOptions<Message>): ChatTransport<Message> {
+  /** Chunks of the events behind the first one, which has come. */
+  function show(
+    chatId: string,
+    { responseId, messageId, before }: Pending,
+    events: AsyncGenerator<ResponseEvent, void, undefined>,
+    { first, signal }: { first: ResponseEvent; signal: AbortSignal | undefined },
+  ): ReadableStream<UIMessageChunk> {
+    const chunks = new UiChunks({ messageId, before });
+    const stop = () => {
+      void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
+      // Whether it is cancelled in time or ends by itself, nobody looks any more.
+      client.cancel(responseId).catch(() => undefined);
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+    const leave = () => signal?.removeEventListener('abort', stop);
+    let event: ResponseEvent | undefined = first;
+    return new ReadableStream<UIMessageChunk>({
+      async pull(controller) {
+        try {
+          for (let sent = 0; sent === 0; ) {
+            event ??= (await events.next()).value ?? undefined;
+            if (!event) break;
+            const made = chunks.of(event);
+            const isLast = isLastEvent(event);
+            event = undefined;
+            for (const chunk of made) controller.enqueue(chunk);
+            sent = made.length;
+            if (isLast) break;
+            if (sent > 0) return;
+          }
+          leave();
+          await storage.delete(chatId);
+          controller.close();
+        } catch (error) {
+          leave();
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        leave();
+        await events.return();
+      },
+    });
+  }
+
+  return {
+    resumeStreamIsReplay: true,
+    async sendMessages(options) {
+      const { chatId, messages, trigger, abortSignal } = options;
+      const asked = await prepareRequest(options);
+      const signal = abortSignal && { signal: abortSignal };
+      const events = client.stream({ ...asked, background: true }, signal);
+      const first = await firstOf(events);
+      const last = messages.at(-1);
+      const goesOn = trigger === 'submit-message' && last?.role === 'assistant';
+      const responseId = first.response.id;
+      const pending: Pending = {
+        responseId,
+        ...(goesOn && { messageId: last.id, before: chunksOf(last) }),
+      };
+      await storage.set(chatId, JSON.stringify(pending));
+      // The chat has the parts of the message: they are repeated only to a page that is loaded again.
+      return show(chatId, { ...pending, before: [] }, events, { first, signal: abortSignal });
+    },
+    async reconnectToStream({ chatId, abortSignal }) {
+      const pending = pendingIn(await storage.get(chatId));
+      if (!pending) return null;
+      const signal = abortSignal && { signal: abortSignal };
+      const events = client.follow(pending.responseId, signal);
+      try {
+        const first = await firstOf(events);
+        return show(chatId, pending, events, { first, signal: abortSignal });
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        await storage.delete(chatId);
+        return null;
+      }
+    },
+  };
+}
+
+async function firstOf(events: AsyncGenerator<ResponseEvent, void, undefined>) {
+  const { value: first } = await events.next();
+  if (first?.type !== 'response.created') throw new TypeError('The stream does not begin with its response.');
+  return first;
+}
+
+/** What was kept, unless somebody else has written there. */
+function pendingIn(kept: string | undefined): Pending | undefined {
+  if (kept === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(kept);
+    const isPending =
+      typeof value === 'object' &&
+      value !== null &&
+      'responseId' in value &&
+      typeof value.responseId === 'string';
+    return isPending ? (value as Pending) : undefined; // as it was written above
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether there is nothing to read any more: the response was deleted, or its events have expired. */
+function isGone(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 404 || error.code === 'stream_expired');
+}

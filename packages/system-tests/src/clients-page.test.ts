@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { type Service, startService } from './service.ts';
+import { bareEnvironment } from './sluice-process.ts';
+
+// The examples of docs/clients.md run here unchanged. Only the address, the key and an id come from the environment.
+
+const page = readFileSync(fileURLToPath(new URL('../../../docs/clients.md', import.meta.url)), 'utf8');
+
+/** The fenced blocks of a language, in order. */
+function blocksOf(language: string): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+    ([, block = '']) => block,
+  );
+}
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await startService();
+});
+afterAll(() => service?.stop());
+
+async function run(command: string, args: readonly string[], id = ''): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, {
+    // The packages are found from here.
+    cwd: fileURLToPath(new URL('..', import.meta.url)),
+    env: {
+      ...bareEnvironment(),
+      OPENAI_BASE_URL: `${service.apiUrls[0]}/v1`,
+      OPENAI_API_KEY: service.key,
+      ID: id,
+    },
+  });
+  return stdout;
+}
+
+const runBlock = (at: number) =>
+  run(process.execPath, ['--input-type=module', '--eval', blocksOf('js')[at] ?? expect.unreachable()]);
+
+describe('the examples of the page on clients', () => {
+  it('create and stream', async () => {
+    const output = await runBlock(0);
+    expect(output).toContain('Hello!');
+    expect(output).toContain('Hello again!');
+  });
+
+  it('follow and wait', async () => {
+    const output = await runBlock(1);
+    expect(output).toMatch(/^2 response\.in_progress$/m);
+    expect(output).toMatch(/^\d+ response\.completed\ncompleted .*Take your time/m);
+  });
+
+  it('show a chat', async () => {
+    const output = await runBlock(2);
+    expect(output).toMatch(/text: '.*Hello!.*',[^}]*state: 'done'/);
+    expect(output).toMatch(/^null$/m);
+  });
+
+  it('read a durable stream', async () => {
+    expect(await runBlock(3)).toMatch(
+      /^0 response\.created\n[\s\S]*\d+ response\.completed\n0{14}\d\d true\n$/,
+    );
+  });
+
+  it('read one with curl', async () => {
+    const { final } = await callerOf(service.apiUrls[0] ?? '', service.key).stream({ input: 'Hello!' });
+    const output = await run('sh', ['-ec', blocksOf('sh')[0] ?? expect.unreachable()], final.id);
+    expect(output).toMatch(/200 OK[\s\S]*stream-closed: true[\s\S]*\[\{"type":"response\.created"/i);
+    expect(output).toMatch(/204 No Content[\s\S]*stream-closed: true/i);
+    expect(output).toMatch(/event: control\ndata: \{.*"streamClosed":true.*\}\n\n$/);
+  });
+
+  it('are all of them', () => {
+    expect({ js: blocksOf('js').length, sh: blocksOf('sh').length }).toEqual({ js: 4, sh: 1 });
+  });
+});
