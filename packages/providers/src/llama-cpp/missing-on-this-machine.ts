@@ -1,0 +1,42 @@
+import { open } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
+import { resolve } from 'node:path';
+import { type LlamaCppSettings, packageName } from './settings.ts';
+
+/** What every GGUF file begins with. */
+const magic = 'GGUF';
+
+/** What this machine lacks for the provider, as a sentence for its operator; undefined when it lacks nothing. */
+export async function missingOnThisMachine({
+  id,
+  modelPath,
+  library,
+}: LlamaCppSettings): Promise<string | undefined> {
+  if (library === undefined && !isInstalled()) {
+    return `Provider '${id}' needs the package ${packageName}, which is not installed: run \`npm install ${packageName}\`.`;
+  }
+  const path = resolve(modelPath);
+  const fault = await faultOfFile(path);
+  return fault === undefined
+    ? undefined
+    : `Provider '${id}' cannot use ${path}: ${fault}. Correct \`modelPath\`.`;
+}
+
+function isInstalled(): boolean {
+  try {
+    return findPackageJSON(packageName, import.meta.url) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+async function faultOfFile(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path);
+    const { buffer } = await file.read(Buffer.alloc(magic.length), 0, magic.length, 0);
+    return buffer.toString('latin1') === magic ? undefined : 'it is not a GGUF file';
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    return code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${String(code)})`;
+  }
+}
