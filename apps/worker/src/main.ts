@@ -30,7 +30,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
 
 /** @throws {FatalError} when this machine lacks what a provider needs. */
 async function prepare(providers: readonly Provider[]): Promise<void> {
-  const missing = await Promise.all(providers.map((provider) => provider.prepare?.()));
+  const missing = await Promise.all(providers.map(async (provider) => provider.prepare?.()));
   const all = missing.filter((each) => each !== undefined);
   if (all.length === 0) return;
   await Promise.all(providers.map((provider) => provider.close()));

@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '../json-fields.ts';
+import { isAmbiguous } from './ambiguity.ts';
 import type { GrammarDefinitions, GrammarSchema, Scalar, ScalarType } from './library.ts';
 
 /** A schema is at most this large: each node costs 1, and a text more for every 64 characters. */
-const mostCost = 4_000;
+const mostCost = 2_000;
 
 const mostDepth = 64;
 
@@ -83,7 +84,13 @@ class SchemaReader {
 
   read(): GrammarSchema {
     const schema = this.#read(this.#root, 0);
-    return this.#names.size === 0 ? schema : { ...schema, $defs: this.#definitions };
+    if (this.#names.size === 0) return schema;
+    if (isAmbiguous(schema, this.#definitions)) {
+      throw this.#refusal(
+        'beside references, alternatives must not begin alike; begin each with a constant of its own',
+      );
+    }
+    return { ...schema, $defs: this.#definitions };
   }
 
   #read(node: unknown, depth: number): GrammarSchema {
