@@ -60,7 +60,7 @@ export interface RunFailure {
 /** From the process of a model to its worker. A run ends with `failed` or `ended`, and nothing of it follows. */
 export type FromModel =
   | { type: 'loaded'; facts: LoadedFacts }
-  /** The process ends after this. The reason is for the operator. */
+  /** The worker ends the process after this. The reason is for the operator. */
   | { type: 'not_loaded'; reason: string }
   | { type: 'chunk'; id: number; chunk: ProviderChunk }
   | { type: 'failed'; id: number; failure: RunFailure }

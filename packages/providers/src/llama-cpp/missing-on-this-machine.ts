@@ -6,14 +6,16 @@ import { type LlamaCppSettings, packageName } from './settings.ts';
 /** What every GGUF file begins with. */
 const magic = 'GGUF';
 
-/** What this machine lacks for the provider, as a sentence for its operator; undefined when it lacks nothing. */
-export async function missingOnThisMachine({
-  id,
-  modelPath,
-  library,
-}: LlamaCppSettings): Promise<string | undefined> {
-  if (library === undefined && !isInstalled()) {
-    return `Provider '${id}' needs the package ${packageName}, which is not installed: run \`npm install ${packageName}\`.`;
+/**
+ * What this machine lacks for the provider, as a sentence for its operator; undefined when it lacks nothing. `name` is that of
+ * the package.
+ */
+export async function missingOnThisMachine(
+  { id, modelPath, library }: LlamaCppSettings,
+  name = packageName,
+): Promise<string | undefined> {
+  if (library === undefined && !isInstalled(name)) {
+    return `Provider '${id}' needs the package ${name}, which is not installed: run \`npm install ${name}\`.`;
   }
   const path = resolve(modelPath);
   const fault = await faultOfFile(path);
@@ -22,9 +24,10 @@ export async function missingOnThisMachine({
     : `Provider '${id}' cannot use ${path}: ${fault}. Correct \`modelPath\`.`;
 }
 
-function isInstalled(): boolean {
+/** Whether there is such a package where the process of a model would find it. */
+export function isInstalled(name = packageName): boolean {
   try {
-    return findPackageJSON(packageName, import.meta.url) !== undefined;
+    return findPackageJSON(name, import.meta.url) !== undefined;
   } catch {
     return false;
   }

@@ -15,12 +15,9 @@ const firstToGo = '800';
 let model: LoadedModel | undefined;
 const running = new Map<number, AbortController>();
 
-/** Resolves when the message is on its way. A worker that has gone need not be told. */
-function send(message: FromModel): Promise<void> {
-  return new Promise((resolve) => {
-    if (process.connected) process.send?.(message, undefined, {}, () => resolve());
-    else resolve();
-  });
+/** A worker that has gone need not be told. */
+function send(message: FromModel): void {
+  if (process.connected) process.send?.(message, undefined, {}, () => undefined);
 }
 
 async function load(options: LoadOptions): Promise<void> {
@@ -28,10 +25,9 @@ async function load(options: LoadOptions): Promise<void> {
     // The specifier is a value, so the package need not be there when this is compiled, and its types are ours.
     const library = (await import(options.library)) as LlamaLibrary;
     model = await LoadedModel.load(library, options);
-    await send({ type: 'loaded', facts: model.facts });
+    send({ type: 'loaded', facts: model.facts });
   } catch (error) {
-    await send({ type: 'not_loaded', reason: error instanceof Error ? error.message : String(error) });
-    process.exit(1);
+    send({ type: 'not_loaded', reason: error instanceof Error ? error.message : String(error) });
   }
 }
 
@@ -39,11 +35,11 @@ async function run(id: number, request: LlamaRequest): Promise<void> {
   const abort = new AbortController();
   running.set(id, abort);
   try {
-    await model?.run(request, abort.signal, (chunk) => void send({ type: 'chunk', id, chunk }));
-    void send({ type: 'ended', id });
+    await model?.run(request, abort.signal, (chunk) => send({ type: 'chunk', id, chunk }));
+    send({ type: 'ended', id });
   } catch (error) {
-    if (abort.signal.aborted) void send({ type: 'ended', id });
-    else void send({ type: 'failed', id, failure: failureOf(error) });
+    if (abort.signal.aborted) send({ type: 'ended', id });
+    else send({ type: 'failed', id, failure: failureOf(error) });
   } finally {
     running.delete(id);
   }

@@ -5,8 +5,8 @@ import { ProviderError } from '../provider.ts';
 import type { FromModel, LlamaRequest, LoadOptions, RunFailure, ToModel } from './messages.ts';
 import { Run } from './run.ts';
 
-/** How long a run may go on after it was aborted: one batch of a prompt, on a slow machine. In milliseconds. */
-const abortWithinMs = 60_000;
+/** One batch of a prompt is computed before an abort is heard, and a slow machine takes its time. In milliseconds. */
+const longestBatchMs = 60_000;
 
 /** How long the process may take to end after it was told to, in milliseconds. */
 const endWithinMs = 5_000;
@@ -21,6 +21,8 @@ export interface ModelProcessOptions {
   providerId: string;
   load: LoadOptions;
   log: ProviderLog | undefined;
+  /** How long a run may go on after it was aborted, in milliseconds; a minute by default. */
+  abortWithinMs?: number;
 }
 
 /**
@@ -99,36 +101,41 @@ export class ModelProcess {
     loaded.promise.catch(() => undefined);
     const running: Running = { child, exited: exited.promise, runs: new Map() };
     this.#running = running;
+    const about = { provider: providerId, modelPath: load.modelPath };
+    let reason: string | undefined;
+    // The next call after this one starts another process.
+    const end = (cause: Error) => {
+      this.#mourn(running);
+      loaded.reject(this.#notLoaded(cause));
+      exited.resolve();
+    };
     child.on('message', (received) => {
       // `model-main.ts` sends nothing else.
       const message = received as FromModel;
       if (message.type === 'loaded') {
-        log?.info({ provider: providerId, modelPath: load.modelPath, ...message.facts }, 'model loaded');
+        log?.info({ ...about, ...message.facts }, 'model loaded');
         loaded.resolve(running);
       } else if (message.type === 'not_loaded') {
-        const { reason } = message;
-        log?.error({ provider: providerId, modelPath: load.modelPath, reason }, 'model not loaded');
-        loaded.reject(this.#notLoaded(new Error(reason)));
+        reason = message.reason;
+        log?.error({ ...about, reason }, 'model not loaded');
+        child.disconnect();
       } else this.#hear(running, message);
     });
     child.once('error', (error) => {
-      loaded.reject(this.#notLoaded(error));
       // A process that was never started has no exit.
-      if (child.pid === undefined) this.#mourn(running, exited.resolve);
+      if (child.pid === undefined) end(error);
     });
     child.once('exit', (code, signal) => {
-      loaded.reject(this.#notLoaded(new Error(`Its process ended with ${signal ?? code}`)));
-      if (running.runs.size > 0 || (signal !== null && !this.#isClosed)) {
-        const facts = { provider: providerId, code, signal, running: running.runs.size };
-        log?.error(facts, 'process of a model died');
+      if (!this.#isClosed && reason === undefined) {
+        log?.error({ ...about, code, signal, running: running.runs.size }, 'process of a model died');
       }
-      this.#mourn(running, exited.resolve);
+      end(new Error(reason ?? `Its process ended with ${signal ?? code}`));
     });
     tell(child, { type: 'load', options: load });
     return loaded.promise;
   }
 
-  #mourn(running: Running, onGone: () => void): void {
+  #mourn(running: Running): void {
     if (this.#running === running) {
       this.#running = undefined;
       this.#loading = undefined;
@@ -140,7 +147,6 @@ export class ModelProcess {
       what: 'lost the process of its model',
     };
     for (const id of running.runs.keys()) this.#over(running, id, this.#errorOf(failure));
-    onGone();
   }
 
   #hear(running: Running, message: Exclude<FromModel, { type: 'loaded' | 'not_loaded' }>): void {
@@ -166,6 +172,7 @@ export class ModelProcess {
   #abort({ child, runs }: Running, id: number): void {
     const entry = runs.get(id);
     if (!entry) return;
+    const { abortWithinMs = longestBatchMs } = this.#options;
     tell(child, { type: 'abort', id });
     entry.deadline = setTimeout(() => child.kill('SIGKILL'), abortWithinMs);
   }
