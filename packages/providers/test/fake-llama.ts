@@ -43,6 +43,7 @@ export async function getLlama(): Promise<Llama> {
             async clearHistory() {
               this.held = '';
             },
+            evaluateWithoutGeneratingNewTokens: async () => undefined,
           }),
         }),
       };
@@ -58,7 +59,7 @@ export async function getLlama(): Promise<Llama> {
 export function resolveChatWrapper(): ChatWrapper {
   return {
     generateContextState({ chatHistory }) {
-      const text = chatHistory.map(textOf).join(' ');
+      const text = chatHistory.map(textOf).join(' ').trim();
       if (text.includes('bad order')) throw new Error('secret words');
       return { contextText: { tokenize: () => text.split(' ') } };
     },
@@ -123,7 +124,8 @@ function call(names: string[], { onFunctionCallParamsChunk: tell }: GenerateOpti
 }
 
 function textOf(item: HistoryItem): string {
-  return item.type === 'model' ? JSON.stringify(item.response) : item.text;
+  if (item.type !== 'model') return item.text;
+  return item.response.length > 0 ? JSON.stringify(item.response) : '';
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -40,6 +40,7 @@ export interface Context {
 export interface Sequence {
   tokenMeter: { readonly usedOutputTokens: number };
   clearHistory(): Promise<void>;
+  evaluateWithoutGeneratingNewTokens(tokens: readonly unknown[]): Promise<void>;
 }
 
 /** A grammar holds an answer to its schema. It has no members that are used here. */

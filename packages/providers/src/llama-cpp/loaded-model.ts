@@ -13,6 +13,7 @@ import type {
   Sequence,
 } from './library.ts';
 import type { LlamaRequest, LoadedFacts, LoadOptions } from './messages.ts';
+import { readPrompt } from './read-prompt.ts';
 import { invalid, RunError } from './run-error.ts';
 
 /** Prompt and answer together leave so many tokens of the context free: the library shifts it at the last but one. */
@@ -99,15 +100,15 @@ export class LoadedModel {
     const grammar = await this.#grammarsOf(request);
     const most = this.#contextTokens - spareTokens;
     const { history, tokens } = fitHistory(request, most - 1, (items) =>
-      this.#count(wrapper, items, request),
+      this.#tokenize(wrapper, items, request),
     );
-    const room = most - tokens;
+    await readPrompt(sequence, tokens, signal);
+    const room = most - tokens.length;
     const before = sequence.tokenMeter.usedOutputTokens;
     const answer = request.isChoice ? choiceChunks(tell) : callChunks(tell);
     const chat = new this.#library.LlamaChat({ contextSequence: sequence, chatWrapper: wrapper });
     let ended: GeneratedResponse;
     try {
-      signal.throwIfAborted();
       ended = await chat.generateResponse(history, {
         ...optionsOf(request, grammar),
         signal,
@@ -124,11 +125,11 @@ export class LoadedModel {
     tell({
       type: 'usage',
       usage: {
-        input_tokens: tokens,
+        input_tokens: tokens.length,
         input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
         output_tokens: output,
         output_tokens_details: { reasoning_tokens: Math.min(answer.reasoningTokens, output) },
-        total_tokens: tokens + output,
+        total_tokens: tokens.length + output,
       },
     });
     tell({ type: 'finish', reason });
@@ -147,14 +148,22 @@ export class LoadedModel {
     });
   }
 
-  #count(wrapper: ChatWrapper, chatHistory: LlamaRequest['history'], { functions }: LlamaRequest): number {
+  #tokenize(
+    wrapper: ChatWrapper,
+    history: LlamaRequest['history'],
+    { functions }: LlamaRequest,
+  ): readonly unknown[] {
+    const isAnswered = history.at(-1)?.type === 'model';
+    const chatHistory: LlamaRequest['history'] = isAnswered
+      ? history
+      : [...history, { type: 'model', response: [] }];
     try {
       const { contextText } = wrapper.generateContextState({
         chatHistory,
         ...(functions && { availableFunctions: functions }),
         documentFunctionParams: true,
       });
-      return contextText.tokenize(this.#model.tokenizer).length;
+      return contextText.tokenize(this.#model.tokenizer);
     } catch {
       throw invalid('input', 'the chat template of the model does not take these messages in this order');
     }
