@@ -1,7 +1,10 @@
 import type { Sequence } from './library.ts';
 
-/** So many tokens are read between two looks at the signal: seconds on a slow machine with a large model. */
-const pieceTokens = 128;
+/** Between two looks at the signal about so much time passes, in milliseconds. */
+const pieceMs = 500;
+const leastTokens = 16;
+/** A batch of llama.cpp: larger pieces are no faster. */
+const mostTokens = 512;
 
 /**
  * Has a model read the tokens of a prompt, except the last: the generation begins with that.
@@ -17,9 +20,15 @@ export async function readPrompt(
   signal: AbortSignal,
 ): Promise<void> {
   const end = tokens.length - 1;
-  for (let at = 0; at < end; at += pieceTokens) {
+  let size = leastTokens;
+  for (let at = 0; at < end; ) {
     signal.throwIfAborted();
-    await sequence.evaluateWithoutGeneratingNewTokens(tokens.slice(at, Math.min(at + pieceTokens, end)));
+    const piece = tokens.slice(at, Math.min(at + size, end));
+    const startedAt = performance.now();
+    await sequence.evaluateWithoutGeneratingNewTokens(piece);
+    at += piece.length;
+    const isFast = performance.now() - startedAt < pieceMs;
+    size = isFast ? Math.min(mostTokens, 2 * size) : Math.max(leastTokens, size / 2);
   }
   signal.throwIfAborted();
 }
