@@ -3,7 +3,7 @@ import { isAmbiguous } from './ambiguity.ts';
 import type { GrammarDefinitions, GrammarSchema, Scalar, ScalarType } from './library.ts';
 
 /** A schema is at most this large: each node costs 1, and a text more for every 64 characters. */
-const mostCost = 2_000;
+const mostCost = 1_500;
 
 const mostDepth = 64;
 

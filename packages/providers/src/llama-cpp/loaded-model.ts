@@ -136,7 +136,7 @@ export class LoadedModel {
   }
 
   /** The grammar of the answer. Those of the functions are only tried, because the library makes them as it goes. */
-  async #grammarsOf({ schema, functions = {} }: LlamaRequest): Promise<Grammar | undefined> {
+  async #grammarsOf({ schema, isChoice, functions = {} }: LlamaRequest): Promise<Grammar | undefined> {
     for (const [name, { params }] of Object.entries(functions)) {
       await this.#llama.createGrammarForJsonSchema(params).catch(() => {
         throw invalid('tools', `llama.cpp has no grammar for the parameters of the function '${name}'`);
@@ -144,7 +144,7 @@ export class LoadedModel {
     }
     if (!schema) return undefined;
     return this.#llama.createGrammarForJsonSchema(schema).catch(() => {
-      throw invalid('text.format', 'llama.cpp has no grammar for this schema');
+      throw invalid(isChoice ? 'tools' : 'text.format', 'llama.cpp has no grammar for a schema in it');
     });
   }
 
