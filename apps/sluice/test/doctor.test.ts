@@ -48,6 +48,11 @@ async function examine(settings: object, env: Record<string, string> = {}) {
   return { failure, find: (subject: string) => findings.filter((finding) => finding.subject === subject) };
 }
 
+const withFile = (modelPath: string) => ({
+  providers: [{ id: 'here', type: 'llama-cpp', modelPath }],
+  models: [{ id: 'small', routes: [{ provider: 'here', model: 'small' }] }],
+});
+
 const settingsFor = (baseUrl: string) => ({
   providers: [{ id: 'gpu', type: 'openai-chat', baseUrl, apiKey: 'sk-upstream-secret' }],
   models: [{ id: 'small', routes: [{ provider: 'gpu', model: 'llama' }] }],
@@ -64,6 +69,14 @@ describe('sluice doctor', () => {
     expect(find('gpu')).toMatchObject([{ verdict: 'good', message: expect.stringContaining('llama') }]);
     expect(asked).toEqual([{ url: '/v1/models', key: 'Bearer sk-upstream-secret' }]);
     expect(JSON.stringify(find('gpu'))).not.toContain('secret');
+  });
+
+  it('finds out that this machine lacks what a model in a process needs', async () => {
+    const { failure, find } = await examine(withFile(join(cwd, 'none.gguf')));
+    expect(failure).toContain('1 to correct');
+    expect(find('here')).toMatchObject([
+      { verdict: 'bad', message: expect.stringMatching(/npm install node-llama-cpp|no such file/) },
+    ]);
   });
 
   it.each([

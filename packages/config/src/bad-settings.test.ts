@@ -113,9 +113,18 @@ describe('a bad file', () => {
     ],
     ['providers: [{ id: a, type: magic }]', 'providers[0].type: must be one of simulator, openai-chat,'],
     ['providers: [{ id: a, type: ai-sdk }]', 'providers[0].type: ai-sdk is not available in this version'],
+    ['providers: [{ id: a, type: llama-cpp }]', 'providers[0].modelPath: is missing; give text'],
     [
-      'providers: [{ id: a, type: llama-cpp }]',
-      'providers[0].type: llama-cpp is not available in this version',
+      'providers: [{ id: a, type: llama-cpp, modelPath: /models/a.bin }]',
+      'providers[0].modelPath: must be the path of a .gguf file',
+    ],
+    [
+      'providers: [{ id: a, type: llama-cpp, modelPath: a.gguf, parallel: 0 }]',
+      'providers[0].parallel: must be a whole number from 1 to 64',
+    ],
+    [
+      'providers: [{ id: a, type: llama-cpp, modelPath: a.gguf, gpu: cuda }]',
+      'providers[0].gpu: must be one of auto, off',
     ],
     [
       'providers: [{ type: simulator }, { id: s, type: simulator }]',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { credential, milliseconds, plainName, text, wholeNumber } from './value-schemas.ts';
 
 /** Planned types that this version does not have yet. */
-export const kindsToCome: readonly string[] = ['ai-sdk', 'llama-cpp'];
+export const kindsToCome: readonly string[] = ['ai-sdk'];
 
 const id = plainName().meta({ description: 'Name of the provider in `routes` and in logs.' });
 
@@ -133,8 +133,40 @@ const openaiChat = z.strictObject({
 });
 const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });
 
+const llamaCpp = z.strictObject({
+  type: z.literal('llama-cpp'),
+  id,
+  modelPath: text()
+    .refine((path) => /\.gguf$/i.test(path), 'must be the path of a .gguf file')
+    .meta({
+      description:
+        'The GGUF file of the model. A relative path starts at the working directory. The first file of a model in parts.',
+    }),
+  contextTokens: wholeNumber(256, 1_048_576).default(4096).meta({
+    description:
+      'Prompt and answer together, of each response. More takes more memory. The most are those that the model was trained with.',
+    unit: 'tokens',
+  }),
+  threads: wholeNumber(1, 1024).exactOptional().meta({
+    description:
+      'Threads that compute. Without it, one less than the processors that the worker may use, and at least one.',
+  }),
+  parallel: wholeNumber(1, 64).default(1).meta({
+    description:
+      'Responses that each worker generates at once; further ones wait in line. Each has a context of its own in memory.',
+  }),
+  gpu: z.enum(['auto', 'off']).default('auto').meta({
+    description: '`auto` uses a GPU that is there, `off` computes on processors alone.',
+  }),
+});
+
 /** An upstream, told apart by `type`. */
-export const providerSchema = z.discriminatedUnion('type', [simulator, openaiChat, openaiResponses]);
+export const providerSchema = z.discriminatedUnion('type', [
+  simulator,
+  openaiChat,
+  openaiResponses,
+  llamaCpp,
+]);
 
 /** A provider with every default filled in. */
 export type ProviderSettings = z.output<typeof providerSchema>;

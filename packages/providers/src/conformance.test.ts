@@ -3,6 +3,7 @@ import { startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Provider, ProviderChunk } from './provider.ts';
 import { createProvider } from './registry.ts';
+import { fakeLlamaCpp } from '../test/fake-llama-settings.ts';
 import {
   all,
   chat,
@@ -85,8 +86,29 @@ async function httpStage(wire: Wire): Promise<Stage> {
   };
 }
 
+async function llamaCppStage(): Promise<Stage> {
+  const provider = createProvider(fakeLlamaCpp(), timeouts);
+  const requests: Record<Scenario, object> = {
+    text: {},
+    'parallel calls': { tools },
+    'cut by length': { input: 'chatter', max_output_tokens: 16 },
+    silence: { input: 'hang' },
+    'silence in the middle': { input: 'hang after one' },
+    failure: { input: 'fail' },
+  };
+  return {
+    provider,
+    prepare: (scenario) => request(requests[scenario]),
+    // There is one place, so another call gets it once the model has let go.
+    closed: async () =>
+      expect((await all(run(provider, request()))).at(-1)).toMatchObject({ type: 'finish' }),
+    stop: () => provider.close(),
+  };
+}
+
 describe.each([
   ['simulator', simulatorStage],
+  ['llama-cpp', llamaCppStage],
   ['openai-chat', () => httpStage(chat)],
   ['openai-responses', () => httpStage(responses)],
 ])('the provider %s', (_, open) => {

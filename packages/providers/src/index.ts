@@ -6,9 +6,12 @@ export {
   type ProviderCall,
   type ProviderChunk,
   type ProviderErrorOptions,
+  type ProviderLog,
   type UpstreamFault,
 } from './provider.ts';
 export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export { missingOnThisMachine } from './llama-cpp/missing-on-this-machine.ts';
+export type { LlamaCppSettings } from './llama-cpp/settings.ts';
 export type { OpenAiChatSettings } from './openai/chat.ts';
 export type { OpenAiResponsesSettings } from './openai/responses.ts';
 export type { SimulatorSettings } from './simulator/simulator.ts';

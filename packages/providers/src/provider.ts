@@ -55,8 +55,19 @@ export interface Provider {
    * connection.
    */
   generate(generation: Generation, call: ProviderCall): AsyncIterable<ProviderChunk>;
+  /**
+   * Checks what this machine must have, and begins what the first call would wait for. Resolves with what is missing, as a
+   * sentence for the operator, or with undefined. A provider works without having been prepared.
+   */
+  prepare?(): Promise<string | undefined>;
   /** Closes idle connections. Running calls are ended by their own signals. */
   close(): Promise<void>;
+}
+
+/** Where a provider says what an operator wants to know and no caller. A logger of the process fits. */
+export interface ProviderLog {
+  info(facts: object, message: string): void;
+  error(facts: object, message: string): void;
 }
 
 /** What the worker may do after a failed attempt of which the client has seen nothing. */

@@ -1,11 +1,17 @@
 import type { Timeouts } from './upstream/event-stream.ts';
 import { openAiChat, type OpenAiChatSettings } from './openai/chat.ts';
 import { openAiResponses, type OpenAiResponsesSettings } from './openai/responses.ts';
-import type { Provider } from './provider.ts';
+import { llamaCpp } from './llama-cpp/llama-cpp.ts';
+import type { LlamaCppSettings } from './llama-cpp/settings.ts';
+import type { Provider, ProviderLog } from './provider.ts';
 import { simulator, type SimulatorSettings } from './simulator/simulator.ts';
 
 /** The operator's settings of one provider, told apart by `type`. */
-export type ProviderSettings = SimulatorSettings | OpenAiChatSettings | OpenAiResponsesSettings;
+export type ProviderSettings =
+  | SimulatorSettings
+  | OpenAiChatSettings
+  | OpenAiResponsesSettings
+  | LlamaCppSettings;
 
 /** Default time-outs, in milliseconds, for upstreams that set none of their own. */
 export type ProviderTimeouts = Timeouts;
@@ -15,7 +21,11 @@ export type ProviderTimeouts = Timeouts;
  *
  * @throws {TypeError} when the `baseUrl` of an upstream is not a URL.
  */
-export function createProvider(settings: ProviderSettings, defaults: ProviderTimeouts): Provider {
+export function createProvider(
+  settings: ProviderSettings,
+  defaults: ProviderTimeouts,
+  log?: ProviderLog,
+): Provider {
   switch (settings.type) {
     case 'simulator':
       return simulator(settings);
@@ -23,6 +33,8 @@ export function createProvider(settings: ProviderSettings, defaults: ProviderTim
       return openAiChat(settings, timeoutsOf(settings, defaults));
     case 'openai-responses':
       return openAiResponses(settings, timeoutsOf(settings, defaults));
+    case 'llama-cpp':
+      return llamaCpp(settings, log);
   }
 }
 

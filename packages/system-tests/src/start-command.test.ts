@@ -229,6 +229,19 @@ describe('a command that cannot start', () => {
     expect(wordsOf(process)).toEqual([expect.stringMatching(/queud.*queued/)]);
   });
 
+  it('says what this machine lacks for a model, and exits with 2', async () => {
+    const models = 'models: [{ id: m, routes: [{ provider: here, model: m }] }]';
+    const providers = 'providers: [{ id: here, type: llama-cpp, modelPath: none.gguf }]';
+    await writeFile(join(directory, 'sluice.yaml'), `${providers}\n${models}\n`);
+    const process = run({ command: 'worker', env: { REDIS_URL: 'redis://127.0.0.1:1' } });
+    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+    // The one or the other, as the package is there or not.
+    expect(wordsOf(process)).toEqual([
+      expect.stringMatching(/'here'.*(?:npm install node-llama-cpp|none\.gguf: there is no such file)/),
+    ]);
+    expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
+  });
+
   it('says that Redis cannot be reached, and exits with 1', async () => {
     const process = run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
     await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });

@@ -1,10 +1,11 @@
 import type { ProviderSettings, Settings } from '@sluice/config';
+import { type LlamaCppSettings, missingOnThisMachine } from '@sluice/providers';
 import { bad, type Finding, good, warn } from './finding.ts';
 
 /** How long an upstream may take to list its models, in milliseconds. */
 const withinMs = 5_000;
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'llama-cpp' }>;
 
 /**
  * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
@@ -16,16 +17,30 @@ export async function checkUpstreams({
 }: Pick<Settings, 'providers' | 'models'>): Promise<Finding[]> {
   if (models.length === 0) return [warn('models', 'there are none: add `models` to the settings file')];
   const findings = await Promise.all(
-    providers.map(async (provider) =>
-      provider.type === 'simulator'
-        ? [good(provider.id, 'is a simulator, which answers without a model')]
-        : Promise.all([
+    providers.map(async (provider) => {
+      switch (provider.type) {
+        case 'simulator':
+          return [good(provider.id, 'is a simulator, which answers without a model')];
+        case 'llama-cpp':
+          return [await checkMachine(provider)];
+        case 'openai-chat':
+        case 'openai-responses':
+          return Promise.all([
             checkUpstream(provider, modelsOf(provider.id, models)),
             ...(provider.saturation ? [checkMetrics(provider, provider.saturation)] : []),
-          ]),
-    ),
+          ]);
+      }
+    }),
   );
   return findings.flat();
+}
+
+/** The model is not loaded: that may take minutes, and memory that the service needs. */
+async function checkMachine(provider: LlamaCppSettings): Promise<Finding> {
+  const missing = await missingOnThisMachine(provider);
+  return missing === undefined
+    ? good(provider.id, `has its package and ${provider.modelPath}`)
+    : bad(provider.id, missing);
 }
 
 /** A metric that cannot be read is nothing bad: work is not held back then. */

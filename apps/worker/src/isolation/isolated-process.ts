@@ -20,7 +20,10 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
   const runner = new AttemptRunner({
     settings,
     providers: new Map(
-      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
+      settings.providers.map((provider) => [
+        provider.id,
+        createProvider(provider, settings.timeouts, logger),
+      ]),
     ),
     telemetry,
     logger,

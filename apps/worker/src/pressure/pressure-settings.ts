@@ -3,7 +3,7 @@ import type { ModelRoute } from '../model-routes.ts';
 import type { PressureSettings } from '../upstream-health.ts';
 import type { SaturationSettings } from './saturation-watch.ts';
 
-/** What the operator's file says of each provider; a simulator never has too much to do. */
+/** What the operator's file says of each provider; what runs on this machine refuses no call. */
 export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   pressure: Map<string, PressureSettings>;
   saturation: Map<string, SaturationSettings>;
@@ -11,7 +11,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   const pressure = new Map<string, PressureSettings>();
   const saturation = new Map<string, SaturationSettings>();
   for (const provider of providers) {
-    if (provider.type === 'simulator') continue;
+    if (provider.type === 'simulator' || provider.type === 'llama-cpp') continue;
     pressure.set(provider.id, provider.pressure);
     if (provider.saturation) {
       const headers = metricsHeaders(provider, provider.saturation.metricsUrl);
@@ -21,7 +21,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   return { pressure, saturation };
 }
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'llama-cpp' }>;
 
 /** Credentials go to the host that they are for, and to no other. */
 export function metricsHeaders(
