@@ -96,7 +96,7 @@ describe('reading what there is', () => {
 
   it('comes in pages of a bounded size, of which the last one is closed', async () => {
     api.worker.onRun(async (run) => {
-      for (let word = 0; word < 400; word += 1) run.say('x'.repeat(4_000));
+      for (let word = 0; word < 60; word += 1) run.say('x'.repeat(16_000));
       await run.complete();
     });
     const id = await finished();
@@ -110,6 +110,26 @@ describe('reading what there is', () => {
     }
     expect(pages).toBeGreaterThan(5);
     expect(events).toEqual(await shown(id));
+  });
+
+  it('repeats a large request page by page, and holds nothing of it afterwards', async () => {
+    const instructions = 'x'.repeat(200_000);
+    const answer = await api.stream({ model, input: 'Hi', instructions });
+    await answer.text();
+    const id = api.worker.runs.at(-1)?.record.id ?? '';
+    const events: Event[] = [];
+    let largest = 0;
+    for (let offset = '-1', isClosed = false; !isClosed; ) {
+      const page = await read(id, `?offset=${offset}`);
+      largest = Math.max(largest, page.text.length);
+      events.push(...page.events());
+      ({ next: offset, isClosed } = page);
+    }
+    expect(events).toEqual(await shown(id));
+    expect(events[0]).toMatchObject({ response: { instructions } });
+    expect(largest).toBeLessThan(256 * 1024 + 210_000);
+    expect((await read(id, '?offset=-1&live=sse')).text).toContain('streamClosed');
+    await eventually(() => api.bodyBudget.held === 0);
   });
 
   it('is not up to date before it is, and not closed before the end', async () => {
