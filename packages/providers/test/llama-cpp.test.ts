@@ -181,6 +181,16 @@ describe('an answer of a model in a process', () => {
     ]);
   });
 
+  it('is a call of a custom tool, which the model knows as a function', async () => {
+    const { provider } = open();
+    const chunks = await ask(provider, { tools: [{ type: 'custom', name: 'note' }] });
+    expect(chunks.filter((chunk) => chunk.type !== 'usage')).toEqual([
+      { type: 'custom_tool_call', callKey: '0', name: 'note' },
+      { type: 'custom_tool_input', callKey: '0', delta: '{}' },
+      { type: 'finish', reason: 'function_call' },
+    ]);
+  });
+
   it.each([
     ['context_length_exceeded', { input: 'word '.repeat(100) }],
     ['invalid_prompt', { input: 'bad order' }],

@@ -54,7 +54,11 @@ function addItem(item: PromptItem, { history, calls, providerId }: Conversation)
       answerOf(history).push(call);
       return;
     }
-    case 'function_call_output': {
+    case 'custom_tool_call':
+      // None is left: see `promptItems`.
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const call = calls.get(item.call_id);
       const text = textOf(item.output, providerId);
       // An object is written as JSON. The JSON of one would be written as a quoted text.

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
 import type { Provider, ProviderCall, ProviderChunk, ProviderLog } from '../provider.ts';
+import { CustomCalls } from '../openai/custom-tools.ts';
 import { Line } from './line.ts';
 import { llamaRequest } from './llama-request.ts';
 import { missingOnThisMachine } from './missing-on-this-machine.ts';
@@ -59,9 +60,13 @@ class LlamaCpp implements Provider {
     const request = llamaRequest(generation, { providerId: this.id, contextTokens: this.#contextTokens });
     const leave = await this.#line.take(signal);
     const calls = new AllowedCalls(generation);
+    const custom = new CustomCalls(generation.tools);
     for await (const chunk of this.#process.run(request, signal, leave)) {
-      const admitted = calls.admit(chunk);
-      if (admitted) yield admitted;
+      const inputs = chunk.type === 'usage' ? custom.takeInputs() : [];
+      for (const turned of [...inputs, ...custom.turn(chunk)]) {
+        const admitted = calls.admit(turned);
+        if (admitted) yield admitted;
+      }
     }
   }
 

@@ -29,39 +29,17 @@ export function customAsFunction({ name, description, format }: CustomTool): Fun
  * The arguments of one come in pieces of JSON, so its input is known at the end of the answer, and is one piece then. An input
  * that was cut off is what could be read of it.
  */
-export class CustomInputs implements EventReader {
-  readonly #reader: EventReader;
+export class CustomCalls {
   readonly #names: ReadonlySet<string>;
   /** The arguments so far of each call of a custom tool. */
   readonly #arguments = new Map<string, string>();
 
-  constructor(reader: EventReader, tools: readonly Tool[] = []) {
-    this.#reader = reader;
+  constructor(tools: readonly Tool[] = []) {
     this.#names = new Set(tools.filter(({ type }) => type === 'custom').map(({ name }) => name));
   }
 
-  get state(): EventReader['state'] {
-    return this.#reader.state;
-  }
-
-  read(event: UpstreamEvent): ProviderChunk[] {
-    const chunks = this.#reader.read(event);
-    return this.#names.size === 0 ? chunks : chunks.flatMap((chunk) => this.#turn(chunk));
-  }
-
-  end(): ProviderChunk[] {
-    const last = this.#reader.end();
-    const inputs = [...this.#arguments].map(
-      ([callKey, json]): ProviderChunk => ({
-        type: 'custom_tool_input',
-        callKey,
-        delta: inputIn(json),
-      }),
-    );
-    return [...inputs, ...last];
-  }
-
-  #turn(chunk: ProviderChunk): ProviderChunk[] {
+  /** What a chunk of the answer becomes. */
+  turn(chunk: ProviderChunk): ProviderChunk[] {
     if (chunk.type === 'function_call' && this.#names.has(chunk.name)) {
       this.#arguments.set(chunk.callKey, '');
       return [{ ...chunk, type: 'custom_tool_call' }];
@@ -71,6 +49,43 @@ export class CustomInputs implements EventReader {
     if (before === undefined) return [chunk];
     this.#arguments.set(chunk.callKey, before + chunk.delta);
     return [];
+  }
+
+  /** The inputs of the calls so far, once. They belong behind the answer, and before its usage. */
+  takeInputs(): ProviderChunk[] {
+    const inputs = [...this.#arguments].map(
+      ([callKey, json]): ProviderChunk => ({
+        type: 'custom_tool_input',
+        callKey,
+        delta: inputIn(json),
+      }),
+    );
+    this.#arguments.clear();
+    return inputs;
+  }
+}
+
+/** A reader whose calls of functions are those of custom tools where they stand for them. */
+export class CustomInputs implements EventReader {
+  readonly #reader: EventReader;
+  readonly #calls: CustomCalls;
+
+  constructor(reader: EventReader, tools: readonly Tool[] = []) {
+    this.#reader = reader;
+    this.#calls = new CustomCalls(tools);
+  }
+
+  get state(): EventReader['state'] {
+    return this.#reader.state;
+  }
+
+  read(event: UpstreamEvent): ProviderChunk[] {
+    return this.#reader.read(event).flatMap((chunk) => this.#calls.turn(chunk));
+  }
+
+  end(): ProviderChunk[] {
+    const last = this.#reader.end();
+    return [...this.#calls.takeInputs(), ...last];
   }
 }
 
