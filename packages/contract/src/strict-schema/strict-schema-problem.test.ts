@@ -102,6 +102,16 @@ describe('a strict schema', () => {
     expect(strictSchemaProblem(schema)).toMatch(problem);
   });
 
+  it.each([
+    [{ properties: { who: { anyOf: [{}, { pattern: '(?=a)' }] } } }, 'properties.who.anyOf[1]'],
+    [{ $defs: { a: { items: { $ref: '#/$defs/b' } } } }, '$defs.a.items'],
+    [{ properties: { a: {}, b: 5 } }, 'properties.b'],
+    [{ properties: { a: { not: {}, type: 'text' } } }, 'properties.a'],
+    [{ properties: { ['x'.repeat(250)]: { $id: 'y' } } }, `properties.${'x'.repeat(189)}`],
+  ])('is refused with the place of what is wrong: %#', (schema, place) => {
+    expect(strictSchemaProblem(schema)?.split(', at ').at(-1)).toBe(`'${place}'`);
+  });
+
   it('is copied without what decides nothing', () => {
     const schema = {
       $id: 'https://example.com/s',

@@ -38,7 +38,7 @@ export function strictSchemaProblem(schema: JsonObject): string | undefined {
   if (!dialect) return "has an unknown '$schema'";
   try {
     const walk = new Walk(schema, dialect);
-    walk.visit(schema, 0);
+    walk.visit(schema, 0, '');
     walk.resolveReferences();
     return inPlaceProblem(walk.inPlace);
   } catch (error) {
@@ -46,6 +46,9 @@ export function strictSchemaProblem(schema: JsonObject): string | undefined {
     throw error;
   }
 }
+
+/** How many characters of a place are said. */
+const longestPlace = 200;
 
 class SchemaProblem extends Error {}
 
@@ -65,7 +68,9 @@ class Walk {
   readonly inPlace = new Map<object, object[]>();
   readonly #root: JsonObject;
   readonly #dialect: SchemaDialect;
-  readonly #references: { from: object; to: string }[] = [];
+  readonly #references: { from: object; to: string; at: string }[] = [];
+  /** Where the walk is, for what it says: names and positions, each with its separator in front. */
+  #at = '';
   #schemas = 0;
   #values = 0;
   #patterns = 0;
@@ -75,7 +80,8 @@ class Walk {
     this.#dialect = dialect;
   }
 
-  visit(schema: unknown, depth: number): void {
+  visit(schema: unknown, depth: number, at: string): void {
+    this.#at = at;
     this.#schemas += 1;
     if (this.#schemas > strictSchemaLimits.schemas) {
       throw new SchemaProblem(`consists of more than ${strictSchemaLimits.schemas} schemas`);
@@ -84,25 +90,28 @@ class Walk {
       throw new SchemaProblem(`is nested deeper than ${strictSchemaLimits.depth} schemas`);
     }
     if (typeof schema === 'boolean') return;
-    if (!isObject(schema)) throw new SchemaProblem('has a schema that is neither an object nor a boolean');
+    if (!isObject(schema)) throw this.#problemHere('has a schema that is neither an object nor a boolean');
     this.inPlace.set(schema, []);
     for (const [name, value] of Object.entries(schema)) {
       if (addressKeywords.has(name) && !(name === '$id' && schema === this.#root)) {
-        throw new SchemaProblem(`has a '${name}', which strict schemas may not have`);
+        throw this.#problemHere(`has a '${name}', which strict schemas may not have`);
       }
       const keyword = keywordOf(name);
       if (!keyword) continue;
       this.#checkForm(keyword.form, name, value);
-      const parts = schemasIn(keyword.form, value);
-      if (keyword.isInPlace) this.inPlace.get(schema)?.push(...parts.filter(isObject));
-      if (keyword.form === 'reference') this.#references.push({ from: schema, to: String(value) });
-      for (const part of parts) this.visit(part, depth + 1);
+      const parts = partsIn(keyword.form, value);
+      if (keyword.isInPlace)
+        this.inPlace.get(schema)?.push(...parts.map(({ schema: part }) => part).filter(isObject));
+      if (keyword.form === 'reference') this.#references.push({ from: schema, to: String(value), at });
+      for (const part of parts) this.visit(part.schema, depth + 1, `${at}.${name}${part.at}`);
+      this.#at = at;
     }
   }
 
   /** Each reference must lead to a schema that was visited. A pointer is followed from the root, so it costs its length. */
   resolveReferences(): void {
-    for (const { from, to } of this.#references) {
+    for (const { from, to, at } of this.#references) {
+      this.#at = at;
       let found: unknown = this.#root;
       for (const segment of to.split('/').slice(1)) {
         const name = decoded(segment).replaceAll('~1', '/').replaceAll('~0', '~');
@@ -113,7 +122,7 @@ class Walk {
       }
       if (typeof found === 'boolean') continue;
       if (!isObject(found) || !this.inPlace.has(found)) {
-        throw new SchemaProblem("has a '$ref' that leads to no schema inside it");
+        throw this.#problemHere("has a '$ref' that leads to no schema inside it");
       }
       this.inPlace.get(from)?.push(found);
     }
@@ -121,7 +130,7 @@ class Walk {
 
   #checkForm(form: KeywordForm, name: string, value: unknown): void {
     if (!hasForm(form, value)) {
-      throw new SchemaProblem(
+      throw this.#problemHere(
         form === 'reference'
           ? `has a '${name}' that is no pointer into it`
           : `has a '${name}' of the wrong form`,
@@ -136,7 +145,7 @@ class Walk {
         return this.#countValues(1);
       case 'schema_or_list':
         if (Array.isArray(value) && this.#dialect === '2020-12') {
-          throw new SchemaProblem("has a list of 'items', which are 'prefixItems' in its dialect");
+          throw this.#problemHere("has a list of 'items', which are 'prefixItems' in its dialect");
         }
         return;
       case 'schema_map':
@@ -144,7 +153,7 @@ class Walk {
       case 'schema_or_names_map':
         for (const member of Object.keys(isObject(value) ? value : {})) {
           if (member.length > strictSchemaLimits.name) {
-            throw new SchemaProblem(`has a name of more than ${strictSchemaLimits.name} characters`);
+            throw this.#problemHere(`has a name of more than ${strictSchemaLimits.name} characters`);
           }
           if (form === 'schema_pattern_map') this.#checkPattern(member);
         }
@@ -158,7 +167,12 @@ class Walk {
     const { patterns: most } = strictSchemaLimits;
     if (this.#patterns > most) throw new SchemaProblem(`has more than ${most} patterns`);
     const problem = patternProblem(pattern);
-    if (problem !== undefined) throw new SchemaProblem(`has a pattern that ${problem}`);
+    if (problem !== undefined) throw this.#problemHere(`has a pattern that ${problem}`);
+  }
+
+  #problemHere(problem: string): SchemaProblem {
+    const at = this.#at.slice(1, 1 + longestPlace);
+    return new SchemaProblem(at === '' ? problem : `${problem}, at '${at}'`);
   }
 
   #countValues(count: number): void {
@@ -204,19 +218,34 @@ function hasForm(form: KeywordForm, value: unknown): boolean {
   }
 }
 
+/** A schema in the value of a keyword, and where it is there: `''`, `.name` or `[0]`. */
+interface Part {
+  schema: unknown;
+  at: string;
+}
+
 /** The schemas in the value of a keyword, which has its form. */
 export function schemasIn(form: KeywordForm, value: unknown): unknown[] {
+  return partsIn(form, value).map(({ schema }) => schema);
+}
+
+function partsIn(form: KeywordForm, value: unknown): Part[] {
   switch (form) {
     case 'schema':
-      return [value];
+      return [{ schema: value, at: '' }];
     case 'schema_list':
     case 'schema_or_list':
-      return [value].flat();
+      if (!Array.isArray(value)) return [{ schema: value, at: '' }];
+      return value.map((schema: unknown, index) => ({ schema, at: `[${index}]` }));
     case 'schema_map':
     case 'schema_pattern_map':
-      return Object.values(isObject(value) ? value : {});
-    case 'schema_or_names_map':
-      return Object.values(isObject(value) ? value : {}).filter((each) => !isStringList(each));
+    case 'schema_or_names_map': {
+      const members = Object.entries(isObject(value) ? value : {}).map(([name, schema]) => ({
+        schema,
+        at: `.${name}`,
+      }));
+      return form === 'schema_or_names_map' ? members.filter(({ schema }) => !isStringList(schema)) : members;
+    }
     default:
       return [];
   }

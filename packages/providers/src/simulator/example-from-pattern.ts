@@ -58,7 +58,7 @@ class PatternReader {
   #at = 0;
 
   constructor(pattern: string, variant: number) {
-    this.#characters = [...pattern];
+    this.#characters = Array.from(pattern);
     this.#variant = variant;
   }
 
