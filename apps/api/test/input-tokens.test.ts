@@ -4,7 +4,8 @@ import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi({ bodyBytes: 8_000_000 });
+  // A thread loads a tokenizer slowly on a busy machine.
+  api = await startTestApi({ bodyBytes: 8_000_000, threadMs: 25_000 });
 });
 
 afterEach(() => api.stop());
@@ -140,6 +141,12 @@ describe('counting input tokens', () => {
     const refused = await count({}, { key });
     expect(refused.status).toBe(429);
     expect(refused.json()).toMatchObject({ error: { code: 'rate_limit_exceeded' } });
+  });
+
+  it('estimates what no thread has counted in time', async () => {
+    await api.stop();
+    api = await startTestApi({ threadMs: 1 });
+    expect(await tokensOf(hello)).toMatchObject({ input_tokens: 7, method: 'estimate' });
   });
 
   it('estimates what would take too long, and serves others meanwhile', async () => {

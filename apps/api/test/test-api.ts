@@ -69,6 +69,8 @@ export interface TestApiOptions {
   webSocketContextBytes?: number;
   socketTimes?: Partial<SocketTimes>;
   longPollMs?: number;
+  /** How long a thread may take for one body or count, in milliseconds. */
+  threadMs?: number;
   /** Leaves responses where they are: nobody runs them. */
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
@@ -223,6 +225,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   });
   await sealing.start();
   const bodies = new BodyThreads({
+    ...(options.threadMs !== undefined && { withinMs: options.threadMs }),
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
     onError: (error) => logged.push(String(error)),

@@ -130,6 +130,10 @@ const openaiChat = z.strictObject({
     description:
       'The name under which `max_output_tokens` is sent. Without it, `max_completion_tokens` to OpenAI and Azure, and `max_tokens` to all others.',
   }),
+  reasoningField: z.enum(['reasoning', 'reasoning_content']).exactOptional().meta({
+    description:
+      "The member of the assistant's messages under which earlier reasoning is sent back, where a client has sent it or kept it encrypted. vLLM and OpenRouter read `reasoning`, DeepSeek and llama.cpp `reasoning_content`. Without it, none is sent.",
+  }),
 });
 const openaiResponses = z.strictObject({ type: z.literal('openai-responses'), ...upstream });
 

@@ -34,6 +34,8 @@ const weather: Tool = {
   },
 };
 
+const user = (content: string): ResponseInputItem => ({ role: 'user', content });
+
 /** One red pixel. */
 const pixel =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -220,6 +222,38 @@ describe.each([
       .catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(OpenAI.BadRequestError);
     expect(error).toMatchObject({ status: 400, param: 'model', code: 'model_not_found' });
+  });
+
+  it('counts input tokens', async () => {
+    const counted = await clientAt(mount).responses.inputTokens.count({
+      model: 'simulator',
+      input: 'How many are these?',
+    });
+    expect(counted).toMatchObject({ object: 'response.input_tokens', input_tokens: 9 });
+  });
+
+  it('gives reasoning and a compacted conversation back that it alone has kept', async () => {
+    const client = clientAt(mount);
+    const model = 'simulator-reasoning';
+    const first = await client.responses.create({
+      model,
+      input: 'Think.',
+      store: false,
+      include: ['reasoning.encrypted_content'],
+    });
+    const [reasoning] = first.output;
+    expect(reasoning).toMatchObject({ type: 'reasoning', encrypted_content: expect.any(String) });
+    const input = [user('Think.'), ...(first.output as ResponseInputItem[]), user('Go on.')];
+    const next = await client.responses.create({ model, store: false, input });
+    expect(next.status).toBe('completed');
+    const compacted = await client.responses.compact({ model, input });
+    expect(compacted).toMatchObject({
+      object: 'response.compaction',
+      output: [{ role: 'user' }, { role: 'user' }, { type: 'compaction' }],
+    });
+    const window = compacted.output as ResponseInputItem[];
+    const last = await client.responses.create({ model, store: false, input: [...window, user('And now?')] });
+    expect(last.status).toBe('completed');
   });
 
   it('throws the error of a stream that fails on the way', async () => {

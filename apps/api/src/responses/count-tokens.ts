@@ -1,4 +1,8 @@
 import type { KeySettings } from '@sluice/config';
+import { type ErrorCode, ServiceError } from '@sluice/contract';
+import type { PreparedRequest } from '@sluice/response-store';
+import type { TokenCount } from '../tokens/count-prompt.ts';
+import type { Encoding } from '../tokens/tokenizer.ts';
 import { encodingOf } from '../tokens/encoding-of-model.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { ModelDirectory } from './model-directory.ts';
@@ -40,17 +44,28 @@ export class TokenCounter {
     const prepared = await this.#references.resolve(pending.take(), key.name, reserve);
     const encoding = model && encodingOf(model);
     if (encoding === undefined) return { tokens: before + prepared.inputTokens, method: 'estimate' };
-    const { instructions, tools } = request;
-    const counted = await this.#dependencies.json.countTokens(key.name, {
-      input: transferable(prepared.input),
-      instructions,
-      tools,
-      encoding,
-    });
+    const counted = await this.#withTokenizer(key.name, prepared, encoding);
     return {
       tokens: before + counted.tokens,
       method: counted.isCounted && before === 0 ? 'tokenizer' : 'estimate',
     };
+  }
+
+  /** A prompt that no thread could count, because it was too large for one or the machine too busy, is estimated. */
+  async #withTokenizer(
+    tenant: string,
+    { request, input, inputTokens }: PreparedRequest,
+    encoding: Encoding,
+  ): Promise<TokenCount> {
+    const { instructions, tools } = request;
+    const prompt = { input: transferable(input), instructions, tools, encoding };
+    try {
+      return await this.#dependencies.json.countTokens(tenant, prompt);
+    } catch (error) {
+      const isUncounted = error instanceof ServiceError && uncounted.has(error.code);
+      if (!isUncounted) throw error;
+      return { tokens: inputTokens, isCounted: false };
+    }
   }
 
   async #earlier(tenant: string, previousId: string | undefined): Promise<number> {
@@ -60,6 +75,9 @@ export class TokenCounter {
     throw unresolved(found, previousId, this.#dependencies.settings.limits);
   }
 }
+
+/** What threads refuse for reasons of their own. */
+const uncounted: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['server_is_overloaded', 'request_too_large']);
 
 /** Bytes of a small buffer may share their memory with others, and would take it with them. */
 function transferable(input: string | Uint8Array): string | Uint8Array<ArrayBuffer> {

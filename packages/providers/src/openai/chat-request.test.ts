@@ -1,6 +1,6 @@
 import { type Generation, parseCreateResponse } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
-import { chatRequestBody } from './chat-request.ts';
+import { type ChatRequestOptions, chatRequestBody } from './chat-request.ts';
 
 const options = {
   providerId: 'up',
@@ -11,8 +11,9 @@ const options = {
 const weather = { type: 'function', name: 'get_weather', parameters: { type: 'object' } };
 const image = 'data:image/png;base64,AAAA';
 
-function bodyOf(request: object, settings: Partial<typeof options> | { fetchesUrls: boolean } = {}) {
-  const generation: Generation = parseCreateResponse({ model: 'm', ...request });
+function bodyOf(request: object, settings: Partial<ChatRequestOptions> = {}) {
+  // Nothing here is sealed, so the context is the input.
+  const generation = parseCreateResponse({ model: 'm', ...request }) as Generation;
   return chatRequestBody(generation, 'upstream-model', { ...options, ...settings });
 }
 const messagesOf = (request: object) => bodyOf(request)['messages'];
@@ -257,6 +258,41 @@ describe('chatRequestBody', () => {
     ],
   ])('sends the format %j as %j', (format, expected) => {
     expect(bodyOf({ input: 'Hi', text: { format } })['response_format']).toEqual(expected);
+  });
+
+  it('sends reasoning back with what followed it, under the name that the operator gives', () => {
+    const thought = (text: string) => ({
+      type: 'reasoning',
+      summary: [],
+      content: [{ type: 'reasoning_text', text }],
+    });
+    const input = [
+      user('Hi'),
+      thought('First I look.'),
+      call('c1'),
+      output('c1'),
+      thought('So it'),
+      thought('is sunny.'),
+      { role: 'assistant', content: 'Sunny.' },
+      thought('Nothing follows.'),
+    ];
+    for (const reasoningField of ['reasoning', 'reasoning_content'] as const) {
+      const messages = bodyOf({ input }, { reasoningField })['messages'];
+      expect(messages).toMatchObject([
+        { role: 'user' },
+        { role: 'assistant', content: null, tool_calls: [{}], [reasoningField]: 'First I look.' },
+        { role: 'tool' },
+        {
+          role: 'assistant',
+          content: 'Sunny.',
+          [reasoningField]: expect.stringMatching(/^So it\n\nis sunny/),
+        },
+      ]);
+    }
+    expect(
+      bodyOf({ input: [user('Hi'), thought('Alone.')] }, { reasoningField: 'reasoning' })['messages'],
+    ).toEqual([{ role: 'user', content: 'Hi' }]);
+    expect(JSON.stringify(messagesOf({ input }))).not.toContain('sunny.');
   });
 
   it('refuses URLs of media for an upstream that may not fetch', () => {

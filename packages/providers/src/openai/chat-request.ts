@@ -12,6 +12,8 @@ export interface ChatRequestOptions extends MediaPolicy {
   maxTokensField: 'max_tokens' | 'max_completion_tokens';
   /** Whether to send members that only OpenAI's own service is known to accept. */
   isOpenAi: boolean;
+  /** The member of an assistant's message that holds its reasoning; undefined for upstreams that are given none. */
+  reasoningField?: 'reasoning' | 'reasoning_content' | undefined;
 }
 
 /**
@@ -97,20 +99,31 @@ interface Turn {
  * second system message. Consecutive texts and calls of the assistant become one message. The outputs of its calls
  * follow it directly, wherever they stood in the input.
  */
-function chatMessages(generation: Generation, policy: MediaPolicy): JsonObject[] {
+function chatMessages(generation: Generation, policy: ChatRequestOptions): JsonObject[] {
   const turns: Turn[] = [];
   const callers = new Map<string, Turn>();
   if (generation.instructions) addSystem(turns, generation.instructions);
   for (const item of promptItems(generation)) addItem(item, turns, callers, policy);
   const messages: JsonObject[] = [];
   for (const { message, outputs, media } of turns) {
+    if (isEmpty(message)) continue;
     messages.push(message, ...outputs);
     if (media.length > 0) messages.push({ role: 'user', content: media });
   }
   return messages;
 }
 
-function addItem(item: PromptItem, turns: Turn[], callers: Map<string, Turn>, policy: MediaPolicy): void {
+/** Reasoning with nothing behind it, which upstreams refuse as a message. */
+function isEmpty({ role, content, tool_calls: calls }: JsonObject): boolean {
+  return role === 'assistant' && content === null && calls === undefined;
+}
+
+function addItem(
+  item: PromptItem,
+  turns: Turn[],
+  callers: Map<string, Turn>,
+  policy: ChatRequestOptions,
+): void {
   switch (item.type) {
     case 'message':
       return addMessage(item, turns, policy);
@@ -137,8 +150,21 @@ function addItem(item: PromptItem, turns: Turn[], callers: Map<string, Turn>, po
       return;
     }
     case 'reasoning':
-      return;
+      return addReasoning(item, turns, policy);
   }
+}
+
+/** The raw text goes with what the assistant said or called next. */
+function addReasoning(
+  { content }: Extract<PromptItem, { type: 'reasoning' }>,
+  turns: Turn[],
+  { reasoningField: field }: ChatRequestOptions,
+): void {
+  const text = (content ?? []).map((part) => part.text).join('');
+  if (field === undefined || text === '') return;
+  const { message } = assistantTurn(turns);
+  const before = message[field];
+  message[field] = typeof before === 'string' ? `${before}\n\n${text}` : text;
 }
 
 function addMessage(message: PromptMessage, turns: Turn[], policy: MediaPolicy): void {

@@ -17,6 +17,8 @@ export interface OpenAiChatSettings extends HttpUpstreamSettings {
   fetchesUrls?: boolean | undefined;
   /** The name under which `max_output_tokens` is sent. Default: `max_tokens`, except to OpenAI's own hosts. */
   maxTokensField?: ChatRequestOptions['maxTokensField'] | undefined;
+  /** The member under which earlier reasoning is sent back. Default: none is. */
+  reasoningField?: ChatRequestOptions['reasoningField'] | undefined;
 }
 
 /** Any server with `/chat/completions`: vLLM, llama.cpp, Ollama, LM Studio, Groq, OpenRouter and others. */
@@ -27,6 +29,7 @@ export function openAiChat(settings: OpenAiChatSettings, timeouts: Timeouts): Pr
     fetchesUrls: settings.fetchesUrls ?? false,
     maxTokensField: settings.maxTokensField ?? (isOpenAi ? 'max_completion_tokens' : 'max_tokens'),
     isOpenAi,
+    reasoningField: settings.reasoningField,
   };
   return new UpstreamProvider(settings, timeouts, {
     path: '/chat/completions',
