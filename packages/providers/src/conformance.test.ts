@@ -4,6 +4,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Provider, ProviderChunk } from './provider.ts';
 import { createProvider } from './registry.ts';
 import {
+  answerVendor,
+  recordedEvents,
+  recordedStream,
+  type SdkVendor,
+  sdkVendors,
+  vendorSettings,
+} from '../test/sdk-vendors.ts';
+import {
   all,
   chat,
   request,
@@ -85,11 +93,62 @@ async function httpStage(wire: Wire): Promise<Stage> {
   };
 }
 
-describe.each([
+/** Replays recorded streams of a vendor through its package, with the tools of these tests. */
+async function vendorStage(vendor: SdkVendor): Promise<Stage> {
+  const upstream = await startFakeUpstream();
+  const provider = createProvider(vendorSettings(vendor, upstream), timeouts);
+  const replay =
+    (recording: string): UpstreamHandler =>
+    async ({ stream }) => {
+      const out = stream();
+      await out.raw(withTestTools(recordedStream(recording)));
+      out.end();
+    };
+  const handlers: Record<Scenario, UpstreamHandler> = {
+    text: replay(`${vendor.name}-text`),
+    'parallel calls': replay(`${vendor.name}-reasoning-and-parallel-calls`),
+    'cut by length': replay(`${vendor.name}-max-tokens`),
+    silence: ({ hang }) => hang(),
+    'silence in the middle': async ({ stream, hang }) => {
+      const events = recordedEvents(`${vendor.name}-text`);
+      const upToText = events.slice(0, events.findIndex((event) => event.includes('Hello')) + 1);
+      await stream().raw(upToText.join(''));
+      await hang();
+    },
+    failure: ({ json }) => json(500, vendor.errorBody('secret words of the upstream', 'api_error')),
+  };
+  return {
+    provider,
+    prepare(scenario) {
+      answerVendor(vendor, upstream, handlers[scenario]);
+      return request({ tools });
+    },
+    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
+    async stop() {
+      await provider.close();
+      await upstream.close();
+    },
+  };
+}
+
+/** The recorded tools under the names of these tests, without arguments. */
+function withTestTools(recorded: string): string {
+  return recorded
+    .replaceAll('get_weather', 'first_tool')
+    .replaceAll('get_time', 'second_tool')
+    .replaceAll(/\\?"city\\?": ?/g, '')
+    .replaceAll(/ ?\\?"Oslo\\?"/g, '');
+}
+
+type NamedStage = [name: string, open: () => Promise<Stage>];
+const stages: NamedStage[] = [
   ['simulator', simulatorStage],
   ['openai-chat', () => httpStage(chat)],
   ['openai-responses', () => httpStage(responses)],
-])('the provider %s', (_, open) => {
+  ...sdkVendors.map((vendor): NamedStage => [`ai-sdk (${vendor.name})`, () => vendorStage(vendor)]),
+];
+
+describe.each(stages)('the provider %s', (_, open) => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await open();

@@ -8,7 +8,8 @@ export {
   type ProviderErrorOptions,
   type UpstreamFault,
 } from './provider.ts';
-export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export { createProvider, faultOfProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export type { AiSdkSettings } from './ai-sdk/ai-sdk.ts';
 export type { OpenAiChatSettings } from './openai/chat.ts';
 export type { OpenAiResponsesSettings } from './openai/responses.ts';
 export type { SimulatorSettings } from './simulator/simulator.ts';

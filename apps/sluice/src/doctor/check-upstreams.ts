@@ -1,14 +1,15 @@
 import type { ProviderSettings, Settings } from '@sluice/config';
+import { faultOfProvider } from '@sluice/providers';
 import { bad, type Finding, good, warn } from './finding.ts';
 
 /** How long an upstream may take to list its models, in milliseconds. */
 const withinMs = 5_000;
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' }>;
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'ai-sdk' }>;
 
 /**
  * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
- * metric that says how many wait there, where one is configured.
+ * metric that says how many wait there, where one is configured. Looks whether the package of a provider is installed.
  */
 export async function checkUpstreams({
   providers,
@@ -16,16 +17,28 @@ export async function checkUpstreams({
 }: Pick<Settings, 'providers' | 'models'>): Promise<Finding[]> {
   if (models.length === 0) return [warn('models', 'there are none: add `models` to the settings file')];
   const findings = await Promise.all(
-    providers.map(async (provider) =>
-      provider.type === 'simulator'
-        ? [good(provider.id, 'is a simulator, which answers without a model')]
-        : Promise.all([
+    providers.map(async (provider) => {
+      switch (provider.type) {
+        case 'simulator':
+          return [good(provider.id, 'is a simulator, which answers without a model')];
+        case 'ai-sdk':
+          return [await checkPackage(provider)];
+        default:
+          return Promise.all([
             checkUpstream(provider, modelsOf(provider.id, models)),
             ...(provider.saturation ? [checkMetrics(provider, provider.saturation)] : []),
-          ]),
-    ),
+          ]);
+      }
+    }),
   );
   return findings.flat();
+}
+
+/** A vendor's package has no common way to list its models, so nothing is sent. */
+async function checkPackage(provider: Extract<ProviderSettings, { type: 'ai-sdk' }>): Promise<Finding> {
+  const fault = await faultOfProvider(provider);
+  if (fault !== undefined) return bad(provider.id, fault);
+  return good(provider.id, `has its package ${provider.package}; its key and its models were not checked`);
 }
 
 /** A metric that cannot be read is nothing bad: work is not held back then. */
