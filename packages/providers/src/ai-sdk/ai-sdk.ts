@@ -73,9 +73,10 @@ class AiSdkProvider implements Provider {
     const watch = new CallWatch({ providerId: this.id, timeouts: this.#timeouts, signal: call.signal });
     const reader = new PartReader(this.id);
     const calls = new AllowedCalls(generation);
+    let parts: ReadableStreamDefaultReader<unknown> | undefined;
     let isComplete = false;
     try {
-      const parts = await this.#open(generation, call.model, watch);
+      parts = await this.#open(generation, call.model, watch);
       for (;;) {
         const part = await this.#next(parts, watch);
         if (part === undefined) break;
@@ -98,6 +99,8 @@ class AiSdkProvider implements Provider {
       throw watch.failure ?? failureOf(this.id, error, watch.progress);
     } finally {
       watch.release({ isComplete });
+      // Frees what a package holds that does not heed the signal. Nobody waits for it.
+      if (!isComplete) parts?.cancel().catch(() => undefined);
       this.#running.delete(over.promise);
       over.resolve();
     }
