@@ -101,6 +101,10 @@ export const settingsSchema = z.strictObject({
       'Port on which a worker answers /healthz and /readyz, and /metrics and /upstreams with the admin token. Without it a worker opens no port.',
   }),
   workers: wholeNumber(1, 64).default(1).meta({ description: 'How many workers `start` runs.' }),
+  discover: z.enum(['on', 'off']).default('on').meta({
+    description:
+      'Whether `start` without a settings file, on loopback, also offers what is plainly there: OpenAI and Anthropic by their keys in the environment, and an Ollama on this machine.',
+  }),
   providers: z.array(providerSchema).max(1000).meta({
     description:
       'Upstreams that run models. Without `providers` and `models`, the simulator and its models are served.',

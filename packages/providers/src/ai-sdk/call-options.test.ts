@@ -189,7 +189,7 @@ describe('the prompt', () => {
     expect(() => options({ input: image })).toThrow(refused);
     const file = user({ type: 'input_file', file_url: 'https://example.com/a.csv' });
     const allowed = options({ input: [...image, ...file] }, { fetchesUrls: true });
-    expect(allowed.prompt.flatMap(({ content }) => content)).toEqual([
+    expect(allowed.prompt.flatMap<unknown>(({ content }) => content)).toEqual([
       {
         type: 'file',
         data: { type: 'url', url: new URL('https://example.com/a.png') },

@@ -171,8 +171,8 @@ describe('a package that does as it likes', () => {
   });
 
   it('closes no circuit breaker with a prompt that it cannot convert', async () => {
-    const throwing = (error: Error) =>
-      all(run(providerOf({ specificationVersion: 'v4', doStream: () => Promise.reject(error) }), request()));
+    const throwing = (thrown: Error) =>
+      all(run(providerOf({ specificationVersion: 'v4', doStream: () => Promise.reject(thrown) }), request()));
     await expect(throwing(new TypeError('secret words'))).rejects.toMatchObject({
       code: 'upstream_error',
       disposition: 'fail',
