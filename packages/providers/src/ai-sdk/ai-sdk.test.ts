@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type FakeUpstream, freePort, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProvider, type Provider, type ProviderChunk, type ProviderTimeouts } from '../index.ts';
@@ -213,7 +214,11 @@ describe('recorded streams through the packages of vendors', () => {
       answerVendor(vendor, upstream, ({ text }) =>
         text(307, 'text/plain', '', { location: `${upstream.url}/elsewhere` }),
       );
-      await expect(all(run(made(vendor), request()))).rejects.toMatchObject({ disposition: 'fail' });
+      await expect(all(run(made(vendor), request()))).rejects.toMatchObject({
+        code: 'upstream_error',
+        disposition: 'fail',
+        upstreamStatus: 307,
+      });
       expect(upstream.requests).toHaveLength(1);
     });
 
@@ -270,6 +275,32 @@ describe('recorded streams through the packages of vendors', () => {
     const chunks = await all(run(made(anthropic, { idleMs: 100 }), request()));
     expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'stop' });
     expect(await upstream.requests[0]?.ended).toBe('aborted');
+  });
+
+  it('slows a vendor down that is faster than its consumer, and holds little of the answer', {
+    timeout: 20_000,
+  }, async () => {
+    const [begin = '', ...others] = recordedEvents('google-text');
+    const events = 2400; // of 10 KB, more than the buffers of a connection hold
+    let sent = 0;
+    answerVendor(google, upstream, async ({ stream }) => {
+      const out = stream();
+      const event = begin.replace('Hello', 'x'.repeat(10_000));
+      for (; sent < events; sent += 1) await out.raw(event);
+      await out.raw(others.join(''));
+      out.end();
+    });
+    let taken = 0;
+    let mostAhead = 0;
+    for await (const chunk of run(made(google), request())) {
+      if (chunk.type !== 'text') continue;
+      taken += 1;
+      // Long enough for the upstream to send all that anybody takes.
+      if (taken % 200 === 0) for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+      mostAhead = Math.max(mostAhead, sent - taken);
+    }
+    expect(taken).toBe(events + 1);
+    expect(mostAhead).toBeLessThan(events / 2);
   });
 
   it('gives up on a body of an error that never ends', async () => {
