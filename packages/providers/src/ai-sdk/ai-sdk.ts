@@ -1,6 +1,7 @@
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
 import { isObject } from '../json-fields.ts';
+import { CustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
 import type { Timeouts } from '../upstream/event-stream.ts';
 import { callOptions } from './call-options.ts';
@@ -71,7 +72,7 @@ class AiSdkProvider implements Provider {
     const over = Promise.withResolvers<void>();
     this.#running.add(over.promise);
     const watch = new CallWatch({ providerId: this.id, timeouts: this.#timeouts, signal: call.signal });
-    const reader = new PartReader(this.id);
+    const reader = new CustomInputs(new PartReader(this.id), generation.tools);
     const calls = new AllowedCalls(generation);
     let parts: ReadableStreamDefaultReader<unknown> | undefined;
     let isComplete = false;
@@ -87,7 +88,7 @@ class AiSdkProvider implements Provider {
           if (admitted) yield admitted;
         }
         call.signal.throwIfAborted();
-        if (reader.isFinished) watch.closing();
+        if (reader.state === 'finished') watch.closing();
       }
       isComplete = true;
       for (const chunk of reader.end()) {

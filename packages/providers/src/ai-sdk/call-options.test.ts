@@ -92,6 +92,17 @@ describe('the options of a call', () => {
     expect(options({ tools })).not.toHaveProperty('toolChoice');
   });
 
+  it('carry custom tools as functions with one argument', () => {
+    const given = options({
+      tools: [{ type: 'custom', name: 'patch', description: 'Applies a patch.' }],
+      tool_choice: { type: 'custom', name: 'patch' },
+    });
+    expect(given.tools).toMatchObject([
+      { type: 'function', name: 'patch', inputSchema: { required: ['input'] } },
+    ]);
+    expect(given.toolChoice).toEqual({ type: 'tool', toolName: 'patch' });
+  });
+
   it('ask vendors that can for one call at a time', () => {
     const tools = [{ type: 'function', name: 'a' }];
     expect(options({ tools, parallel_tool_calls: false }).providerOptions).toMatchObject({

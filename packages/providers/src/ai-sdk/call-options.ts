@@ -2,11 +2,12 @@ import {
   allowsParallelCalls,
   echoFormat,
   effectiveEffort,
-  type FunctionTool,
+  type Tool as GivenTool,
   type Generation,
 } from '@sluice/contract';
 import { callableTools } from '../allowed-calls.ts';
 import { present } from '../json-fields.ts';
+import { customAsFunction } from '../openai/custom-tools.ts';
 import type { MediaPolicy } from '../upstream/media-policy.ts';
 import { promptMessages } from './prompt-messages.ts';
 import type { CallOptions, Tool } from './specification.ts';
@@ -59,9 +60,9 @@ function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolC
   const { tools, demand } = callableTools(generation);
   if (demand === 'none') return { tools: given.map(functionTool), toolChoice: { type: 'none' } };
   const choice = generation.tool_choice;
-  const named = typeof choice === 'object' && choice.type === 'function' ? choice.name : undefined;
+  const named = typeof choice === 'object' && choice.type !== 'allowed_tools' ? choice.name : undefined;
   return {
-    // A named function is sent with all the others, so that the model still knows every tool.
+    // A named tool is sent with all the others, so that the model still knows every tool.
     tools: (named === undefined ? tools : given).map(functionTool),
     ...(choice !== undefined && {
       toolChoice: named === undefined ? { type: demand } : { type: 'tool', toolName: named },
@@ -69,7 +70,9 @@ function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolC
   };
 }
 
-function functionTool({ name, description, parameters, strict }: FunctionTool): Tool {
+/** The specification has functions alone. */
+function functionTool(given: GivenTool): Tool {
+  const { name, description, parameters, strict } = given.type === 'custom' ? customAsFunction(given) : given;
   return {
     type: 'function',
     name,

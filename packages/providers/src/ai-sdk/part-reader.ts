@@ -1,8 +1,10 @@
-import type { Annotation, Usage } from '@sluice/contract';
+import type { Usage } from '@sluice/contract';
 import { isObject, type JsonObject, objectOf, textOf } from '../json-fields.ts';
+import { urlCitationFrom } from '../openai/annotation-fields.ts';
 import { endOfAnswer } from '../openai/end-of-answer.ts';
 import { type FinishReason, type ProviderChunk, ProviderError } from '../provider.ts';
 import { brokenStream } from '../upstream/failure.ts';
+import type { EventReader } from '../upstream/upstream-provider.ts';
 import { failureOf } from './failure.ts';
 import { SdkCalls } from './sdk-calls.ts';
 import { usageOf } from './usage.ts';
@@ -25,7 +27,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
  * The `providerMetadata` of reasoning parts and of tool calls holds what Anthropic and Google sign. It is not kept yet: a
  * chunk that carries it would be made at `reasoning-end` and `tool-call`, and come back in `prompt-messages.ts`.
  */
-export class PartReader {
+export class PartReader implements EventReader<unknown> {
   readonly #providerId: string;
   readonly #calls: SdkCalls;
   #usage: Usage | undefined;
@@ -40,9 +42,9 @@ export class PartReader {
     this.#calls = new SdkCalls(providerId);
   }
 
-  /** Whether the model has said why it stopped. A package that continues an answer may send more after it. */
-  get isFinished(): boolean {
-    return this.#finish !== undefined;
+  /** `finished` is not for good: a package that continues an answer sends more after a finish. */
+  get state(): 'open' | 'finished' {
+    return this.#finish === undefined ? 'open' : 'finished';
   }
 
   /** @throws {ProviderError} for an error part and for a malformed one. */
@@ -93,27 +95,21 @@ export class PartReader {
     this.#textLength += delta.length;
     if (chunks.length === 0 || this.#sources.length === 0) return chunks;
     const sources = this.#sources.splice(0);
-    return [...chunks, ...sources.map((source) => this.#citation(source))];
+    return [...chunks, ...sources.flatMap((source) => this.#citation(source))];
   }
 
   #source(part: JsonObject): ProviderChunk[] {
-    if (part['sourceType'] !== 'url' || textOf(part['url']) === undefined) return [];
-    if (this.#textLength > 0) return [this.#citation(part)];
+    if (part['sourceType'] !== 'url') return [];
+    if (this.#textLength > 0) return this.#citation(part);
     this.#sources.push(part);
     return [];
   }
 
   /** A source says what the text so far rests on, and not which words of it. */
-  #citation(source: JsonObject): ProviderChunk {
-    const url = textOf(source['url']) ?? '';
-    const annotation: Annotation = {
-      type: 'url_citation',
-      start_index: 0,
-      end_index: this.#textLength,
-      url,
-      title: textOf(source['title']) ?? url,
-    };
-    return { type: 'annotation', annotation };
+  #citation({ url, title }: JsonObject): ProviderChunk[] {
+    const place = { start_index: 0, end_index: this.#textLength };
+    const annotation = urlCitationFrom({ type: 'url_citation', url, title, ...place });
+    return annotation ? [{ type: 'annotation', annotation }] : [];
   }
 
   #end(part: JsonObject): void {

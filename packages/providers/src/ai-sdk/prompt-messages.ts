@@ -64,7 +64,11 @@ function addItem(
       callers.set(toolCallId, { turn, toolName });
       return;
     }
-    case 'function_call_output': {
+    case 'custom_tool_call':
+      // None is left: see `promptItems`.
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const caller = callers.get(item.call_id);
       if (!caller) return;
       const { text, media } = splitOutput(item.output, options);

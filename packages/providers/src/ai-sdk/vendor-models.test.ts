@@ -258,8 +258,24 @@ describe('a package that does as it likes', () => {
     expect(await all(run(provider, request()))).toEqual([
       { type: 'text', delta: 'Hello' },
       citation('Example'),
-      citation('https://example.com/'),
+      citation(''),
       { type: 'finish', reason: 'stop' },
+    ]);
+  });
+
+  it('has calls of functions that stand for custom tools turned back', async () => {
+    const provider = providerOf(
+      modelOf(
+        'v4',
+        { type: 'tool-call', toolCallId: '1', toolName: 'patch', input: '{"input":"*** Begin"}' },
+        { ...finish, finishReason: { unified: 'tool-calls', raw: 'x' } },
+      ),
+    );
+    const generation = request({ tools: [{ type: 'custom', name: 'patch' }] });
+    expect(await all(run(provider, generation))).toEqual([
+      { type: 'custom_tool_call', callKey: '0', callId: '1', name: 'patch' },
+      { type: 'custom_tool_input', callKey: '0', delta: '*** Begin' },
+      { type: 'finish', reason: 'function_call' },
     ]);
   });
 

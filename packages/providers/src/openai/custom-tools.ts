@@ -29,13 +29,13 @@ export function customAsFunction({ name, description, format }: CustomTool): Fun
  * The arguments of one come in pieces of JSON, so its input is known at the end of the answer, and is one piece then. An input
  * that was cut off is what could be read of it.
  */
-export class CustomInputs implements EventReader {
-  readonly #reader: EventReader;
+export class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
+  readonly #reader: EventReader<Event>;
   readonly #names: ReadonlySet<string>;
   /** The arguments so far of each call of a custom tool. */
   readonly #arguments = new Map<string, string>();
 
-  constructor(reader: EventReader, tools: readonly Tool[] = []) {
+  constructor(reader: EventReader<Event>, tools: readonly Tool[] = []) {
     this.#reader = reader;
     this.#names = new Set(tools.filter(({ type }) => type === 'custom').map(({ name }) => name));
   }
@@ -44,7 +44,7 @@ export class CustomInputs implements EventReader {
     return this.#reader.state;
   }
 
-  read(event: UpstreamEvent): ProviderChunk[] {
+  read(event: Event): ProviderChunk[] {
     const chunks = this.#reader.read(event);
     return this.#names.size === 0 ? chunks : chunks.flatMap((chunk) => this.#turn(chunk));
   }
