@@ -30,6 +30,8 @@ interface Stage {
   provider: Provider;
   /** Makes the model behave so, and returns the request for it. */
   prepare(scenario: Scenario): Generation;
+  /** Resolves when the upstream has a request; at once where there is none. */
+  called(): Promise<void>;
   /** Resolves when the upstream has seen the caller go; at once where there is none. */
   closed(): Promise<void>;
   stop(): Promise<void>;
@@ -48,6 +50,7 @@ async function simulatorStage(): Promise<Stage> {
   return {
     provider,
     prepare: (scenario) => request(requests[scenario]),
+    called: async () => {},
     closed: async () => {},
     stop: () => provider.close(),
   };
@@ -85,6 +88,7 @@ async function httpStage(wire: Wire): Promise<Stage> {
       wire.handle(upstream, handlers[scenario]);
       return request({ tools });
     },
+    called: async () => void (await upstream.request(0)),
     closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
     async stop() {
       await provider.close();
@@ -123,6 +127,7 @@ async function vendorStage(vendor: SdkVendor): Promise<Stage> {
       answerVendor(vendor, upstream, handlers[scenario]);
       return request({ tools });
     },
+    called: async () => void (await upstream.request(0)),
     closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
     async stop() {
       await provider.close();
@@ -197,9 +202,9 @@ describe.each(stages)('the provider %s', (_, open) => {
     const abort = new AbortController();
     const stream = run(stage.provider, stage.prepare('silence'), abort.signal);
     const next = stream.next();
-    const timer = setTimeout(() => abort.abort(new Error('cancelled')), 20);
+    await stage.called();
+    abort.abort(new Error('cancelled'));
     await expect(next).rejects.toThrowError('cancelled');
-    clearTimeout(timer);
     await stage.closed();
   });
 
