@@ -1,5 +1,5 @@
 import type { Usage } from '@sluice/contract';
-import { isObject, type JsonObject, objectOf, textOf } from '../json-fields.ts';
+import { isObject, type JsonObject, objectOf } from '../json-fields.ts';
 import { urlCitationFrom } from '../openai/annotation-fields.ts';
 import { endOfAnswer } from '../openai/end-of-answer.ts';
 import { type FinishReason, type ProviderChunk, ProviderError } from '../provider.ts';
