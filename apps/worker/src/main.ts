@@ -1,5 +1,5 @@
-import { loadSettings, type Settings } from '@sluice/config';
-import { createProvider, faultOfProvider } from '@sluice/providers';
+import { loadSettings } from '@sluice/config';
+import { createProvider, type Provider } from '@sluice/providers';
 import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
 import { WorkerProcess } from './worker-process.ts';
 
@@ -9,10 +9,11 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
-  await requireProviders(providers);
+  const byId = new Map(providers.map((each) => [each.id, createProvider(each, timeouts)]));
+  await prepare([...byId.values()]);
   const worker = new WorkerProcess({
     settings: { ...settings, redisUrl },
-    providers: new Map(providers.map((provider) => [provider.id, createProvider(provider, timeouts)])),
+    providers: byId,
     logger,
     onReady: ({ healthPort }) => {
       logger.info({ concurrency: settings.workerConcurrency, healthPort }, 'worker ready');
@@ -27,20 +28,13 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   });
 }
 
-/**
- * Says at the start which package is not installed, and not at the first request.
- *
- * @throws {FatalError} when a provider could serve no request on this machine.
- */
-async function requireProviders(providers: Settings['providers']): Promise<void> {
-  const faults = await Promise.all(
-    providers.map(async (provider) => {
-      const fault = await faultOfProvider(provider);
-      return fault === undefined ? [] : [`Provider '${provider.id}': ${fault}`];
-    }),
-  );
-  const [first, ...others] = faults.flat();
-  if (first !== undefined) throw new FatalError([first, ...others].join(' '), { exitCode: 2 });
+/** @throws {FatalError} when this machine lacks what a provider needs. */
+async function prepare(providers: readonly Provider[]): Promise<void> {
+  const missing = await Promise.all(providers.map(async (provider) => provider.prepare?.()));
+  const all = missing.filter((each) => each !== undefined);
+  if (all.length === 0) return;
+  await Promise.all(providers.map((provider) => provider.close()));
+  throw new FatalError(all.join('\n'), { exitCode: 2 });
 }
 
 if (import.meta.main) await runMain(() => runWorker(process.argv.slice(2)));

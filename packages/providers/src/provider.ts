@@ -55,6 +55,11 @@ export interface Provider {
    * connection.
    */
   generate(generation: Generation, call: ProviderCall): AsyncIterable<ProviderChunk>;
+  /**
+   * Checks what this machine must have, and begins what the first call would wait for. Resolves with what is missing, as a
+   * sentence for the operator, or with undefined. A provider works without having been prepared.
+   */
+  prepare?(): Promise<string | undefined>;
   /** Closes idle connections. Running calls are ended by their own signals. */
   close(): Promise<void>;
 }

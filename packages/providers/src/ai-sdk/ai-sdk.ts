@@ -107,6 +107,17 @@ class AiSdkProvider implements Provider {
     }
   }
 
+  /** Loads the package. Says why it cannot be used, if it cannot. */
+  async prepare(): Promise<string | undefined> {
+    try {
+      await this.#loaded();
+      return undefined;
+    } catch (error) {
+      if (error instanceof PackageFault) return `Provider '${this.id}': ${error.message}`;
+      throw error;
+    }
+  }
+
   /** Refuses new calls, waits for the running ones, and closes every connection. Safe to call twice. */
   close(): Promise<void> {
     this.#closing ??= (async () => {
@@ -146,11 +157,15 @@ class AiSdkProvider implements Provider {
     }
   }
 
-  /** The package is loaded once, at the first call. */
-  async #model(name: string): Promise<LanguageModel> {
+  /** The package is loaded once. */
+  #loaded(): Promise<FindModel> {
     this.#vendor ??= loadVendor(this.#settings, this.#fetch.fetch, this.#importPackage);
+    return this.#vendor;
+  }
+
+  async #model(name: string): Promise<LanguageModel> {
     try {
-      const find = await this.#vendor;
+      const find = await this.#loaded();
       return find(name);
     } catch (error) {
       if (!(error instanceof PackageFault)) throw error;

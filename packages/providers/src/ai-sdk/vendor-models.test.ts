@@ -34,6 +34,8 @@ describe('a package', () => {
       "The package '@ai-sdk/amazon-bedrock' is not installed. Install it where Sluice is installed: npm install @ai-sdk/amazon-bedrock",
     );
     const provider = aiSdk({ type: 'ai-sdk', id: 'up', package: '@ai-sdk/amazon-bedrock' }, timeouts);
+    expect(await provider.prepare?.()).toMatch(/^Provider 'up': .*npm install @ai-sdk\/amazon-bedrock$/);
+    expect(await providerOf(modelOf('v4')).prepare?.()).toBeUndefined();
     await expect(all(run(provider, request()))).rejects.toMatchObject({
       code: 'upstream_error',
       disposition: 'fail',
