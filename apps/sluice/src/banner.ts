@@ -6,6 +6,8 @@ export interface BannerFacts {
   adminUrl: string;
   store: Pick<RunningStore, 'kind' | 'why' | 'url'>;
   models: readonly string[];
+  /** Where models come from that no settings file names, in lines. */
+  found: readonly string[];
   /** The development key; undefined when the service has keys of its own. */
   plainKey: string | undefined;
   workers: number;
@@ -15,7 +17,7 @@ export interface BannerFacts {
 const mostModels = 6;
 
 /** The banner of a service that is ready: its addresses, its store, and a first request to try. */
-export function banner({ url, adminUrl, store, models, plainKey, workers }: BannerFacts): string {
+export function banner({ url, adminUrl, store, models, found, plainKey, workers }: BannerFacts): string {
   const base = reachable(url);
   const lines = [
     '',
@@ -29,6 +31,7 @@ export function banner({ url, adminUrl, store, models, plainKey, workers }: Bann
     `  Store           ${storeLine(store)}`,
     `  Workers         ${workers}`,
     `  Models          ${modelLine(models)}`,
+    ...found.map((line, at) => `  ${at === 0 ? 'Found' : '     '}           ${line}`),
     `  Key             ${plainKey ?? "one of those that 'sluice keys list' shows"}`,
     '',
     'Try it:',

@@ -11,13 +11,15 @@ import {
 import type { Logger } from '@sluice/runtime';
 import { banner } from './banner.ts';
 import { ChildProcesses } from './child-processes.ts';
+import { discover } from './discovery/discover.ts';
 
 /** Time for a stop besides the drains of api and workers, which follow each other: the store saves last. */
 const stopSlackMs = 20_000;
 
 /** Runs the whole service in one terminal. The store, the api and each worker are processes of their own. */
 export async function start(argv: readonly string[]): Promise<void> {
-  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'start' });
+  const sources = { env: process.env, argv, cwd: process.cwd(), role: 'start' } as const;
+  const settings = loadSettings(sources);
   const logger = createLogger({ name: 'start', level: settings.logLevel });
   let store: RunningStore | undefined;
   let children: ChildProcesses | undefined;
@@ -25,6 +27,8 @@ export async function start(argv: readonly string[]): Promise<void> {
     logger,
     drainTimeoutMs: settings.drainTimeoutMs * 2 + stopSlackMs,
     start: async (signal, requestStop) => {
+      // One look for all processes: an api and its workers have to agree on the models.
+      const discovered = await discover(settings, { sources, signal, logger });
       store = await startStore({
         dataDir: settings.dataDir,
         redisUrl: settings.redisUrl,
@@ -33,7 +37,7 @@ export async function start(argv: readonly string[]): Promise<void> {
       if (store.kind === 'external') await tryRedis(store.url, logger, signal);
       children = new ChildProcesses({
         argv: flagsForRoles(argv),
-        env: { ...process.env, REDIS_URL: store.url },
+        env: { ...process.env, ...discovered.env, REDIS_URL: store.url },
         stopWithinMs: settings.drainTimeoutMs + 5_000,
         onGivenUp: requestStop,
       });
@@ -44,7 +48,15 @@ export async function start(argv: readonly string[]): Promise<void> {
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
       await children.startWorkers(settings.workers, settings.workerHealthPort);
       console.log(
-        banner({ url, adminUrl, store, models: modelIds(settings), plainKey, workers: settings.workers }),
+        banner({
+          url,
+          adminUrl,
+          store,
+          models: modelIds(discovered.settings),
+          found: discovered.lines,
+          plainKey,
+          workers: settings.workers,
+        }),
       );
     },
     stop: async () => {
@@ -58,7 +70,7 @@ export async function start(argv: readonly string[]): Promise<void> {
 
 /** The flags for the other roles, without those that only `start` has and those that it sets itself. */
 function flagsForRoles(argv: readonly string[]): string[] {
-  const own = ['--workers', '--redis-url', '--worker-health-port'];
+  const own = ['--workers', '--redis-url', '--worker-health-port', '--discover'];
   return argv.filter((argument, at) => {
     const [flag = ''] = argument.split('=', 1);
     if (own.includes(flag)) return false;

@@ -145,6 +145,23 @@ describe('sluice doctor', () => {
     expect(find('gpu')).toMatchObject([{ verdict, message: expect.stringMatching(message) }]);
   });
 
+  it('looks whether the package of a provider is installed, and sends nothing', async () => {
+    const routes = [{ provider: 'vendor' }];
+    const examined = (name: string) =>
+      examine({
+        providers: [{ id: 'vendor', type: 'ai-sdk', package: name, options: { apiKey: 'sk-secret' } }],
+        models: [{ id: 'm', routes }],
+      });
+    const installed = await examined('@ai-sdk/anthropic');
+    expect(installed.failure).toBeUndefined();
+    expect(installed.find('vendor')).toMatchObject([{ verdict: 'good' }]);
+    const missing = await examined('@example/not-installed');
+    expect(missing.failure).toMatch(/^1 to correct/);
+    expect(missing.find('vendor')).toMatchObject([
+      { verdict: 'bad', message: expect.stringContaining('npm install @example/not-installed') },
+    ]);
+  });
+
   it('says what to correct when nothing listens where an upstream should be', async () => {
     const { failure, find } = await examine(settingsFor(`http://127.0.0.1:${await freePort()}/v1`));
     expect(failure).toMatch(/^1 to correct/);

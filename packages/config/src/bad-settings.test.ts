@@ -109,11 +109,20 @@ describe('a bad file', () => {
     ['models: []', 'models: must be a list with at least one entry'],
     [
       'providers: [{ id: a }]',
-      'providers[0].type: is missing; give one of simulator, openai-chat, openai-responses',
+      'providers[0].type: is missing; give one of simulator, openai-chat, openai-responses, ai-sdk',
     ],
     ['providers: [{ id: a, type: magic }]', 'providers[0].type: must be one of simulator, openai-chat,'],
-    ['providers: [{ id: a, type: ai-sdk }]', 'providers[0].type: ai-sdk is not available in this version'],
     ['providers: [{ id: a, type: llama-cpp }]', 'providers[0].modelPath: is missing; give text'],
+    ['providers: [{ id: a, type: ai-sdk }]', 'providers[0].package: is missing; give text'],
+    [
+      'providers: [{ id: a, type: ai-sdk, package: ../elsewhere }]',
+      'providers[0].package: must be the name of an npm package',
+    ],
+    ['providers: [{ id: a, type: ai-sdk, package: fs }]', 'providers[0].package: is a module of Node.js'],
+    [
+      'providers: [{ id: a, type: ai-sdk, package: a, options: [sk-hidden] }]',
+      'providers[0].options: must be a mapping of settings, not a list',
+    ],
     [
       'providers: [{ id: a, type: llama-cpp, modelPath: /models/a.bin }]',
       'providers[0].modelPath: must be the path of a .gguf file',

@@ -23,6 +23,7 @@ export const outerSettings: readonly OuterSetting[] = [
   { path: ['workerHealthPort'], variable: 'WORKER_HEALTH_PORT', flag: '--worker-health-port' },
   { path: ['dataDir'], variable: 'DATA_DIR', flag: '--data-dir' },
   { path: ['drainTimeoutMs'], variable: 'DRAIN_TIMEOUT_MS', flag: '--drain-timeout-ms' },
+  { path: ['discover'], variable: 'SLUICE_DISCOVER', flag: '--discover', role: 'start' },
   { path: ['workers'], flag: '--workers', role: 'start' },
 ];
 

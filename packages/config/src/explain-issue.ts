@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { suggestName } from './nearest-name.ts';
-import { kindsToCome } from './provider-schema.ts';
 import { expectationOf, knownKeysAt, nodeAt, type SchemaNode, valueAt } from './schema-node.ts';
 
 /** A problem at a path, in words that do not repeat the value. */
@@ -52,9 +51,6 @@ function explainKind(path: PropertyKey[], data: unknown, tree: SchemaNode): Expl
   const kinds =
     nodeAt(tree, owner, data)?.oneOf?.map((option) => option.properties?.['type']?.const ?? '') ?? [];
   const kind = valueAt([...owner, 'type'], data);
-  if (typeof kind === 'string' && kindsToCome.includes(kind)) {
-    return { path, message: `${kind} is not available in this version; use one of ${kinds.join(', ')}` };
-  }
   if (kind === undefined) return { path, message: `is missing; give one of ${kinds.join(', ')}` };
   return { path, message: `must be one of ${kinds.join(', ')}` };
 }

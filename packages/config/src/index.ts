@@ -22,6 +22,7 @@ export type {
   TenantSettings,
 } from './settings.ts';
 export type { ReadFile } from './settings-file.ts';
+export { simulatorAlone } from './settings-input.ts';
 export {
   openSettings,
   type OpenSettings,

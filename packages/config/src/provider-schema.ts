@@ -1,8 +1,6 @@
+import { isBuiltin } from 'node:module';
 import { z } from 'zod';
 import { credential, milliseconds, plainName, text, wholeNumber } from './value-schemas.ts';
-
-/** Planned types that this version does not have yet. */
-export const kindsToCome: readonly string[] = ['ai-sdk'];
 
 const id = plainName().meta({ description: 'Name of the provider in `routes` and in logs.' });
 
@@ -104,6 +102,17 @@ const saturation = z
       "Holds work back in the queue while the upstream's own queue is too long. Without it, nobody asks the upstream.",
   });
 
+const timeouts = {
+  connectMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.connectMs`.' }),
+  firstTokenMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.firstTokenMs`.' }),
+  idleMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.idleMs`.' }),
+};
+
+const fetchesUrls = z.boolean().default(false).meta({
+  description:
+    'Whether media URLs from clients are passed to the upstream. It fetches them from inside your network.',
+});
+
 const upstream = {
   id,
   baseUrl,
@@ -112,13 +121,8 @@ const upstream = {
     .record(headerName, text().meta({ secret: true }))
     .default({})
     .meta({ description: 'Sent with each request to this provider.' }),
-  connectMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.connectMs`.' }),
-  firstTokenMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.firstTokenMs`.' }),
-  idleMs: milliseconds().exactOptional().meta({ description: 'Overrides `timeouts.idleMs`.' }),
-  fetchesUrls: z.boolean().default(false).meta({
-    description:
-      'Whether media URLs from clients are passed to the upstream. It fetches them from inside your network.',
-  }),
+  ...timeouts,
+  fetchesUrls,
   pressure,
   saturation,
 };
@@ -164,11 +168,42 @@ const llamaCpp = z.strictObject({
   }),
 });
 
+const aiSdk = z.strictObject({
+  type: z.literal('ai-sdk'),
+  id,
+  package: z
+    .string()
+    .max(214)
+    .regex(/^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/, 'must be the name of an npm package')
+    .refine((name) => !isBuiltin(name), 'is a module of Node.js; name a package such as @ai-sdk/anthropic')
+    .meta({
+      description:
+        "A vendor's package for the AI SDK, such as `@ai-sdk/anthropic`. Install it where Sluice is installed: `npm install @ai-sdk/anthropic`.",
+    }),
+  factory: z
+    .string()
+    .regex(/^[A-Za-z_$][\w$]{0,99}$/, 'must be the name of an export')
+    .exactOptional()
+    .meta({
+      description:
+        'The export of the package that makes its provider. Without it, the only function whose name begins with `create`.',
+    }),
+  options: z.record(z.string().min(1).max(100), z.unknown()).default({}).meta({
+    description:
+      'What the factory is given, in the words of the package, such as `apiKey`, `baseURL` and `headers`.',
+    secret: true,
+  }),
+  ...timeouts,
+  fetchesUrls,
+  pressure,
+});
+
 /** An upstream, told apart by `type`. */
 export const providerSchema = z.discriminatedUnion('type', [
   simulator,
   openaiChat,
   openaiResponses,
+  aiSdk,
   llamaCpp,
 ]);
 

@@ -23,7 +23,7 @@ interface Layers {
 }
 
 /** What is served if the operator names no model. */
-const simulatorAlone = {
+export const simulatorAlone = {
   providers: [
     { id: 'simulator', type: 'simulator' },
     { id: 'simulator-reasoning', type: 'simulator', reasoning: true },

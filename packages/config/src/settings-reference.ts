@@ -117,7 +117,10 @@ function valueOf(node: SchemaNode): string {
   if (items?.enum !== undefined) return `list of ${items.enum.join(', ')}`;
   if (items?.type === 'string') return 'list of text';
   if (node.items !== undefined) return 'list';
-  if (node.type === 'object') return node.properties === undefined ? 'mapping of text' : 'mapping';
+  if (node.type === 'object') {
+    const { additionalProperties: others } = node;
+    return others && others.type === 'string' ? 'mapping of text' : 'mapping';
+  }
   return expectationOf(node);
 }
 

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
-import { cidr, credential, milliseconds, port, seconds, text, weight, wholeNumber } from './value-schemas.ts';
+import { retentionSchema } from './retention-schema.ts';
+import { cidr, credential, milliseconds, port, text, weight, wholeNumber } from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -101,6 +102,10 @@ export const settingsSchema = z.strictObject({
       'Port on which a worker answers /healthz and /readyz, and /metrics and /upstreams with the admin token. Without it a worker opens no port.',
   }),
   workers: wholeNumber(1, 64).default(1).meta({ description: 'How many workers `start` runs.' }),
+  discover: z.enum(['on', 'off']).default('on').meta({
+    description:
+      'Whether `start` without a settings file, on loopback, also offers what is plainly there: OpenAI and Anthropic by their keys in the environment, and an Ollama on this machine.',
+  }),
   providers: z.array(providerSchema).max(1000).meta({
     description:
       'Upstreams that run models. Without `providers` and `models`, the simulator and its models are served.',
@@ -276,21 +281,7 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'How many finished jobs the dashboard shows. It never shows content.' }),
-  retention: z
-    .strictObject({
-      responseSeconds: seconds()
-        .default(86_400)
-        .meta({ description: 'How long a stored response is kept after its end.' }),
-      eventLogSeconds: seconds().default(3600).meta({
-        description:
-          'How long its events are kept after its end, for streams that resume. Never longer than the response.',
-      }),
-      idempotencySeconds: seconds()
-        .default(86_400)
-        .meta({ description: 'How long an Idempotency-Key stands for its response.' }),
-    })
-    .prefault({})
-    .meta({ description: 'How long things are kept.' }),
+  retention: retentionSchema,
 });
 
 /** The output of the schema, before keys are hashed and models completed. */

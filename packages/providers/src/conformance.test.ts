@@ -5,6 +5,14 @@ import type { Provider, ProviderChunk } from './provider.ts';
 import { createProvider } from './registry.ts';
 import { fakeLlamaCpp } from '../test/fake-llama-settings.ts';
 import {
+  answerVendor,
+  recordedEvents,
+  recordedStream,
+  type SdkVendor,
+  sdkVendors,
+  vendorSettings,
+} from '../test/sdk-vendors.ts';
+import {
   all,
   chat,
   request,
@@ -23,6 +31,8 @@ interface Stage {
   provider: Provider;
   /** Makes the model behave so, and returns the request for it. */
   prepare(scenario: Scenario): Generation;
+  /** Resolves when the upstream has a request; at once where there is none. */
+  called(): Promise<void>;
   /** Resolves when the upstream has seen the caller go; at once where there is none. */
   closed(): Promise<void>;
   stop(): Promise<void>;
@@ -41,6 +51,7 @@ async function simulatorStage(): Promise<Stage> {
   return {
     provider,
     prepare: (scenario) => request(requests[scenario]),
+    called: async () => {},
     closed: async () => {},
     stop: () => provider.close(),
   };
@@ -78,6 +89,7 @@ async function httpStage(wire: Wire): Promise<Stage> {
       wire.handle(upstream, handlers[scenario]);
       return request({ tools });
     },
+    called: async () => void (await upstream.request(0)),
     closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
     async stop() {
       await provider.close();
@@ -99,6 +111,7 @@ async function llamaCppStage(): Promise<Stage> {
   return {
     provider,
     prepare: (scenario) => request(requests[scenario]),
+    called: async () => {},
     // There is one place, so another call gets it once the model has let go.
     closed: async () =>
       expect((await all(run(provider, request()))).at(-1)).toMatchObject({ type: 'finish' }),
@@ -106,12 +119,64 @@ async function llamaCppStage(): Promise<Stage> {
   };
 }
 
-describe.each([
+/** Replays recorded streams of a vendor through its package, with the tools of these tests. */
+async function vendorStage(vendor: SdkVendor): Promise<Stage> {
+  const upstream = await startFakeUpstream();
+  const provider = createProvider(vendorSettings(vendor, upstream), timeouts);
+  const replay =
+    (recording: string): UpstreamHandler =>
+    async ({ stream }) => {
+      const out = stream();
+      await out.raw(withTestTools(recordedStream(recording)));
+      out.end();
+    };
+  const handlers: Record<Scenario, UpstreamHandler> = {
+    text: replay(`${vendor.name}-text`),
+    'parallel calls': replay(`${vendor.name}-reasoning-and-parallel-calls`),
+    'cut by length': replay(`${vendor.name}-max-tokens`),
+    silence: ({ hang }) => hang(),
+    'silence in the middle': async ({ stream, hang }) => {
+      const events = recordedEvents(`${vendor.name}-text`);
+      const upToText = events.slice(0, events.findIndex((event) => event.includes('Hello')) + 1);
+      await stream().raw(upToText.join(''));
+      await hang();
+    },
+    failure: ({ json }) => json(500, vendor.errorBody('secret words of the upstream', 'api_error')),
+  };
+  return {
+    provider,
+    prepare(scenario) {
+      answerVendor(vendor, upstream, handlers[scenario]);
+      return request({ tools });
+    },
+    called: async () => void (await upstream.request(0)),
+    closed: async () => expect(await (await upstream.request(0)).ended).toBe('aborted'),
+    async stop() {
+      await provider.close();
+      await upstream.close();
+    },
+  };
+}
+
+/** The recorded tools under the names of these tests, without arguments. */
+function withTestTools(recorded: string): string {
+  return recorded
+    .replaceAll('get_weather', 'first_tool')
+    .replaceAll('get_time', 'second_tool')
+    .replaceAll(/\\?"city\\?": ?/g, '')
+    .replaceAll(/ ?\\?"Oslo\\?"/g, '');
+}
+
+type NamedStage = [name: string, open: () => Promise<Stage>];
+const stages: NamedStage[] = [
   ['simulator', simulatorStage],
   ['llama-cpp', llamaCppStage],
   ['openai-chat', () => httpStage(chat)],
   ['openai-responses', () => httpStage(responses)],
-])('the provider %s', (_, open) => {
+  ...sdkVendors.map((vendor): NamedStage => [`ai-sdk (${vendor.name})`, () => vendorStage(vendor)]),
+];
+
+describe.each(stages)('the provider %s', (_, open) => {
   let stage: Stage;
   beforeEach(async () => {
     stage = await open();
@@ -160,9 +225,9 @@ describe.each([
     const abort = new AbortController();
     const stream = run(stage.provider, stage.prepare('silence'), abort.signal);
     const next = stream.next();
-    const timer = setTimeout(() => abort.abort(new Error('cancelled')), 20);
+    await stage.called();
+    abort.abort(new Error('cancelled'));
     await expect(next).rejects.toThrowError('cancelled');
-    clearTimeout(timer);
     await stage.closed();
   });
 

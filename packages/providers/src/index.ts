@@ -9,7 +9,8 @@ export {
   type ProviderLog,
   type UpstreamFault,
 } from './provider.ts';
-export { createProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export { createProvider, faultOfProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export type { AiSdkSettings } from './ai-sdk/ai-sdk.ts';
 export { missingOnThisMachine } from './llama-cpp/missing-on-this-machine.ts';
 export type { LlamaCppSettings } from './llama-cpp/settings.ts';
 export type { OpenAiChatSettings } from './openai/chat.ts';

@@ -1,3 +1,4 @@
+import { aiSdk, type AiSdkSettings, faultOfPackage } from './ai-sdk/ai-sdk.ts';
 import type { Timeouts } from './upstream/event-stream.ts';
 import { openAiChat, type OpenAiChatSettings } from './openai/chat.ts';
 import { openAiResponses, type OpenAiResponsesSettings } from './openai/responses.ts';
@@ -7,11 +8,9 @@ import type { Provider, ProviderLog } from './provider.ts';
 import { simulator, type SimulatorSettings } from './simulator/simulator.ts';
 
 /** The operator's settings of one provider, told apart by `type`. */
-export type ProviderSettings =
-  | SimulatorSettings
-  | OpenAiChatSettings
-  | OpenAiResponsesSettings
-  | LlamaCppSettings;
+export type ProviderSettings = SimulatorSettings | UpstreamSettings | LlamaCppSettings;
+
+type UpstreamSettings = OpenAiChatSettings | OpenAiResponsesSettings | AiSdkSettings;
 
 /** Default time-outs, in milliseconds, for upstreams that set none of their own. */
 export type ProviderTimeouts = Timeouts;
@@ -33,12 +32,22 @@ export function createProvider(
       return openAiChat(settings, timeoutsOf(settings, defaults));
     case 'openai-responses':
       return openAiResponses(settings, timeoutsOf(settings, defaults));
+    case 'ai-sdk':
+      return aiSdk(settings, timeoutsOf(settings, defaults));
     case 'llama-cpp':
       return llamaCpp(settings, log);
   }
 }
 
-function timeoutsOf(own: OpenAiChatSettings | OpenAiResponsesSettings, defaults: ProviderTimeouts): Timeouts {
+/**
+ * Why no request could use a provider on this machine, in a sentence for the operator; undefined when one could. Connects
+ * to nothing.
+ */
+export async function faultOfProvider(settings: ProviderSettings): Promise<string | undefined> {
+  return settings.type === 'ai-sdk' ? faultOfPackage(settings) : undefined;
+}
+
+function timeoutsOf(own: UpstreamSettings, defaults: ProviderTimeouts): Timeouts {
   return {
     connectMs: own.connectMs ?? defaults.connectMs,
     firstTokenMs: own.firstTokenMs ?? defaults.firstTokenMs,

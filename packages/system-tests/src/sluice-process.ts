@@ -118,7 +118,8 @@ export function startProcess(options: SluiceProcessOptions): SluiceProcess {
 
 /** The variables that a process needs to run. Credentials and settings of the machine are not passed on. */
 export function bareEnvironment(): Record<string, string> {
-  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' };
+  // An Ollama on the machine of the tests is none of their business.
+  return { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', SLUICE_DISCOVER: 'off' };
 }
 
 function readLog(output: string): LogLine[] {

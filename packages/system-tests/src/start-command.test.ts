@@ -242,6 +242,18 @@ describe('a command that cannot start', () => {
     expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
   });
 
+  it('says which package of a provider to install, and exits with 2', async () => {
+    const settings = {
+      providers: [{ id: 'vendor', type: 'ai-sdk', package: '@example/not-installed' }],
+      models: [{ id: 'm', routes: [{ provider: 'vendor' }] }],
+    };
+    await writeFile(join(directory, 'sluice.yaml'), JSON.stringify(settings));
+    const process = run({ command: 'start', env: { PATH: pathWithoutServers } });
+    await expect(within(process.exited, { timeoutMs: 60_000 })).resolves.toMatchObject({ code: 2 });
+    expect(wordsOf(process)).toEqual([expect.stringContaining("'vendor'")]);
+    expect(wordsOf(process)).toEqual([expect.stringMatching(/npm install @example\/not-installed$/)]);
+  });
+
   it('says that Redis cannot be reached, and exits with 1', async () => {
     const process = run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
     await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });

@@ -1,15 +1,15 @@
 import type { ProviderSettings, Settings } from '@sluice/config';
-import { type LlamaCppSettings, missingOnThisMachine } from '@sluice/providers';
+import { faultOfProvider, type LlamaCppSettings, missingOnThisMachine } from '@sluice/providers';
 import { bad, type Finding, good, warn } from './finding.ts';
 
 /** How long an upstream may take to list its models, in milliseconds. */
 const withinMs = 5_000;
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'llama-cpp' }>;
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'ai-sdk' | 'llama-cpp' }>;
 
 /**
  * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
- * metric that says how many wait there, where one is configured.
+ * metric that says how many wait there, where one is configured. Looks whether the package of a provider is installed.
  */
 export async function checkUpstreams({
   providers,
@@ -21,6 +21,8 @@ export async function checkUpstreams({
       switch (provider.type) {
         case 'simulator':
           return [good(provider.id, 'is a simulator, which answers without a model')];
+        case 'ai-sdk':
+          return [await checkPackage(provider)];
         case 'llama-cpp':
           return [await checkMachine(provider)];
         case 'openai-chat':
@@ -33,6 +35,13 @@ export async function checkUpstreams({
     }),
   );
   return findings.flat();
+}
+
+/** A vendor's package has no common way to list its models, so nothing is sent. */
+async function checkPackage(provider: Extract<ProviderSettings, { type: 'ai-sdk' }>): Promise<Finding> {
+  const fault = await faultOfProvider(provider);
+  if (fault !== undefined) return bad(provider.id, fault);
+  return good(provider.id, `has its package ${provider.package}; its key and its models were not checked`);
 }
 
 /** The model is not loaded: that may take minutes, and memory that the service needs. */

@@ -1,6 +1,7 @@
+import { loadSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
-import { metricsHeaders, slotsOf } from './pressure-settings.ts';
+import { metricsHeaders, pressureOf, slotsOf } from './pressure-settings.ts';
 
 describe('the credentials of an upstream', () => {
   const upstream = {
@@ -22,6 +23,28 @@ describe('the credentials of an upstream', () => {
     'http://other.example/metrics',
   ])('are not sent to %s', (url) => {
     expect(metricsHeaders(upstream, url)).toEqual({});
+  });
+});
+
+describe('the pressure of a provider', () => {
+  it('is told of every upstream, and its queue of those that have a page of metrics', () => {
+    const settings = loadSettings({
+      env: {},
+      argv: [],
+      cwd: '/srv',
+      readFile: () => `
+providers:
+  - { id: sim, type: simulator }
+  - { id: vendor, type: ai-sdk, package: a-vendor, pressure: { floor: 3 } }
+  - { id: gpu, type: openai-chat, baseUrl: "http://gpu:8000/v1", saturation: { metricsUrl: "http://gpu:8000/metrics" } }
+models:
+  - { id: m, routes: [{ provider: vendor }] }
+`,
+    });
+    const { pressure, saturation } = pressureOf(settings);
+    expect([...pressure.keys()]).toEqual(['vendor', 'gpu']);
+    expect(pressure.get('vendor')).toMatchObject({ floor: 3 });
+    expect([...saturation.keys()]).toEqual(['gpu']);
   });
 });
 

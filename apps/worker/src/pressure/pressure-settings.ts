@@ -13,6 +13,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   for (const provider of providers) {
     if (provider.type === 'simulator' || provider.type === 'llama-cpp') continue;
     pressure.set(provider.id, provider.pressure);
+    if (provider.type === 'ai-sdk') continue;
     if (provider.saturation) {
       const headers = metricsHeaders(provider, provider.saturation.metricsUrl);
       saturation.set(provider.id, { ...provider.saturation, headers });
@@ -21,7 +22,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   return { pressure, saturation };
 }
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'llama-cpp' }>;
+type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'ai-sdk' | 'llama-cpp' }>;
 
 /** Credentials go to the host that they are for, and to no other. */
 export function metricsHeaders(

@@ -3,6 +3,7 @@ import { callableTools } from '../allowed-calls.ts';
 import { customAsFunction } from './custom-tools.ts';
 import { type JsonObject, present } from '../json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
+import { asDataUrl } from '../upstream/file-data.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
 import { type PromptItem, type PromptMessage, promptItems } from './prompt-items.ts';
 import { ProviderError } from '../provider.ts';
@@ -256,21 +257,4 @@ function needsFileData(policy: MediaPolicy): ProviderError {
     param: 'input',
     publicMessage: "The model server takes files as data alone. Send the content as 'file_data'.",
   });
-}
-
-const mediaTypes: Readonly<Record<string, string>> = {
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-  md: 'text/markdown',
-  csv: 'text/csv',
-  html: 'text/html',
-  json: 'application/json',
-};
-
-/** The Responses API accepts bare base64; chat completions need a data URL with a media type. */
-function asDataUrl(data: string, filename = ''): string {
-  if (/^data:/i.test(data)) return data;
-  const extension = /\.(\w+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
-  const type = Object.hasOwn(mediaTypes, extension) ? mediaTypes[extension] : 'application/octet-stream';
-  return `data:${type};base64,${data}`;
 }

@@ -66,11 +66,11 @@ export class CustomCalls {
 }
 
 /** A reader whose calls of functions are those of custom tools where they stand for them. */
-export class CustomInputs implements EventReader {
-  readonly #reader: EventReader;
+export class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
+  readonly #reader: EventReader<Event>;
   readonly #calls: CustomCalls;
 
-  constructor(reader: EventReader, tools: readonly Tool[] = []) {
+  constructor(reader: EventReader<Event>, tools: readonly Tool[] = []) {
     this.#reader = reader;
     this.#calls = new CustomCalls(tools);
   }
@@ -79,7 +79,7 @@ export class CustomInputs implements EventReader {
     return this.#reader.state;
   }
 
-  read(event: UpstreamEvent): ProviderChunk[] {
+  read(event: Event): ProviderChunk[] {
     return this.#reader.read(event).flatMap((chunk) => this.#calls.turn(chunk));
   }
 

@@ -176,7 +176,7 @@ function errorOf(body: string): unknown {
 
 const tooLongCodes = /context_length|context_size|context_window|string_above_max_length|prompt_too_long/i;
 const tooLongWords =
-  /(?:context (?:length|size|window)|(?:prompt|input|request)(?: \w+){0,3} (?:is )?too (?:long|large)|too many (?:input |prompt )?tokens|maximum (?:input|prompt) (?:length|tokens))/i;
+  /(?:context (?:length|size|window)|(?:prompt|input|request)(?: \w+){0,3} (?:is )?too (?:long|large)|too many (?:input |prompt )?tokens|maximum (?:input|prompt) (?:length|tokens)|token count \(?\d*\)? ?exceeds the maximum)/i;
 
 function meansTooLong(error: unknown): boolean {
   if (typeof error === 'string') return tooLongWords.test(error);

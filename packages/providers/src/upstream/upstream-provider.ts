@@ -18,14 +18,14 @@ export interface WireProtocol {
 }
 
 /** Turns the events of one answer into chunks. */
-export interface EventReader {
+export interface EventReader<Event = UpstreamEvent> {
   /**
    * `finished` once the model has said why it stopped; from then on the end of the connection is not a failure.
    * `done` when nothing can follow.
    */
   readonly state: 'open' | 'finished' | 'done';
   /** @throws {ProviderError} for an error object and for a malformed event. */
-  read(event: UpstreamEvent): ProviderChunk[];
+  read(event: Event): ProviderChunk[];
   /**
    * The chunks that are known only at the end of the stream, such as usage and finish.
    *

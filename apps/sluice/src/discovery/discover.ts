@@ -1,0 +1,49 @@
+import {
+  type Environment,
+  isLoopback,
+  loadSettings,
+  type Settings,
+  type SettingsSources,
+} from '@sluice/config';
+import { faultOfProvider } from '@sluice/providers';
+import type { Logger } from '@sluice/runtime';
+import { writeDiscoveredSettings } from './discovered-settings.ts';
+import { findUpstreams } from './find-upstreams.ts';
+import { listModels } from './list-models.ts';
+
+/** What a service runs on, and what the banner says of where that comes from. */
+export interface Discovered {
+  settings: Settings;
+  /** Variables for the processes of the service, so that all of them read the same file. */
+  env: Environment;
+  lines: string[];
+}
+
+/**
+ * The settings of a service without a settings file: those given, and what is plainly there. With a file, beyond loopback,
+ * or with `discover` off, nothing is looked for. What is found and cannot be used is left out, so this never rejects.
+ */
+export async function discover(
+  given: Settings,
+  { sources, signal, logger }: { sources: SettingsSources; signal: AbortSignal; logger: Logger },
+): Promise<Discovered> {
+  const asGiven: Discovered = { settings: given, env: {}, lines: [] };
+  // Others would use the operator's key of a vendor, which nobody has decided.
+  if (given.file !== undefined || given.discover === 'off' || !isLoopback(given.server.host)) return asGiven;
+  const { upstreams, lines } = await findUpstreams({
+    env: sources.env,
+    list: listModels,
+    faultOfPackage: (name) => faultOfProvider({ type: 'ai-sdk', id: name, package: name }),
+    signal,
+  });
+  if (upstreams.length === 0) return { ...asGiven, lines };
+  try {
+    const file = await writeDiscoveredSettings(given.dataDir, upstreams);
+    const env = { SLUICE_CONFIG: file };
+    const settings = loadSettings({ ...sources, env: { ...sources.env, ...env } });
+    return { settings, env, lines: [...lines, `as ${file} says; SLUICE_DISCOVER=off starts without`] };
+  } catch (error) {
+    logger.warn({ err: error }, 'what was found cannot be used');
+    return asGiven;
+  }
+}

@@ -1,0 +1,245 @@
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { describe, expect, it } from 'vitest';
+import { request } from '../../test/upstream-wires.ts';
+import { callOptions } from './call-options.ts';
+
+const options = (members: object, { fetchesUrls = false, specificationVersion = 'v4' } = {}) =>
+  callOptions(request(members), { providerId: 'up', fetchesUrls, specificationVersion });
+const prompt = (input: unknown, more: object = {}) => options({ input, ...more }).prompt;
+const user = (...content: object[]) => [{ type: 'message', role: 'user', content }];
+const call = (id: string, args = '{"a":1}') => ({
+  type: 'function_call',
+  call_id: id,
+  name: 'look',
+  arguments: args,
+});
+const output = (id: string, value: unknown) => ({ type: 'function_call_output', call_id: id, output: value });
+const text = (value: string) => ({ type: 'text', text: value });
+const refused = expect.objectContaining({ code: 'invalid_prompt', disposition: 'fail', param: 'input' });
+
+describe('the options of a call', () => {
+  it('are those of the specification', () => {
+    const given = options({ instructions: 'Be brief.', tools: [{ type: 'function', name: 'look' }] });
+    // The compiler holds ours against the specification's own.
+    const specified: Pick<
+      LanguageModelV4CallOptions,
+      'tools' | 'toolChoice' | 'reasoning' | 'responseFormat'
+    > = {
+      ...(given.tools && { tools: given.tools }),
+      ...(given.toolChoice && { toolChoice: given.toolChoice }),
+      ...(given.reasoning && { reasoning: given.reasoning }),
+      ...(given.responseFormat && { responseFormat: given.responseFormat }),
+    };
+    expect(specified.tools).toEqual([
+      { type: 'function', name: 'look', inputSchema: { type: 'object', properties: {} } },
+    ]);
+  });
+
+  it('say only what the client chose', () => {
+    expect(options({ input: 'Hello' })).toEqual({ prompt: [{ role: 'user', content: [text('Hello')] }] });
+  });
+
+  it('carry sampling, limits and effort', () => {
+    expect(
+      options({
+        temperature: 0.5,
+        top_p: 0.9,
+        presence_penalty: 1,
+        frequency_penalty: -1,
+        max_output_tokens: 100,
+        reasoning: { effort: 'minimal' },
+      }),
+    ).toMatchObject({
+      temperature: 0.5,
+      topP: 0.9,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      maxOutputTokens: 100,
+      reasoning: 'low',
+      providerOptions: { google: { thinkingConfig: { includeThoughts: true } } },
+    });
+    expect(options({ reasoning: { effort: 'none' } })).toMatchObject({ reasoning: 'none' });
+    expect(options({ reasoning: { effort: 'high' } }, { specificationVersion: 'v3' })).not.toHaveProperty(
+      'reasoning',
+    );
+  });
+
+  it('carry the format of the answer', () => {
+    const schema = { type: 'object', properties: { n: { type: 'number' } } };
+    const format = { type: 'json_schema', name: 'answer', description: 'One number.', schema, strict: true };
+    expect(options({ text: { format } }).responseFormat).toEqual({
+      type: 'json',
+      name: 'answer',
+      description: 'One number.',
+      schema,
+    });
+    expect(options({ text: { format: { type: 'json_object' } } }).responseFormat).toEqual({ type: 'json' });
+  });
+
+  it('carry the choice of a tool', () => {
+    const tools = ['a', 'b'].map((name) => ({ type: 'function', name, strict: true }));
+    const named = options({ tools, tool_choice: { type: 'function', name: 'b' } });
+    expect(named.tools?.map(({ name, strict }) => [name, strict])).toEqual([
+      ['a', true],
+      ['b', true],
+    ]);
+    expect(named.toolChoice).toEqual({ type: 'tool', toolName: 'b' });
+    const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'b' }] };
+    const some = options({ tools, tool_choice: allowed });
+    expect(some.tools?.map(({ name }) => name)).toEqual(['b']);
+    expect(some.toolChoice).toEqual({ type: 'required' });
+    expect(options({ tools, tool_choice: 'none' }).toolChoice).toEqual({ type: 'none' });
+    expect(options({ tools })).not.toHaveProperty('toolChoice');
+  });
+
+  it('carry custom tools as functions with one argument', () => {
+    const given = options({
+      tools: [{ type: 'custom', name: 'patch', description: 'Applies a patch.' }],
+      tool_choice: { type: 'custom', name: 'patch' },
+    });
+    expect(given.tools).toMatchObject([
+      { type: 'function', name: 'patch', inputSchema: { required: ['input'] } },
+    ]);
+    expect(given.toolChoice).toEqual({ type: 'tool', toolName: 'patch' });
+  });
+
+  it('ask vendors that can for one call at a time', () => {
+    const tools = [{ type: 'function', name: 'a' }];
+    expect(options({ tools, parallel_tool_calls: false }).providerOptions).toMatchObject({
+      anthropic: { disableParallelToolUse: true },
+      mistral: { parallelToolCalls: false },
+    });
+    expect(options({ parallel_tool_calls: false })).not.toHaveProperty('providerOptions');
+  });
+});
+
+describe('the prompt', () => {
+  it('merges what stands before the conversation into one system message', () => {
+    const system = (role: string, content: string) => ({ type: 'message', role, content });
+    const input = [
+      system('system', 'One.'),
+      system('developer', 'Two.'),
+      ...user(),
+      system('developer', 'Three.'),
+    ];
+    expect(prompt(input, { instructions: 'Zero.' })).toEqual([
+      { role: 'system', content: 'Zero.\n\nOne.\n\nTwo.' },
+      { role: 'user', content: [] },
+      { role: 'user', content: [text('Three.')] },
+    ]);
+  });
+
+  it('puts outputs behind the message with their calls, wherever they stood', () => {
+    const input = [
+      { type: 'message', role: 'assistant', content: 'I look.' },
+      call('c1'),
+      call('c2', 'no JSON'),
+      ...user({ type: 'input_text', text: 'And?' }),
+      output('c2', 'two'),
+      output('c1', [{ type: 'input_text', text: 'one' }]),
+      { type: 'message', role: 'assistant', content: 'Done.' },
+      output('c9', 'of nobody'),
+    ];
+    expect(prompt(input)).toEqual([
+      {
+        role: 'assistant',
+        content: [
+          text('I look.'),
+          { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: { a: 1 } },
+          { type: 'tool-call', toolCallId: 'c2', toolName: 'look', input: { input: 'no JSON' } },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: 'c2', toolName: 'look', output: { type: 'text', value: 'two' } },
+          { type: 'tool-result', toolCallId: 'c1', toolName: 'look', output: { type: 'text', value: 'one' } },
+        ],
+      },
+      { role: 'user', content: [text('And?')] },
+      { role: 'assistant', content: [text('Done.')] },
+      { role: 'user', content: [text('Output of a tool:'), text('of nobody')] },
+    ]);
+  });
+
+  it('carries images and files as data', () => {
+    const parts = user(
+      { type: 'input_image', image_url: 'data:image/png;base64,aGk=' },
+      { type: 'input_file', filename: 'notes.md', file_data: 'aGk=' },
+      { type: 'input_file', filename: 'a.bin', file_data: 'data:application/pdf;base64,aGk=' },
+    );
+    expect(prompt(parts)).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'file', data: { type: 'data', data: 'aGk=' }, mediaType: 'image/png' },
+          {
+            type: 'file',
+            filename: 'notes.md',
+            data: { type: 'data', data: 'aGk=' },
+            mediaType: 'text/markdown',
+          },
+          {
+            type: 'file',
+            filename: 'a.bin',
+            data: { type: 'data', data: 'aGk=' },
+            mediaType: 'application/pdf',
+          },
+        ],
+      },
+    ]);
+    expect(options({ input: parts }, { specificationVersion: 'v2' }).prompt[0]?.content[0]).toEqual({
+      type: 'file',
+      data: 'aGk=',
+      mediaType: 'image/png',
+    });
+  });
+
+  it('carries URLs of clients only where the operator lets it', () => {
+    const image = user({ type: 'input_image', image_url: 'https://example.com/a.png' });
+    expect(() => options({ input: image })).toThrow(refused);
+    const file = user({ type: 'input_file', file_url: 'https://example.com/a.csv' });
+    const allowed = options({ input: [...image, ...file] }, { fetchesUrls: true });
+    expect(allowed.prompt.flatMap<unknown>(({ content }) => content)).toEqual([
+      {
+        type: 'file',
+        data: { type: 'url', url: new URL('https://example.com/a.png') },
+        mediaType: 'image/*',
+      },
+      {
+        type: 'file',
+        data: { type: 'url', url: new URL('https://example.com/a.csv') },
+        mediaType: 'text/csv',
+      },
+    ]);
+  });
+
+  it('keeps media of outputs out of tool results, which a package might fetch by itself', () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,aGk=' };
+    expect(prompt([call('c1'), output('c1', [image])]).slice(1)).toEqual([
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool-result',
+            toolCallId: 'c1',
+            toolName: 'look',
+            output: { type: 'text', value: 'The output is attached below.' },
+          },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          text('Attached to the output of c1:'),
+          { type: 'file', data: { type: 'data', data: 'aGk=' }, mediaType: 'image/png' },
+        ],
+      },
+    ]);
+  });
+
+  it('refuses a video whose data URL is not base64', () => {
+    const input = [call('c1'), output('c1', [{ type: 'input_video', video_url: 'data:video/mp4,abc' }])];
+    expect(() => prompt(input)).toThrow(refused);
+  });
+});

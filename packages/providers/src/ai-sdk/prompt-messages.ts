@@ -1,0 +1,205 @@
+import type { Generation, InputPart } from '@sluice/contract';
+import { parseObject } from '../json-fields.ts';
+import { type PromptItem, type PromptMessage as MessageItem, promptItems } from '../openai/prompt-items.ts';
+import { ProviderError } from '../provider.ts';
+import { asDataUrl, mediaTypeOf, splitDataUrl } from '../upstream/file-data.ts';
+import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import type {
+  FilePart,
+  PromptMessage,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  UserPart,
+} from './specification.ts';
+
+export interface PromptOptions extends MediaPolicy {
+  /** Version 4 tags the data of a file; earlier ones take it as it is. */
+  tagsFiles: boolean;
+}
+
+/** One message with the outputs of its calls, which must follow it directly. */
+interface Turn {
+  message: PromptMessage;
+  outputs: ToolResultPart[];
+  /** Media of those outputs, for a message of the user after them: a package might fetch what a tool result names. */
+  media: UserPart[];
+}
+
+/**
+ * The prompt of a generation: the instructions first, then the input.
+ *
+ * System and developer messages at the start are merged with the instructions. Later ones become messages of the user,
+ * because some packages refuse a system message there. Consecutive texts and calls of the assistant become one message.
+ * Outputs follow their calls directly, wherever they stood in the input.
+ *
+ * @throws {ProviderError} `invalid_prompt` for media that this upstream must not be given.
+ */
+export function promptMessages(generation: Generation, options: PromptOptions): PromptMessage[] {
+  const turns: Turn[] = [];
+  const callers = new Map<string, { turn: Turn; toolName: string }>();
+  if (generation.instructions) addSystem(turns, generation.instructions);
+  for (const item of promptItems(generation)) addItem(item, turns, callers, options);
+  return turns.flatMap(({ message, outputs, media }) => [
+    message,
+    ...(outputs.length > 0 ? [{ role: 'tool' as const, content: outputs }] : []),
+    ...(media.length > 0 ? [{ role: 'user' as const, content: media }] : []),
+  ]);
+}
+
+function addItem(
+  item: PromptItem,
+  turns: Turn[],
+  callers: Map<string, { turn: Turn; toolName: string }>,
+  options: PromptOptions,
+): void {
+  switch (item.type) {
+    case 'message':
+      return addMessage(item, turns, options);
+    case 'function_call': {
+      const { call_id: toolCallId, name: toolName, arguments: args } = item;
+      // Some APIs take nothing but an object. What is none was not made by a model.
+      const input = parseObject(args) ?? (args.trim() === '' ? {} : { input: args });
+      const turn = addToAssistant(turns, { type: 'tool-call', toolCallId, toolName, input });
+      callers.set(toolCallId, { turn, toolName });
+      return;
+    }
+    case 'custom_tool_call':
+      // None is left: see `promptItems`.
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
+      const caller = callers.get(item.call_id);
+      if (!caller) return;
+      const { text, media } = splitOutput(item.output, options);
+      const output = { type: 'text', value: text } as const;
+      caller.turn.outputs.push({
+        type: 'tool-result',
+        toolCallId: item.call_id,
+        toolName: caller.toolName,
+        output,
+      });
+      if (media.length > 0) {
+        caller.turn.media.push(textPart(`Attached to the output of ${item.call_id}:`), ...media);
+      }
+      return;
+    }
+    case 'reasoning':
+      // A reasoning part belongs here once an item carries what the vendor signed (see `PartReader`). Without its
+      // signature Anthropic refuses it.
+      return;
+  }
+}
+
+function addMessage(message: MessageItem, turns: Turn[], options: PromptOptions): void {
+  const { content } = message;
+  if (message.role === 'user') {
+    const parts =
+      typeof content === 'string' ? [textPart(content)] : content.map((part) => userPart(part, options));
+    turns.push(newTurn({ role: 'user', content: parts }));
+  } else if (message.role === 'assistant') {
+    const text = plainText(content);
+    // Anthropic refuses an empty text.
+    if (text !== '') addToAssistant(turns, textPart(text));
+  } else {
+    addSystem(turns, plainText(content));
+  }
+}
+
+function addSystem(turns: Turn[], text: string): void {
+  if (text === '') return;
+  const opening = turns.length === 1 ? turns[0]?.message : undefined;
+  if (turns.length === 0) turns.push(newTurn({ role: 'system', content: text }));
+  else if (opening?.role === 'system') opening.content = `${opening.content}\n\n${text}`;
+  else turns.push(newTurn({ role: 'user', content: [textPart(text)] }));
+}
+
+/** Adds to the assistant's current turn, or begins one: what follows an output belongs to the next turn. */
+function addToAssistant(turns: Turn[], part: TextPart | ToolCallPart): Turn {
+  const last = turns.at(-1);
+  if (last?.message.role === 'assistant' && last.outputs.length === 0) {
+    last.message.content.push(part);
+    return last;
+  }
+  const turn = newTurn({ role: 'assistant', content: [part] });
+  turns.push(turn);
+  return turn;
+}
+
+function newTurn(message: PromptMessage): Turn {
+  return { message, outputs: [], media: [] };
+}
+
+function textPart(text: string): TextPart {
+  return { type: 'text', text };
+}
+
+function plainText(content: string | readonly InputPart[]): string {
+  if (typeof content === 'string') return content;
+  return content
+    .map((part) => ('text' in part ? part.text : 'refusal' in part ? part.refusal : ''))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function splitOutput(
+  output: string | readonly InputPart[],
+  options: PromptOptions,
+): { text: string; media: UserPart[] } {
+  if (typeof output === 'string') return { text: output, media: [] };
+  const media = output.filter((part) => !('text' in part)).map((part) => userPart(part, options));
+  const text = plainText(output);
+  return { text: text === '' && media.length > 0 ? 'The output is attached below.' : text, media };
+}
+
+function userPart(part: InputPart, options: PromptOptions): UserPart {
+  switch (part.type) {
+    case 'input_image':
+      return filePart({ url: part.image_url ?? '', mediaType: 'image/*' }, options);
+    case 'input_file': {
+      const filename = part.filename ?? undefined;
+      if (part.file_data != null) {
+        const url = asDataUrl(part.file_data, filename);
+        return filePart({ url, filename, mediaType: 'application/octet-stream' }, options);
+      }
+      const url = part.file_url ?? '';
+      const path = URL.parse(url)?.pathname ?? '';
+      const mediaType = mediaTypeOf(filename ?? path) ?? mediaTypeOf(path) ?? 'application/pdf';
+      return filePart({ url, filename, mediaType }, options);
+    }
+    case 'input_video':
+      return filePart({ url: part.video_url, mediaType: 'video/*' }, options);
+    case 'refusal':
+      return textPart(part.refusal);
+    case 'input_text':
+    case 'output_text':
+      return textPart(part.text);
+  }
+}
+
+function filePart(
+  file: { url: string; filename?: string | undefined; mediaType: string },
+  options: PromptOptions,
+): FilePart {
+  const { url, filename } = file;
+  checkMediaUrl(url, options);
+  const named = filename === undefined ? {} : { filename };
+  const content = splitDataUrl(url);
+  if (content) {
+    const { base64, mediaType } = content;
+    const data = options.tagsFiles ? { type: 'data' as const, data: base64 } : base64;
+    return { type: 'file', ...named, data, mediaType: mediaType || file.mediaType };
+  }
+  const parsed = URL.parse(url);
+  if (!parsed || parsed.protocol === 'data:') throw notBase64(options);
+  const data = options.tagsFiles ? { type: 'url' as const, url: parsed } : parsed;
+  return { type: 'file', ...named, data, mediaType: file.mediaType };
+}
+
+function notBase64({ providerId }: MediaPolicy): ProviderError {
+  return new ProviderError('invalid_prompt', `Provider '${providerId}' takes data URLs with base64 alone.`, {
+    disposition: 'fail',
+    param: 'input',
+    publicMessage: 'The data URL of a media part is not base64. Encode its content as base64.',
+  });
+}

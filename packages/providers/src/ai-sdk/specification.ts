@@ -1,0 +1,71 @@
+/**
+ * The part of the AI SDK's provider specification that is used here, in the shape of its version 4. Versions 3 and 2 differ
+ * in what a file part holds, in usage and in the finish reason. What a model sends is untrusted and read field by field.
+ */
+
+export const knownVersions: readonly string[] = ['v4', 'v3', 'v2'];
+
+export interface LanguageModel {
+  readonly specificationVersion: string;
+  doStream(options: CallOptions): PromiseLike<{ stream: ReadableStream<unknown> }>;
+}
+
+export interface CallOptions {
+  prompt: PromptMessage[];
+  maxOutputTokens?: number;
+  temperature?: number;
+  topP?: number;
+  presencePenalty?: number;
+  frequencyPenalty?: number;
+  responseFormat?: { type: 'json'; schema?: object; name?: string; description?: string };
+  tools?: Tool[];
+  toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string };
+  reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  includeRawChunks?: boolean;
+  abortSignal?: AbortSignal;
+  providerOptions?: Record<string, Record<string, string | boolean | { [key: string]: boolean }>>;
+}
+
+export interface Tool {
+  type: 'function';
+  name: string;
+  description?: string;
+  inputSchema: object;
+  strict?: boolean;
+}
+
+export type PromptMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: UserPart[] }
+  | { role: 'assistant'; content: (TextPart | ToolCallPart)[] }
+  | { role: 'tool'; content: ToolResultPart[] };
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+}
+
+export type UserPart = TextPart | FilePart;
+
+export interface FilePart {
+  type: 'file';
+  filename?: string;
+  /** A tagged value in version 4; base64 or a URL itself before. */
+  data: { type: 'data'; data: string } | { type: 'url'; url: URL } | string | URL;
+  /** With `/*` where only the kind is known. */
+  mediaType: string;
+}
+
+export interface ToolCallPart {
+  type: 'tool-call';
+  toolCallId: string;
+  toolName: string;
+  input: unknown;
+}
+
+export interface ToolResultPart {
+  type: 'tool-result';
+  toolCallId: string;
+  toolName: string;
+  output: { type: 'text'; value: string };
+}

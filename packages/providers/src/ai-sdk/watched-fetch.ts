@@ -1,0 +1,95 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Agent, type Dispatcher, fetch as undiciFetch, Headers, type RequestInit } from 'undici';
+import type { Timeouts } from '../upstream/event-stream.ts';
+import type { CallWatch } from './call-watch.ts';
+
+/** How much later than our own connect timer undici's fires. */
+const connectMarginMs = 1000;
+
+/**
+ * The `fetch` that packages get.
+ *
+ * It has an agent of its own, so no other request shares its connections. Certificates are always verified, redirects are
+ * not followed, and it uses HTTP/1.1 alone: closing a call then closes its socket, which makes a vendor stop generating. A
+ * request belongs to the call in whose `run` it was begun, and that call watches it. One that belongs to none, such as a
+ * token that a package renews by itself, has the time of a first token.
+ */
+export class WatchedFetch {
+  readonly #watches = new AsyncLocalStorage<CallWatch>();
+  readonly #agent: Agent;
+  readonly #dispatcher: Dispatcher;
+  readonly #timeouts: Timeouts;
+
+  constructor(timeouts: Timeouts) {
+    this.#timeouts = timeouts;
+    this.#agent = new Agent({
+      allowH2: false,
+      pipelining: 1,
+      // The watch has timers of its own. Those of undici would end a slow answer after 300 s.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      // Shorter than the keep-alive of common servers, so that a request rarely meets a closing socket.
+      keepAliveTimeout: 4000,
+      keepAliveMaxTimeout: 30_000,
+      connect: { timeout: timeouts.connectMs + connectMarginMs, rejectUnauthorized: true },
+    });
+    this.#dispatcher = this.#agent.compose((dispatch) => (options, handler) => {
+      const watch = this.#watches.getStore();
+      if (!watch) return dispatch(options, handler);
+      watch.connecting();
+      return dispatch(options, watched(handler, watch));
+    });
+  }
+
+  /** Runs a step of a call: requests that it begins are watched by the call. */
+  run<T>(watch: CallWatch, step: () => T): T {
+    return this.#watches.run(watch, step);
+  }
+
+  /** The function for a package's factory. */
+  readonly fetch = (input: string | URL, init: RequestInit = {}): ReturnType<typeof undiciFetch> => {
+    const headers = new Headers(init.headers);
+    headers.set('accept-encoding', 'identity');
+    const signal =
+      this.#watches.getStore()?.signal ?? init.signal ?? AbortSignal.timeout(this.#timeouts.firstTokenMs);
+    return undiciFetch(input, {
+      ...init,
+      headers,
+      redirect: 'manual',
+      signal,
+      dispatcher: this.#dispatcher,
+    });
+  };
+
+  /** Closes every connection. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+}
+
+/** Tells the watch what happens to a request, and passes everything on. */
+function watched(handler: Dispatcher.DispatchHandler, watch: CallWatch): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart(controller, context) {
+      watch.sent();
+      handler.onRequestStart?.(controller, context);
+    },
+    onRequestUpgrade(controller, status, headers, socket) {
+      handler.onRequestUpgrade?.(controller, status, headers, socket);
+    },
+    onResponseStart(controller, status, headers, statusMessage) {
+      if (status >= 200) watch.responded(status, headers);
+      if (!controller.aborted) handler.onResponseStart?.(controller, status, headers, statusMessage);
+    },
+    onResponseData(controller, chunk) {
+      watch.received(chunk);
+      if (!controller.aborted) handler.onResponseData?.(controller, chunk);
+    },
+    onResponseEnd(controller, trailers) {
+      handler.onResponseEnd?.(controller, trailers);
+    },
+    onResponseError(controller, error) {
+      handler.onResponseError?.(controller, error);
+    },
+  };
+}
