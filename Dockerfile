@@ -17,6 +17,7 @@ COPY packages/stored-keys/package.json packages/stored-keys/
 COPY packages/sealed-content/package.json packages/sealed-content/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/
+COPY packages/client-tests/package.json packages/client-tests/
 COPY packages/config/package.json packages/config/
 COPY packages/contract/package.json packages/contract/
 COPY packages/embedded-store/package.json packages/embedded-store/
@@ -37,7 +38,7 @@ RUN npm exec --no -- tsc -b apps/sluice
 # accelerators, which have fallbacks.
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
-  && rm -rf packages/bench packages/client packages/system-tests packages/testing node_modules/@sluice/testing \
+  && rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -type d -empty -delete

@@ -129,7 +129,7 @@ function checkDockerfile(text, ignored) {
   }
   // Sources are removed from the image, so what the code reads beside them has to be among what is kept.
   for (const file of globSync('packages/*/src/**/*.*')) {
-    if (/\/__fixtures__\/|^packages\/(testing|system-tests|bench)\//.test(file)) continue;
+    if (/\/__fixtures__\/|^packages\/(testing|client-tests|system-tests|bench)\//.test(file)) continue;
     must(['.ts', '.lua'].includes(extname(file)), `does not ship ${file}`);
   }
 

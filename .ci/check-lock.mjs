@@ -1,12 +1,12 @@
-// Checks that package-lock.json can be installed from on every platform and from every registry:
+// Checks that the lock files of the workspace and of the clients under test can be installed from on every platform and
+// from every registry:
 //   node .ci/check-lock.mjs           prints what is wrong, and exits with 1
 //   node .ci/check-lock.mjs --write   adds what is missing
 // A registry may lack packages of platforms that nobody there uses. npm then leaves them out of the lock file, and
 // `npm ci` refuses the file on those platforms. An entry with its version alone is enough for it.
 import { readFileSync, writeFileSync } from 'node:fs';
 
-const file = new URL('../package-lock.json', import.meta.url);
-const lock = JSON.parse(readFileSync(file, 'utf8'));
+const files = ['package-lock.json', 'packages/client-tests/clients/package-lock.json'];
 const isWriting = process.argv.includes('--write');
 const problems = [];
 
@@ -36,36 +36,42 @@ const processors = [
 ];
 const otherNames = { windows: 'win32', win: 'win32', 64: 'x64' };
 
-const packages = { ...lock.packages };
-for (const [where, entry] of Object.entries(lock.packages)) {
-  if (/:\/\//.test(entry.resolved ?? '')) problems.push(`${where} names the host of a registry`);
-  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    if (packages[`${where}/node_modules/${name}`] ?? packages[`node_modules/${name}`]) continue;
-    const platform = platformOf(name);
-    if (!/^\d+\.\d+\.\d+[\w.-]*$/.test(version) || platform === undefined) {
-      problems.push(
-        `${name} ${version}, optional for ${where}, is missing and cannot be added by its name alone`,
-      );
-    } else if (isWriting) {
-      const { cpu, libc, os } = platform;
-      const dev = entry.dev === true ? { dev: true } : {};
-      packages[`node_modules/${name}`] = { version, ...cpu, ...dev, ...libc, optional: true, ...os };
-    } else problems.push(`${name} ${version}, optional for ${where}, is missing`);
-  }
-}
-
-if (isWriting) {
-  lock.packages = Object.fromEntries(
-    Object.entries(packages).toSorted(([one], [other]) => one.localeCompare(other, 'en')),
-  );
-  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-}
-for (const problem of problems) console.error(`package-lock.json: ${problem}`);
+for (const file of files) checkLock(file);
+for (const problem of problems) console.error(problem);
 if (problems.length > 0) {
   console.error(
     'node .ci/check-lock.mjs --write adds what is missing; omit-lockfile-registry-resolved leaves hosts out.',
   );
   process.exitCode = 1;
+}
+
+function checkLock(file) {
+  const at = new URL(`../${file}`, import.meta.url);
+  const lock = JSON.parse(readFileSync(at, 'utf8'));
+  const packages = { ...lock.packages };
+  for (const [where, entry] of Object.entries(lock.packages)) {
+    if (/:\/\//.test(entry.resolved ?? '')) problems.push(`${file}: ${where} names the host of a registry`);
+    for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+      if (packages[`${where}/node_modules/${name}`] ?? packages[`node_modules/${name}`]) continue;
+      const platform = platformOf(name);
+      if (!/^\d+\.\d+\.\d+[\w.-]*$/.test(version) || platform === undefined) {
+        problems.push(
+          `${file}: ${name} ${version}, optional for ${where}, is missing and cannot be added by its name alone`,
+        );
+      } else if (isWriting) {
+        const { cpu, libc, os } = platform;
+        const dev = entry.dev === true ? { dev: true } : {};
+        packages[`node_modules/${name}`] = { version, ...cpu, ...dev, ...libc, optional: true, ...os };
+      } else problems.push(`${file}: ${name} ${version}, optional for ${where}, is missing`);
+    }
+  }
+
+  if (isWriting) {
+    lock.packages = Object.fromEntries(
+      Object.entries(packages).toSorted(([one], [other]) => one.localeCompare(other, 'en')),
+    );
+    writeFileSync(at, `${JSON.stringify(lock, null, 2)}\n`);
+  }
 }
 
 /** What the name of a package of one platform says of it; undefined when it names none. */
