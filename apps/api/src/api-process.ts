@@ -188,8 +188,7 @@ export class ApiProcess {
       json: this.#bodies.reader,
       logger,
       isEnabled: settings.server.webSockets,
-      mostOfTenant: settings.limits.webSocketsPerTenant,
-      contextBytes: settings.limits.webSocketContextBytes,
+      limits: settings.limits,
     });
   }
 

@@ -250,8 +250,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const sockets = new SocketConnections({
     ...{ responses, live, readLimits, open, bodyBudget, json, logger },
     isEnabled: options.webSockets ?? true,
-    mostOfTenant: 3,
-    contextBytes: options.webSocketContextBytes ?? 1_000_000,
+    limits: {
+      webSocketsPerTenant: 3,
+      webSocketContextBytes: options.webSocketContextBytes ?? 1_000_000,
+    },
     times: options.socketTimes ?? {},
   });
   countApi(telemetry, registry, { queue, openRequests: () => open.size, sockets: () => sockets });

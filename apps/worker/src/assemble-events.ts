@@ -2,7 +2,6 @@ import {
   closeItem,
   closeOpenPart,
   closeSilently,
-  type ContentPart,
   emptyOutput,
   track,
   newCallId,
@@ -15,6 +14,7 @@ import {
   type Usage,
 } from '@sluice/contract';
 import type { FinishReason, ProviderChunk } from '@sluice/providers';
+import { emptyPart, type PartKind } from './empty-part.ts';
 
 type OpenContent = {
   kind: 'message' | 'reasoning';
@@ -30,8 +30,6 @@ export type SealReasoning = (reasoning: {
   text: string;
   opaque: OpaqueReasoning | undefined;
 }) => string | undefined;
-
-type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
 
 /**
  * Turns a provider's chunks into the events of a response, and keeps the output they amount to.
@@ -294,16 +292,5 @@ export class Assembler {
   #emit<Event extends UnnumberedEvent>(event: Event): Event {
     track(this.#output, event, !this.#isFollowed);
     return event;
-  }
-}
-
-function emptyPart(kind: Exclude<PartKind, 'summary_text'>): ContentPart {
-  switch (kind) {
-    case 'output_text':
-      return { type: kind, text: '', annotations: [], logprobs: [] };
-    case 'refusal':
-      return { type: kind, refusal: '' };
-    case 'reasoning_text':
-      return { type: kind, text: '' };
   }
 }

@@ -1,3 +1,4 @@
+import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { defaultStalledMs } from '../reader-pace.ts';
 import { LocalContexts } from './local-contexts.ts';
@@ -21,10 +22,7 @@ const partsOfTick = 30;
 export interface SocketConnectionsOptions extends Omit<ConnectionDependencies, 'times'> {
   /** Whether there are connections at all. */
   isEnabled: boolean;
-  /** Most connections of a tenant in this process. */
-  mostOfTenant: number;
-  /** Most bytes of what cannot be continued from the store. */
-  contextBytes: number;
+  limits: Pick<Settings['limits'], 'webSocketsPerTenant' | 'webSocketContextBytes'>;
   times?: Partial<SocketTimes>;
 }
 
@@ -44,7 +42,7 @@ export class SocketConnections {
   constructor(options: SocketConnectionsOptions) {
     this.#options = options;
     this.#times = { ...defaultTimes, ...options.times };
-    this.#contexts = new LocalContexts({ mostBytes: options.contextBytes });
+    this.#contexts = new LocalContexts({ mostBytes: options.limits.webSocketContextBytes });
   }
 
   get isEnabled(): boolean {
@@ -63,7 +61,7 @@ export class SocketConnections {
   /** @throws {ServiceError} when a tenant may not open another connection now. */
   check(tenant: string): void {
     if (this.#isDraining) throw new ServiceError('server_is_overloaded', 'The server is restarting.');
-    const { mostOfTenant } = this.#options;
+    const mostOfTenant = this.#options.limits.webSocketsPerTenant;
     if ((this.#ofTenants.get(tenant) ?? 0) < mostOfTenant) return;
     throw new ServiceError(
       'rate_limit_exceeded',
