@@ -58,6 +58,8 @@ async function startTalk() {
   const first = await reader?.read();
   const id = /create-response_\w+/.exec(new TextDecoder().decode(first?.value))?.[0] ?? '';
   leaving.abort();
+  // Tests wait for the request that they make next.
+  await eventually(() => api.open.size === 0);
   return { id, say: await begun.wait(), end: () => over.open() };
 }
 

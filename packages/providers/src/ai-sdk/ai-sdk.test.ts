@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type FakeUpstream, freePort, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
+import type { Generation } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProvider, type Provider, type ProviderChunk, type ProviderTimeouts } from '../index.ts';
 import {
@@ -107,6 +108,41 @@ describe('recorded streams through the packages of vendors', () => {
     );
     expect(inputs.map((deltas) => JSON.parse(deltas.join('')))).toEqual([{ city: 'Oslo' }, {}]);
     expect(chunks.at(-1)).toEqual({ type: 'finish', reason: 'function_call' });
+  });
+
+  it('gives reasoning back to Anthropic with what it has signed, and to nobody else', async () => {
+    const recording = 'anthropic-reasoning-and-parallel-calls';
+    const include = ['reasoning.encrypted_content'];
+    const chunks = await chunksOf(anthropic, recording, { tools, include });
+    const signed = chunks.flatMap((chunk) => (chunk.type === 'reasoning_opaque' ? [chunk.opaque] : []));
+    expect(signed).toEqual([{ origin: 'ai-sdk:up', data: expect.stringContaining('"signature":"EqoBCkg') }]);
+    const call = { call_id: 'c1', name: 'get_time' };
+    const inputWith = (opaque: object | undefined) => [
+      { type: 'message', role: 'user', content: 'Hi' },
+      {
+        type: 'reasoning',
+        summary: [],
+        content: [{ type: 'reasoning_text', text: 'The user asks twice.' }],
+        opaque,
+      },
+      { type: 'function_call', ...call, arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'noon' },
+    ];
+    const toolUse = { type: 'tool_use', id: 'c1' };
+    for (const [at, opaque, expected] of [
+      [1, signed[0], [{ type: 'thinking', thinking: 'The user asks twice.' }, toolUse]],
+      [2, { origin: 'ai-sdk:other', data: signed[0]?.data }, [toolUse]],
+      [3, undefined, [toolUse]],
+    ] as const) {
+      const generation = { ...request({ tools }), input: inputWith(opaque) } as Generation;
+      await all(run(made(anthropic), generation));
+      const { body } = await upstream.request(at);
+      const { messages } = body as { messages: { content: object[] }[] };
+      expect(messages[1]?.content).toMatchObject(expected);
+    }
+    expect(await chunksOf(anthropic, recording)).not.toContainEqual(
+      expect.objectContaining({ type: 'reasoning_opaque' }),
+    );
   });
 
   it.each([

@@ -9,6 +9,7 @@ import { CallWatch } from './call-watch.ts';
 import { failureOf } from './failure.ts';
 import { type ImportPackage, PackageFault } from './load-factory.ts';
 import { PartReader } from './part-reader.ts';
+import { SignedReasoning } from './signed-reasoning.ts';
 import type { LanguageModel } from './specification.ts';
 import { type FindModel, loadVendor, type VendorSettings } from './vendor-models.ts';
 import { WatchedFetch } from './watched-fetch.ts';
@@ -72,7 +73,10 @@ class AiSdkProvider implements Provider {
     const over = Promise.withResolvers<void>();
     this.#running.add(over.promise);
     const watch = new CallWatch({ providerId: this.id, timeouts: this.#timeouts, signal: call.signal });
-    const reader = new CustomInputs(new PartReader(this.id), generation.tools);
+    const reader = new CustomInputs(
+      new PartReader(this.id, new SignedReasoning(generation, this.id)),
+      generation.tools,
+    );
     const calls = new AllowedCalls(generation);
     let parts: ReadableStreamDefaultReader<unknown> | undefined;
     let isComplete = false;

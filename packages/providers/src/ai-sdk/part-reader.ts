@@ -1,4 +1,4 @@
-import type { Usage } from '@sluice/contract';
+import type { OpaqueReasoning, Usage } from '@sluice/contract';
 import { isObject, type JsonObject, objectOf } from '../json-fields.ts';
 import { urlCitationFrom } from '../openai/annotation-fields.ts';
 import { endOfAnswer } from '../openai/end-of-answer.ts';
@@ -7,6 +7,7 @@ import { brokenStream } from '../upstream/failure.ts';
 import type { EventReader } from '../upstream/upstream-provider.ts';
 import { failureOf } from './failure.ts';
 import { SdkCalls } from './sdk-calls.ts';
+import type { SignedReasoning } from './signed-reasoning.ts';
 import { usageOf } from './usage.ts';
 
 const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
@@ -24,12 +25,13 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
  * the Responses API has no item for them. Text blocks that follow each other are one text: Anthropic splits an answer at
  * its citations.
  *
- * The `providerMetadata` of reasoning parts and of tool calls holds what Anthropic and Google sign. It is not kept yet: a
- * chunk that carries it would be made at `reasoning-end` and `tool-call`, and come back in `prompt-messages.ts`.
+ * What a vendor signs of its reasoning goes on as it is, and comes back in `prompt-messages.ts`. What Google signs of a tool
+ * call has no place in a call of the Responses API, and is left out.
  */
 export class PartReader implements EventReader<unknown> {
   readonly #providerId: string;
   readonly #calls: SdkCalls;
+  readonly #signed: SignedReasoning;
   #usage: Usage | undefined;
   #finish: FinishReason | undefined;
   /** The length of the text that is open. */
@@ -37,9 +39,10 @@ export class PartReader implements EventReader<unknown> {
   /** Sources that came before any text. */
   #sources: JsonObject[] = [];
 
-  constructor(providerId: string) {
+  constructor(providerId: string, signed: SignedReasoning) {
     this.#providerId = providerId;
     this.#calls = new SdkCalls(providerId);
+    this.#signed = signed;
   }
 
   /** `finished` is not for good: a package that continues an answer sends more after a finish. */
@@ -55,9 +58,15 @@ export class PartReader implements EventReader<unknown> {
         return this.#more(this.#text(this.#delta(part)));
       case 'reasoning-start':
         this.#textLength = 0;
+        this.#signed.begin();
+        this.#signed.add(part);
         return [{ type: 'reasoning' }];
       case 'reasoning-delta':
+        this.#signed.add(part);
         return this.#more(chunkOf('reasoning_text', this.#delta(part)));
+      case 'reasoning-end':
+        this.#signed.add(part);
+        return this.#more(signedChunk(this.#signed.end()));
       case 'tool-input-start':
       case 'tool-input-delta':
       case 'tool-call':
@@ -141,4 +150,8 @@ export class PartReader implements EventReader<unknown> {
 
 function chunkOf(type: 'text' | 'reasoning_text', delta: string): ProviderChunk[] {
   return delta === '' ? [] : [{ type, delta }];
+}
+
+function signedChunk(opaque: OpaqueReasoning | undefined): ProviderChunk[] {
+  return opaque ? [{ type: 'reasoning_opaque', opaque }] : [];
 }

@@ -4,11 +4,12 @@ import { type PromptItem, type PromptMessage as MessageItem, promptItems } from 
 import { ProviderError } from '../provider.ts';
 import { asDataUrl, mediaTypeOf, splitDataUrl } from '../upstream/file-data.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import { signedOptions } from './signed-reasoning.ts';
 import type {
+  AssistantPart,
   FilePart,
   PromptMessage,
   TextPart,
-  ToolCallPart,
   ToolResultPart,
   UserPart,
 } from './specification.ts';
@@ -85,10 +86,20 @@ function addItem(
       return;
     }
     case 'reasoning':
-      // A reasoning part belongs here once an item carries what the vendor signed (see `PartReader`). Without its
-      // signature Anthropic refuses it.
-      return;
+      return addReasoning(item, turns, options);
   }
+}
+
+/** Reasoning comes back with what its vendor has signed of it, or not at all: Anthropic refuses it otherwise. */
+function addReasoning(
+  { content, opaque }: Extract<PromptItem, { type: 'reasoning' }>,
+  turns: Turn[],
+  { providerId }: PromptOptions,
+): void {
+  const providerOptions = signedOptions(opaque, providerId);
+  if (!providerOptions) return;
+  const text = (content ?? []).map((part) => part.text).join('');
+  addToAssistant(turns, { type: 'reasoning', text, providerOptions });
 }
 
 function addMessage(message: MessageItem, turns: Turn[], options: PromptOptions): void {
@@ -115,7 +126,7 @@ function addSystem(turns: Turn[], text: string): void {
 }
 
 /** Adds to the assistant's current turn, or begins one: what follows an output belongs to the next turn. */
-function addToAssistant(turns: Turn[], part: TextPart | ToolCallPart): Turn {
+function addToAssistant(turns: Turn[], part: AssistantPart): Turn {
   const last = turns.at(-1);
   if (last?.message.role === 'assistant' && last.outputs.length === 0) {
     last.message.content.push(part);

@@ -37,12 +37,21 @@ export interface Tool {
 export type PromptMessage =
   | { role: 'system'; content: string }
   | { role: 'user'; content: UserPart[] }
-  | { role: 'assistant'; content: (TextPart | ToolCallPart)[] }
+  | { role: 'assistant'; content: AssistantPart[] }
   | { role: 'tool'; content: ToolResultPart[] };
 
 export interface TextPart {
   type: 'text';
   text: string;
+}
+
+export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
+
+export interface ReasoningPart {
+  type: 'reasoning';
+  text: string;
+  /** What the package told of it, vendor by vendor. */
+  providerOptions: Record<string, unknown>;
 }
 
 export type UserPart = TextPart | FilePart;

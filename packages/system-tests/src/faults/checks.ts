@@ -137,6 +137,8 @@ export async function leftovers(site: FaultSite, withinMs = 30_000): Promise<str
 /** Keys without an expiry that a service has between two requests: what admission counts and what BullMQ keeps of its queues. */
 const permanent = [
   /:load$/,
+  // One for the whole life of the service: what it sealed is with clients.
+  /:sealing-key$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
   /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,

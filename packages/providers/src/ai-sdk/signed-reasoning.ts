@@ -1,0 +1,50 @@
+import { includesEncryptedReasoning, type Generation, type OpaqueReasoning } from '@sluice/contract';
+import { isObject, type JsonObject, parseObject } from '../json-fields.ts';
+
+/** What reasoning is tied to. What one vendor has signed is of no use to any other. */
+function originOf(providerId: string): string {
+  return `ai-sdk:${providerId}`;
+}
+
+/**
+ * What a package tells of one reasoning block beside its text: a signature, or thoughts that the vendor hides. The vendor wants
+ * it back with the text, or refuses to go on behind a call of a tool.
+ */
+export class SignedReasoning {
+  readonly #origin: string | undefined;
+  #metadata: JsonObject = {};
+
+  /** It is kept where the client of the generation keeps encrypted reasoning, and nowhere else. */
+  constructor(generation: Generation, providerId: string) {
+    this.#origin = includesEncryptedReasoning(generation) ? originOf(providerId) : undefined;
+  }
+
+  /** Begins another block. */
+  begin(): void {
+    this.#metadata = {};
+  }
+
+  /** Takes what a part of the block tells. Later parts add to earlier ones, vendor by vendor. */
+  add({ providerMetadata }: JsonObject): void {
+    if (this.#origin === undefined || !isObject(providerMetadata)) return;
+    for (const [vendor, told] of Object.entries(providerMetadata)) {
+      const known = this.#metadata[vendor];
+      this.#metadata[vendor] = isObject(known) && isObject(told) ? { ...known, ...told } : told;
+    }
+  }
+
+  /** What has to come back of the block; undefined for nothing. */
+  end(): OpaqueReasoning | undefined {
+    const data = JSON.stringify(this.#metadata);
+    this.begin();
+    return this.#origin === undefined || data === '{}' ? undefined : { origin: this.#origin, data };
+  }
+}
+
+/** The options under which a package finds again what it told of a reasoning block; undefined for what others have made. */
+export function signedOptions(
+  opaque: OpaqueReasoning | undefined,
+  providerId: string,
+): JsonObject | undefined {
+  return opaque?.origin === originOf(providerId) ? parseObject(opaque.data) : undefined;
+}
