@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { checkEventGrammar, eventually, latch } from '@sluice/testing';
+import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
@@ -25,6 +25,17 @@ const promptsOf = (run: number) =>
   );
 const said = (text: string) => [{ type: 'output_text', text, annotations: [] }];
 const asked = (text: string) => [{ type: 'input_text', text }];
+
+/** Lets each run say something and wait for what is returned. */
+function talkUntil({ says = 'Hello' } = {}): Latch {
+  const goOn = latch();
+  api.worker.onRun(async (run) => {
+    if (says !== '') run.say(says);
+    await goOn.wait();
+    await run.complete();
+  });
+  return goOn;
+}
 
 describe('a turn', () => {
   it.each([
@@ -62,12 +73,7 @@ describe('a turn', () => {
   });
 
   it('waits for the one before it in its lane', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await goOn.wait();
-      await run.complete();
-    });
+    const goOn = talkUntil();
     const client = await api.connect();
     const [first, second] = [client.turn(create), client.turn({ ...create, input: 'Two' })];
     await client.next(({ type }) => type === 'response.output_text.delta');
@@ -220,11 +226,7 @@ describe('a response that is not stored', () => {
   });
 
   it('cannot be continued while it runs', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const goOn = talkUntil({ says: '' });
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, store: false });
     const created = await client.next(({ type }) => type === 'response.created');
@@ -481,11 +483,7 @@ describe('a client that takes no answers', () => {
 
 describe('a connection', () => {
   it('has so many turns waiting and no more', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      await goOn.wait();
-      await run.complete();
-    });
+    const goOn = talkUntil({ says: '' });
     const client = await api.connect();
     for (let at = 0; at < 34; at += 1) client.send({ type: 'response.create', ...create });
     expect(await client.next(({ type }) => type === 'error')).toMatchObject({
@@ -522,12 +520,7 @@ describe('a connection', () => {
   it('lasts so long and no longer, and lets its turn end', async () => {
     await api.stop();
     api = await startTestApi({ socketTimes: { lifetimeMs: 300 } });
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await goOn.wait();
-      await run.complete();
-    });
+    const goOn = talkUntil();
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
     const told = await client.next(({ type }) => type === 'error');
@@ -562,12 +555,7 @@ describe('a connection', () => {
   });
 
   it('of a process that stops finishes its turns, and its client goes elsewhere', async () => {
-    const goOn = latch();
-    api.worker.onRun(async (run) => {
-      run.say('Hello');
-      await goOn.wait();
-      await run.complete();
-    });
+    const goOn = talkUntil();
     const [busy, idle] = [await api.connect(), await api.connect()];
     busy.send({ type: 'response.create', ...create });
     busy.send({ type: 'response.create', ...create });

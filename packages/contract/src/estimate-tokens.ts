@@ -13,7 +13,12 @@ const itemTokens = 4;
  * rough upper bound for scripts of three bytes a character. It needs only the length of the text.
  */
 export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
+  return tokensOfBytes(Buffer.byteLength(text));
+}
+
+/** The same for a text of which only the length is known, JSON included. */
+export function tokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / 4);
 }
 
 /** What tokens are counted of: the whole context, or the input of a request, which may hold items that are sealed. */

@@ -19,6 +19,7 @@ export {
   estimateInputTokens,
   estimateItemTokens,
   estimateTokens,
+  tokensOfBytes,
 } from './estimate-tokens.ts';
 export {
   inputItemId,

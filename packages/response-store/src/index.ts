@@ -37,7 +37,7 @@ export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { CellKeys, RedisKeys } from './record/keys.ts';
-export { letGoOfLongMembers } from './record/large-value.ts';
+export { bytesOf, letGoOfLongMembers } from './record/large-value.ts';
 export {
   acceptedResponse,
   responseOf,

@@ -33,7 +33,7 @@ export function registerAuthentication(
       done();
     } else {
       const isAttempt = request.headers.authorization !== undefined;
-      if (isAttempt && !live.keys.isComplete) done(notYetKnown());
+      if (isAttempt && !live.keys.isComplete) done(keysNotYetKnown());
       else done(refusal(isAttempt ? failedLogins.count(request.raw) : undefined));
     }
   });
@@ -47,7 +47,8 @@ function refusal(waitMs: number | undefined): ServiceError {
   return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
 }
 
-function notYetKnown(): ServiceError {
+/** The process has not read all keys, so it cannot say that one is unknown. */
+export function keysNotYetKnown(): ServiceError {
   return new ServiceError('server_is_overloaded', 'The server cannot check your API key at the moment.');
 }
 

@@ -2,6 +2,8 @@ import { ServiceError } from '@sluice/contract';
 import { UnknownVersion } from '@sluice/response-store';
 import { isRedisUnavailable, type Logger, loggedError, throttledWarning } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { rateLimitHeaders } from '../rate-limit-headers.ts';
+import { RateLimited } from '../responses/refusals.ts';
 
 export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
   // An outage refuses every request for the same reason.
@@ -21,7 +23,7 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
 
 /** Answers with the error's status, headers and envelope. */
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
-  reply.headers(retryHeaders(error));
+  reply.headers(errorHeaders(error));
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
@@ -29,9 +31,11 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
     .send(errorEnvelope(error));
 }
 
-/** Whether and when a client should try again. */
-export function retryHeaders({ retryAfterMs, shouldRetry }: ServiceError): Record<string, string> {
+/** Whether and when a client should try again, and where it stands with the limits that refused it. */
+export function errorHeaders(error: ServiceError): Record<string, string> {
+  const { retryAfterMs, shouldRetry } = error;
   return {
+    ...(error instanceof RateLimited && rateLimitHeaders(error.use)),
     ...(retryAfterMs !== undefined && {
       'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
       'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),

@@ -7,7 +7,7 @@ import { encodingOf } from '../tokens/encoding-of-model.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import type { PendingRequest } from './pending-request.ts';
-import { type ReferenceResolver, unresolved } from './resolve-references.ts';
+import { type ReferenceResolver, tokensBefore } from './resolve-references.ts';
 import type { Reserve } from './stored-items.ts';
 
 export interface CountedTokens {
@@ -40,7 +40,9 @@ export class TokenCounter {
   async count(key: KeySettings, pending: PendingRequest, reserve: Reserve): Promise<CountedTokens> {
     const { request } = pending;
     const model = request.model === '' ? undefined : this.#models.find(request.model, key);
-    const before = await this.#earlier(key.name, request.previous_response_id);
+    const { previous_response_id: previousId } = request;
+    const before =
+      previousId === undefined ? 0 : await tokensBefore(this.#dependencies, key.name, previousId);
     const prepared = await this.#references.resolve(pending.take(), key.name, reserve);
     const encoding = model && encodingOf(model);
     if (encoding === undefined) return { tokens: before + prepared.inputTokens, method: 'estimate' };
@@ -66,13 +68,6 @@ export class TokenCounter {
       if (!isUncounted) throw error;
       return { tokens: inputTokens, isCounted: false };
     }
-  }
-
-  async #earlier(tenant: string, previousId: string | undefined): Promise<number> {
-    if (previousId === undefined) return 0;
-    const found = await this.#dependencies.store.earlierTokens(tenant, previousId);
-    if (found.kind === 'found') return found.tokens;
-    throw unresolved(found, previousId, this.#dependencies.settings.limits);
   }
 }
 

@@ -2,13 +2,11 @@ import {
   openToolOutputs,
   type OutputItem,
   outputAsInput,
-  ServiceError,
+  tokensOfBytes,
   type ToolItem,
 } from '@sluice/contract';
-import { type InputLink, type PreparedRequest, toolLinkOf } from '@sluice/response-store';
-
-/** Bytes of JSON that count as one token. */
-const bytesPerToken = 4;
+import { bytesOf, type InputLink, type PreparedRequest, toolLinkOf } from '@sluice/response-store';
+import { contextTooLarge } from './resolve-references.ts';
 
 /** What a later request continues from, where the store does not have it: everything since the last response that it has. */
 export interface LocalContext {
@@ -35,7 +33,7 @@ export function contextAfter(prepared: OwnContext, output: readonly OutputItem[]
     previousId: prepared.previousId,
     items: joined(bytesOf(prepared.input), added),
     links: links.filter(({ type, call_id: callId }) => isCall(type) || open.has(callId ?? '')),
-    tokens: prepared.inputTokens + Math.ceil(added.length / bytesPerToken),
+    tokens: prepared.inputTokens + tokensOfBytes(added.length),
   };
 }
 
@@ -50,13 +48,7 @@ export function behindContext(
   context: LocalContext,
   { contextBytes }: { contextBytes: number },
 ): PreparedRequest {
-  if (context.items.length > contextBytes) {
-    throw new ServiceError(
-      'context_length_exceeded',
-      `The previous response and all before it hold more than ${contextBytes} bytes. Send the input that matters without it.`,
-      { param: 'previous_response_id' },
-    );
-  }
+  if (context.items.length > contextBytes) throw contextTooLarge(contextBytes);
   return {
     ...prepared,
     previousId: context.previousId,
@@ -71,11 +63,6 @@ function joined(first: Buffer, second: Buffer): Buffer {
   if (first.length <= '[]'.length) return second;
   if (second.length <= '[]'.length) return first;
   return Buffer.concat([first.subarray(0, -1), Buffer.from(','), second.subarray(1)]);
-}
-
-function bytesOf(json: string | Uint8Array): Buffer {
-  if (typeof json === 'string') return Buffer.from(json);
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
 function isCall(type: ToolItem['type']): boolean {

@@ -1,5 +1,6 @@
 import { isKeptAfterEnd, isTerminal, type Response } from '@sluice/contract';
 import { type Batch, lastNumberOf, type ResponseRecord, type Subscription } from '@sluice/response-store';
+import { pause } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
@@ -244,18 +245,4 @@ class Page implements EventCollector {
       letGo();
     }
   }
-}
-
-/** Waits, or until the signal is aborted. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

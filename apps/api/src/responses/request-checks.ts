@@ -1,5 +1,5 @@
 import type { ModelSettings } from '@sluice/config';
-import { type Response, responseFor, responseIdSchema } from '@sluice/contract';
+import { type Response, responseFor } from '@sluice/contract';
 import type { PreparedRequest } from '@sluice/response-store';
 import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -7,7 +7,7 @@ import { behindContext, type LocalContext } from './local-context.ts';
 import type { ModelDirectory } from './model-directory.ts';
 import type { PendingRequest } from './pending-request.ts';
 import { checkTokens, tierFor } from './request-limits.ts';
-import { previousProblem, type ReferenceResolver, unresolved } from './resolve-references.ts';
+import { type ReferenceResolver, tokensBefore } from './resolve-references.ts';
 import type { Reserve } from './stored-items.ts';
 
 /** A request whose body is valid. */
@@ -67,15 +67,10 @@ export class RequestChecks {
     responseId: string,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
     const { caller, pending } = request;
-    const { store, settings, now } = this.#dependencies;
     const { prepared } = await this.prepare(request);
     const { previousId } = prepared;
-    if (previousId !== undefined) {
-      const isId = responseIdSchema.safeParse(previousId).success;
-      const problem = previousProblem(isId ? await store.read(previousId) : undefined, caller.key.name);
-      if (problem) throw unresolved(problem, previousId, settings.limits);
-    }
-    const createdAt = Math.floor(now() / 1000);
+    if (previousId !== undefined) await tokensBefore(this.#dependencies, caller.key.name, previousId);
+    const createdAt = Math.floor(this.#dependencies.now() / 1000);
     const serviceTier = tierFor(pending.request, caller.key);
     return { response: responseFor(pending.request, { id: responseId, createdAt, serviceTier }), prepared };
   }

@@ -1,17 +1,13 @@
 import type { Settings } from '@sluice/config';
-import { ServiceError, toolCallNotFound } from '@sluice/contract';
+import { ServiceError, type Status, tokensOfBytes, toolCallNotFound } from '@sluice/contract';
 import {
   type PickedItem,
   type PreparedRequest,
   type ReferenceProblem,
   replaceReferences,
-  type ResponseRecord,
 } from '@sluice/response-store';
 import type { ResponsesDependencies } from './dependencies.ts';
 import type { Reserve, StoredItems } from './stored-items.ts';
-
-/** Bytes of JSON that count as one token. */
-const bytesPerToken = 4;
 
 /**
  * Looks up the earlier items that a request refers to. What it continues from is checked by its accept; `unresolved` says
@@ -36,7 +32,7 @@ export class ReferenceResolver {
     const referredBytes = [...items.values()].reduce((sum, { json }) => sum + json.length, 0);
     return {
       ...prepared,
-      inputTokens: prepared.inputTokens + Math.ceil(referredBytes / bytesPerToken),
+      inputTokens: prepared.inputTokens + tokensOfBytes(referredBytes),
       input: replaceReferences(prepared, (id) => items.get(id)?.json ?? 'null'),
       links: prepared.links.flatMap((link) => {
         if (link.type !== 'item_reference') return [link];
@@ -81,15 +77,19 @@ export class ReferenceResolver {
   }
 }
 
-/** Why this response cannot be continued by a tenant; undefined if it can. The accept asks the same of the store. */
-export function previousProblem(
-  record: ResponseRecord | undefined,
+/**
+ * About how many tokens a response and all before it are. It reads a few facts of one record and no content.
+ *
+ * @throws {ServiceError} when the tenant may not continue from it, as the accept would.
+ */
+export async function tokensBefore(
+  { store, settings }: Pick<ResponsesDependencies, 'store' | 'settings'>,
   tenant: string,
-): ReferenceProblem | undefined {
-  if (record?.tenant !== tenant || record.request.store === false) return { kind: 'previous_not_found' };
-  const { status } = record;
-  const isFinished = status === 'completed' || status === 'incomplete';
-  return isFinished ? undefined : { kind: 'previous_not_finished', status };
+  previousId: string,
+): Promise<number> {
+  const found = await store.earlierTokens(tenant, previousId);
+  if (found.kind === 'found') return found.tokens;
+  throw unresolved(found, previousId, settings.limits);
 }
 
 /** What a client is told when its request continues from what it may not. */
@@ -103,11 +103,7 @@ export function unresolved(
     case 'previous_not_found':
       return previousNotFound(previousId);
     case 'previous_not_finished':
-      return new ServiceError(
-        'invalid_value',
-        `The previous response has the status '${problem.status}'; only a completed or incomplete one can be continued.`,
-        { param },
-      );
+      return previousNotFinished(problem.status);
     case 'context_too_large':
       return contextTooLarge(contextBytes);
     case 'context_too_long':
@@ -131,6 +127,14 @@ export function previousNotFound(previousId: string): ServiceError {
   return new ServiceError(
     'previous_response_not_found',
     `Previous response with id '${shown(previousId)}' not found.`,
+    { param: 'previous_response_id' },
+  );
+}
+
+export function previousNotFinished(status: Status): ServiceError {
+  return new ServiceError(
+    'invalid_value',
+    `The previous response has the status '${status}'; only a completed or incomplete one can be continued.`,
     { param: 'previous_response_id' },
   );
 }

@@ -4,7 +4,6 @@ import { releaseBody } from '../plugins/json-body.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Compaction } from '../responses/compact-response.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
-import { RateLimited } from '../responses/refusals.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 import { type CreateResponseContext, jsonType } from './create-response.ts';
 import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
@@ -37,9 +36,6 @@ export const compactResponse = defineRoute({
         });
         if (!compaction) return reply;
         return reply.type(jsonType).send(printCompaction(compaction));
-      } catch (error) {
-        if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.use));
-        throw error;
       } finally {
         letGo?.();
       }

@@ -17,7 +17,6 @@ import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { positionHeaders } from '../responses/present-position.ts';
-import { RateLimited } from '../responses/refusals.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
 import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
@@ -91,9 +90,6 @@ export const createResponse = defineRoute({
         const body = responseBody(dialect, response);
         await holdAnswer(reply, body, caller);
         return reply.type(jsonType).send(body);
-      } catch (error) {
-        if (error instanceof RateLimited) reply.headers(rateLimitHeaders(error.use));
-        throw error;
       } finally {
         letGo?.();
       }

@@ -1,7 +1,5 @@
 import type { ServiceError } from '@sluice/contract';
-import { retryHeaders } from '../plugins/error-handler.ts';
-import { rateLimitHeaders } from '../rate-limit-headers.ts';
-import { RateLimited } from '../responses/refusals.ts';
+import { errorHeaders } from '../plugins/error-handler.ts';
 import type { Lane } from './turn-lanes.ts';
 
 /**
@@ -11,8 +9,7 @@ import type { Lane } from './turn-lanes.ts';
 export function errorFrame(error: ServiceError, lane: Lane, requestId?: string): string {
   const headers = {
     ...(requestId !== undefined && { 'x-request-id': requestId }),
-    ...retryHeaders(error),
-    ...(error instanceof RateLimited && rateLimitHeaders(error.use)),
+    ...errorHeaders(error),
   };
   return JSON.stringify({
     type: 'error',

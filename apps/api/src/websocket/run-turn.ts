@@ -9,7 +9,7 @@ import { type Caller, CallerPresence } from '../responses/caller.ts';
 import { EventPresentation, type PresentationOptions } from '../responses/event-presentation.ts';
 import type { LocalContext } from '../responses/local-context.ts';
 import type { PendingRequest } from '../responses/pending-request.ts';
-import { unresolved } from '../responses/resolve-references.ts';
+import { previousNotFinished } from '../responses/resolve-references.ts';
 import type { Responses } from '../responses/responses.ts';
 import { responseGone, serverStops } from '../responses/whole-response.ts';
 import { errorFrame } from './error-frame.ts';
@@ -164,9 +164,6 @@ const noUsage = {
 /** What the connection keeps of the response that a turn continues from; undefined to ask the store. */
 function contextOf(contexts: ConnectionContexts, previousId: string | undefined): LocalContext | undefined {
   const kept = previousId === undefined ? undefined : contexts.get(previousId);
-  if (kept?.kind === 'runs') {
-    const limits = { contextBytes: 0, contextTurns: 0 }; // not spoken of here
-    throw unresolved({ kind: 'previous_not_finished', status: 'in_progress' }, previousId ?? '', limits);
-  }
+  if (kept?.kind === 'runs') throw previousNotFinished('in_progress');
   return kept?.context;
 }

@@ -7,6 +7,7 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import type { PreparedFrame } from '../bodies/prepare-frame.ts';
 import type { OpenRequests } from '../open-requests.ts';
+import { keysNotYetKnown } from '../plugins/authentication.ts';
 import { asServiceError } from '../plugins/error-handler.ts';
 import { readLimitReached } from '../plugins/read-limits.ts';
 import type { ReadLimits } from '../read-limits.ts';
@@ -217,9 +218,7 @@ export class SocketConnection {
     const { keys } = this.#dependencies.live;
     const key = keys.find(this.#opened.plainKey);
     if (key?.name === this.#opened.tenant) return key;
-    if (!keys.isComplete) {
-      throw new ServiceError('server_is_overloaded', 'The server cannot check your API key at the moment.');
-    }
+    if (!keys.isComplete) throw keysNotYetKnown();
     const error = new ServiceError('invalid_api_key');
     this.#end(error, closeCodes.policy);
     throw error;

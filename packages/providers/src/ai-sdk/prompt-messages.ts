@@ -1,5 +1,6 @@
 import type { Generation, InputPart } from '@sluice/contract';
 import { parseObject } from '../json-fields.ts';
+import { plainText, splitOutput } from '../openai/plain-content.ts';
 import { type PromptItem, type PromptMessage as MessageItem, promptItems } from '../openai/prompt-items.ts';
 import { ProviderError } from '../provider.ts';
 import { asDataUrl, mediaTypeOf, splitDataUrl } from '../upstream/file-data.ts';
@@ -72,7 +73,7 @@ function addItem(
     case 'custom_tool_call_output': {
       const caller = callers.get(item.call_id);
       if (!caller) return;
-      const { text, media } = splitOutput(item.output, options);
+      const { text, media } = splitOutput(item.output, (part) => userPart(part, options));
       const output = { type: 'text', value: text } as const;
       caller.turn.outputs.push({
         type: 'tool-result',
@@ -143,24 +144,6 @@ function newTurn(message: PromptMessage): Turn {
 
 function textPart(text: string): TextPart {
   return { type: 'text', text };
-}
-
-function plainText(content: string | readonly InputPart[]): string {
-  if (typeof content === 'string') return content;
-  return content
-    .map((part) => ('text' in part ? part.text : 'refusal' in part ? part.refusal : ''))
-    .filter((text) => text !== '')
-    .join('\n');
-}
-
-function splitOutput(
-  output: string | readonly InputPart[],
-  options: PromptOptions,
-): { text: string; media: UserPart[] } {
-  if (typeof output === 'string') return { text: output, media: [] };
-  const media = output.filter((part) => !('text' in part)).map((part) => userPart(part, options));
-  const text = plainText(output);
-  return { text: text === '' && media.length > 0 ? 'The output is attached below.' : text, media };
 }
 
 function userPart(part: InputPart, options: PromptOptions): UserPart {

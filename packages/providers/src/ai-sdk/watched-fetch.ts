@@ -1,10 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Agent, type Dispatcher, fetch as undiciFetch, Headers, type RequestInit } from 'undici';
+import { type Agent, type Dispatcher, fetch as undiciFetch, Headers, type RequestInit } from 'undici';
 import type { Timeouts } from '../upstream/event-stream.ts';
+import { upstreamAgent } from '../upstream/upstream-agent.ts';
 import type { CallWatch } from './call-watch.ts';
-
-/** How much later than our own connect timer undici's fires. */
-const connectMarginMs = 1000;
 
 /**
  * The `fetch` that packages get.
@@ -22,17 +20,7 @@ export class WatchedFetch {
 
   constructor(timeouts: Timeouts) {
     this.#timeouts = timeouts;
-    this.#agent = new Agent({
-      allowH2: false,
-      pipelining: 1,
-      // The watch has timers of its own. Those of undici would end a slow answer after 300 s.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Shorter than the keep-alive of common servers, so that a request rarely meets a closing socket.
-      keepAliveTimeout: 4000,
-      keepAliveMaxTimeout: 30_000,
-      connect: { timeout: timeouts.connectMs + connectMarginMs, rejectUnauthorized: true },
-    });
+    this.#agent = upstreamAgent(timeouts);
     this.#dispatcher = this.#agent.compose((dispatch) => (options, handler) => {
       const watch = this.#watches.getStore();
       if (!watch) return dispatch(options, handler);

@@ -5,6 +5,7 @@ import { type JsonObject, present } from '../json-fields.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { asDataUrl } from '../upstream/file-data.ts';
 import { checkMediaUrl, type MediaPolicy } from '../upstream/media-policy.ts';
+import { plainText, splitOutput } from './plain-content.ts';
 import { type PromptItem, type PromptMessage, promptItems } from './prompt-items.ts';
 import { ProviderError } from '../provider.ts';
 
@@ -143,7 +144,7 @@ function addItem(
     case 'custom_tool_call_output': {
       const turn = callers.get(item.call_id);
       if (!turn) return;
-      const { text, media } = splitOutput(item.output, policy);
+      const { text, media } = splitOutput(item.output, (part) => chatPart(part, policy));
       turn.outputs.push({ role: 'tool', tool_call_id: item.call_id, content: text });
       if (media.length > 0) {
         turn.media.push({ type: 'text', text: `Attached to the output of ${item.call_id}:` }, ...media);
@@ -200,30 +201,12 @@ function newTurn(message: JsonObject): Turn {
   return { message, outputs: [], media: [] };
 }
 
-function plainText(content: string | readonly InputPart[]): string {
-  if (typeof content === 'string') return content;
-  return content
-    .map((part) => ('text' in part ? part.text : 'refusal' in part ? part.refusal : ''))
-    .filter((text) => text !== '')
-    .join('\n');
-}
-
 /** A single text is sent as a string, which every server accepts. */
 function userContent(content: string | readonly InputPart[], policy: MediaPolicy): string | JsonObject[] {
   if (typeof content === 'string') return content;
   const [first] = content;
   if (content.length === 1 && first?.type === 'input_text') return first.text;
   return content.map((part) => chatPart(part, policy));
-}
-
-function splitOutput(
-  output: string | readonly InputPart[],
-  policy: MediaPolicy,
-): { text: string; media: JsonObject[] } {
-  if (typeof output === 'string') return { text: output, media: [] };
-  const media = output.filter((part) => !('text' in part)).map((part) => chatPart(part, policy));
-  const text = plainText(output);
-  return { text: text === '' && media.length > 0 ? 'The output is attached below.' : text, media };
 }
 
 function chatPart(part: InputPart, policy: MediaPolicy): JsonObject {

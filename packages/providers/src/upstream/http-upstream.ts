@@ -1,6 +1,7 @@
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import { EventStream, type Timeouts } from './event-stream.ts';
 import { ProviderError } from '../provider.ts';
+import { upstreamAgent } from './upstream-agent.ts';
 
 export interface HttpUpstreamSettings {
   id: string;
@@ -19,9 +20,6 @@ export interface UpstreamCall {
   echoBytes: number;
   repeatsAnswer: boolean;
 }
-
-/** How much later than our own connect timer undici's fires; it ends the socket of a call that is already over. */
-const connectMarginMs = 1000;
 
 /**
  * The only place that speaks HTTP to an upstream.
@@ -45,17 +43,7 @@ export class HttpUpstream {
     this.#timeouts = timeouts;
     this.#url = new URL(settings.baseUrl);
     this.#headers = requestHeaders(settings);
-    this.#agent = new Agent({
-      allowH2: false,
-      pipelining: 1,
-      // Our own timers apply. Those of undici would end a slow answer after 300 s.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Shorter than the keep-alive of common servers, so that a request rarely meets a closing socket.
-      keepAliveTimeout: 4000,
-      keepAliveMaxTimeout: 30_000,
-      connect: { timeout: timeouts.connectMs + connectMarginMs, rejectUnauthorized: true },
-    });
+    this.#agent = upstreamAgent(timeouts);
   }
 
   /** Sends a request and returns its events. The caller has to release the stream. */

@@ -1,4 +1,4 @@
-import { responseIdSchema } from '@sluice/contract';
+import { responseIdSchema, tokensOfBytes } from '@sluice/contract';
 import { parseFields, storedNames } from '../record/fields.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import type { ReferenceProblem } from '../transitions/accept-result.ts';
@@ -6,9 +6,6 @@ import type { ReferenceProblem } from '../transitions/accept-result.ts';
 export type EarlierTokens =
   | { kind: 'found'; tokens: number }
   | Extract<ReferenceProblem, { kind: 'previous_not_found' | 'previous_not_finished' }>;
-
-/** Bytes of JSON that count as one token. */
-const bytesPerToken = 4;
 
 /**
  * About how many tokens a response of a tenant and all before it are: as many as its upstream counted. It judges as the accept of
@@ -26,5 +23,5 @@ export async function earlierTokens(
   if (status !== 'completed' && status !== 'incomplete') return { kind: 'previous_not_finished', status };
   const { context_bytes: bytes, context_tokens: tokens } = context;
   if (bytes === undefined) return { kind: 'previous_not_found' };
-  return { kind: 'found', tokens: tokens ?? Math.ceil(bytes / bytesPerToken) };
+  return { kind: 'found', tokens: tokens ?? tokensOfBytes(bytes) };
 }

@@ -67,6 +67,12 @@ export function parseInput(json: string | Uint8Array<ArrayBuffer>): InputItem[] 
 }
 
 /** The text of JSON that may be there as bytes in UTF-8. */
-export function textOf(json: string | Uint8Array<ArrayBuffer>): string {
-  return typeof json === 'string' ? json : Buffer.from(json.buffer, json.byteOffset, json.length).toString();
+export function textOf(json: string | Uint8Array): string {
+  return typeof json === 'string' ? json : bytesOf(json).toString();
+}
+
+/** The UTF-8 bytes of JSON that may be there as a text. Bytes are not copied. */
+export function bytesOf(json: string | Uint8Array): Buffer {
+  if (typeof json === 'string') return Buffer.from(json);
+  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }

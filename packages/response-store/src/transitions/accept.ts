@@ -11,7 +11,7 @@ import { openToolOutputs, responseIdSchema, type ServiceTier } from '@sluice/con
 import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
 import { cellOf } from '../record/cells.ts';
-import { shortMembers } from '../record/large-value.ts';
+import { bytesOf, shortMembers, textOf } from '../record/large-value.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { callDigests, mostCalls, mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
@@ -232,15 +232,6 @@ function split({ request, requestJson, input }: PreparedRequest) {
         : undefined,
     weight: weightOf(requestBytes + inputBytes),
   };
-}
-
-function textOf(json: string | Uint8Array): string {
-  return typeof json === 'string' ? json : bytesOf(json).toString();
-}
-
-function bytesOf(json: string | Uint8Array): Buffer {
-  if (typeof json === 'string') return Buffer.from(json);
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 }
 
 /**
