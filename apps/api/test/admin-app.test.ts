@@ -21,14 +21,16 @@ afterEach(async () => {
   await api.stop();
 });
 
-async function build(options: { withToken: boolean }): Promise<void> {
+async function build(options: { withToken: boolean; models?: TestApi['settings']['models'] }): Promise<void> {
   admin = await buildAdminApp({
     queue: api.queue,
     registry: api.registry,
-    settings: { ...api.settings, workerConcurrency: 2 },
+    settings: { models: options.models ?? api.settings.models, workerConcurrency: 2 },
     store: api.store,
     live: api.live,
     token: options.withToken ? token : undefined,
+    actionToken: undefined,
+    apiUrl: () => 'http://127.0.0.1:3000',
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
   });
@@ -299,16 +301,7 @@ describe('what an autoscaler is told', () => {
     for (const id of ['first', 'second', 'third']) await api.queue.enqueue(name, id, 1);
     const limited = api.settings.models.map((each) => ({ ...each, concurrency: 1 }));
     await admin.close();
-    admin = await buildAdminApp({
-      queue: api.queue,
-      registry: api.registry,
-      settings: { models: limited, workerConcurrency: 2 },
-      store: api.store,
-      live: api.live,
-      token: undefined,
-      failedLogins: new FailedLogins(),
-      logger: createLogger({ name: 'api', level: 'silent' }),
-    });
+    await build({ withToken: false, models: limited });
     expect((await scale()).body).toMatchObject({ needed_workers: 1, waiting: 3 });
     for (const queue of api.queue.forDashboard()) await queue.pause();
     expect((await scale()).body).toMatchObject({ needed_workers: 0, waiting: 3 });

@@ -19,6 +19,11 @@ export const outerSettings: readonly OuterSetting[] = [
   { path: ['server', 'adminHost'], variable: 'ADMIN_HOST', flag: '--admin-host' },
   { path: ['server', 'adminPort'], variable: 'ADMIN_PORT', flag: '--admin-port' },
   { path: ['server', 'adminToken'], variable: 'ADMIN_TOKEN', flag: '--admin-token' },
+  {
+    path: ['server', 'adminActionToken'],
+    variable: 'ADMIN_ACTION_TOKEN',
+    flag: '--admin-action-token',
+  },
   { path: ['workerConcurrency'], variable: 'WORKER_CONCURRENCY', flag: '--worker-concurrency' },
   { path: ['workerHealthPort'], variable: 'WORKER_HEALTH_PORT', flag: '--worker-health-port' },
   { path: ['dataDir'], variable: 'DATA_DIR', flag: '--data-dir' },

@@ -55,6 +55,10 @@ export const settingsSchema = z.strictObject({
         description:
           'Credential for the admin listener and for the metrics of a worker. Without it they answer on loopback only.',
       }),
+      adminActionToken: credential(8).exactOptional().meta({
+        description:
+          'Credential for what changes something through the admin listener, or shows the content of a response. Without it nothing can be changed there.',
+      }),
       webSockets: z.boolean().default(true).meta({
         description:
           'Whether responses can be created over WebSockets. Clients that get none fall back to HTTP.',

@@ -119,6 +119,17 @@ export const errorCatalogue = {
     message: 'This key may not use the model.',
     param: 'model',
   },
+  invalid_action_token: {
+    type: 'invalid_request_error',
+    status: 401,
+    message:
+      'What changes something needs the action token. Send it as a header: sluice-action-token: <token>.',
+  },
+  actions_off: {
+    type: 'permission_error',
+    status: 403,
+    message: 'Nothing can be changed here: the service has no ADMIN_ACTION_TOKEN.',
+  },
   not_found: { type: 'not_found', status: 404, message: 'There is nothing at this path.' },
   item_not_found: {
     type: 'not_found',

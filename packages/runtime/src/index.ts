@@ -8,6 +8,7 @@ export { createLogger, loggedError } from './logger.ts';
 export type { LoggedError, Logger, LoggerOptions, LogLevel } from './logger.ts';
 export { createMetrics } from './metrics.ts';
 export type { Metrics, MetricsOptions } from './metrics.ts';
+export { serviceVersion } from './service-version.ts';
 export { requireNode } from './node-version.ts';
 export {
   bulkReadClient,

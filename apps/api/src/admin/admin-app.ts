@@ -1,7 +1,9 @@
 import type { ResponseQueue } from '@sluice/queue';
 import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
+import { registerAdminApi } from './api/admin-api.ts';
+import type { AdminContext } from './api/admin-context.ts';
 import { registerAuthentication } from './authentication.ts';
 import { sendPlain } from './plain-answers.ts';
 import { registerMetrics } from './routes/metrics.ts';
@@ -13,19 +15,22 @@ import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
 export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
-  settings: ScaleOptions['settings'];
+  settings: ScaleOptions['settings'] & AdminContext['settings'];
   store: TenantsOptions['store'];
   live: TenantsOptions['live'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
+  /** What changes something has to carry it; without one nothing can be changed. */
+  actionToken: AdminContext['actionToken'];
+  apiUrl: AdminContext['apiUrl'];
   failedLogins: FailedLogins;
   logger: Logger;
 }
 
 /**
- * The operator's listener, apart from the API and with a credential of its own: the dashboard of the queues,
- * read-only, the metrics, what an autoscaler asks, and the limits of tenants. Jobs carry ids alone, so none of them shows a
- * prompt, an answer or a key.
+ * The operator's listener, apart from the API and with a credential of its own: the admin API, the dashboard of the queues,
+ * the metrics, what an autoscaler asks, and the limits of tenants. Only the admin API can change anything, or show a prompt or
+ * an answer, and only for who has the action token.
  */
 export async function buildAdminApp({
   queue,
@@ -34,11 +39,15 @@ export async function buildAdminApp({
   store,
   live,
   token,
+  actionToken,
+  apiUrl,
   failedLogins,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = logger;
   const app = fastify({
-    logger: false,
+    loggerInstance,
+    logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: 30_000,
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
@@ -53,6 +62,7 @@ export async function buildAdminApp({
     logger.error({ err: loggedError(error) }, 'admin request failed');
     return sendPlain(reply, 500);
   });
+  registerAdminApi(app, { settings, actionToken, apiUrl, logger });
   registerRoot(app, queuesPath);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });

@@ -1,8 +1,12 @@
 import { type FailedLogins, refuseOperator } from '@sluice/runtime';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { adminMount } from './api/admin-mount.ts';
 import { sendPlain } from './plain-answers.ts';
 
-/** Lets a request through only if it comes from the operator and changes nothing; runs before any route. */
+/**
+ * Lets a request through only if it comes from the operator; runs before any route. Outside of the admin API, which has a token
+ * of its own for that, nothing can be changed.
+ */
 export function registerAuthentication(
   app: FastifyInstance,
   operator: { token: string | undefined; failedLogins: FailedLogins },
@@ -19,8 +23,15 @@ export function registerAuthentication(
 }
 
 function misuseOf(request: FastifyRequest): 403 | 405 | undefined {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return 405;
-  const site = request.headers['sec-fetch-site'];
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (!isRead && !request.url.startsWith(`${adminMount}/`)) return 405;
+  const { 'sec-fetch-site': site, origin, host } = request.headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;
+  // Browsers send it with everything that is no plain reading; those that know no `sec-fetch-site` do, too.
+  if (origin !== undefined && !isOriginOf(origin, host)) return 403;
   return undefined;
+}
+
+function isOriginOf(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host;
 }

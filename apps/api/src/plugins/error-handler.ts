@@ -68,6 +68,8 @@ export function asServiceError(error: unknown): ServiceError | undefined {
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new ServiceError('unsupported_media_type');
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new ServiceError('request_too_large');
     // The method QUERY, which needs a body.
     case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
       return new ServiceError('method_not_allowed');

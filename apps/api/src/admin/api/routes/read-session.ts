@@ -1,0 +1,24 @@
+import { sessionSchema } from '@sluice/contract/admin';
+import { serviceVersion } from '@sluice/runtime';
+import { json } from '../../../route.ts';
+import { actingOf } from '../action-token.ts';
+import { readingRoute } from '../admin-route.ts';
+
+export const readSession = readingRoute({
+  name: 'readSession',
+  method: 'GET',
+  path: '/session',
+  summary: 'What the service is, and whether the request may change anything.',
+  answers: [json(sessionSchema)],
+  errors: [],
+  handle({ request }, { settings, actionToken, apiUrl }) {
+    return {
+      object: 'session',
+      version: serviceVersion,
+      api_url: apiUrl(),
+      acting: actingOf(request.headers, actionToken),
+      journal: false,
+      models: settings.models.map(({ id }) => id),
+    };
+  },
+});

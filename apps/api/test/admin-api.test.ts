@@ -1,0 +1,95 @@
+import { createLogger, FailedLogins } from '@sluice/runtime';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { buildAdminApp } from '../src/admin/admin-app.ts';
+import { startTestApi, type TestApi } from './test-api.ts';
+
+const actionToken = 'action-token-of-the-test';
+
+let api: TestApi;
+let admin: FastifyInstance;
+
+beforeEach(async () => {
+  api = await startTestApi();
+  admin = await build(actionToken);
+});
+
+afterEach(async () => {
+  await admin.close();
+  await api.stop();
+});
+
+function build(token: string | undefined): Promise<FastifyInstance> {
+  return buildAdminApp({
+    queue: api.queue,
+    registry: api.registry,
+    settings: { models: api.settings.models, workerConcurrency: 2 },
+    store: api.store,
+    live: api.live,
+    token: undefined,
+    actionToken: token,
+    apiUrl: () => 'http://127.0.0.1:3000',
+    failedLogins: new FailedLogins(),
+    logger: createLogger({ name: 'api', level: 'silent' }),
+  });
+}
+
+const ask = async (url: string, headers: Record<string, string> = {}) => {
+  const { statusCode: status, body } = await admin.inject({
+    url,
+    headers: { host: 'localhost', ...headers },
+  });
+  const parsed: unknown = JSON.parse(body);
+  return { status, body: parsed };
+};
+
+describe('GET /admin/v1/session', () => {
+  it.each([
+    [{}, 'locked'],
+    [{ 'sluice-action-token': 'action-token-of-the-tesT' }, 'locked'],
+    [{ 'sluice-action-token': actionToken }, 'open'],
+  ])('says what %j may do', async (headers, acting) => {
+    expect(await ask('/admin/v1/session', headers)).toMatchObject({
+      status: 200,
+      body: { object: 'session', acting },
+    });
+  });
+
+  it('says that nothing can be changed where the service has no action token', async () => {
+    await admin.close();
+    admin = await build(undefined);
+    expect(await ask('/admin/v1/session', { 'sluice-action-token': '' })).toMatchObject({
+      body: { acting: 'off' },
+    });
+  });
+});
+
+describe('the admin API', () => {
+  it('answers what it does not know with the envelope of the API', async () => {
+    expect(await ask('/admin/v1/nothing')).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found' } },
+    });
+  });
+
+  it('says which method a path takes', async () => {
+    const refused = await admin.inject({
+      method: 'POST',
+      url: '/admin/v1/session',
+      headers: { host: 'localhost' },
+    });
+    expect(refused.statusCode).toBe(405);
+    expect(refused.headers.allow).toContain('GET');
+  });
+
+  it.each([{ origin: 'http://elsewhere.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])(
+    'refuses a page elsewhere: %j',
+    async (headers) => {
+      const { statusCode } = await admin.inject({
+        url: '/admin/v1/session',
+        headers: { host: 'localhost', ...headers },
+      });
+      expect(statusCode).toBe(403);
+    },
+  );
+});

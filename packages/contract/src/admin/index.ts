@@ -1,0 +1,12 @@
+export * from './acts.ts';
+export * from './overview.ts';
+export * from './response-detail.ts';
+export * from './response-rows.ts';
+export * from './session.ts';
+export * from './tenants.ts';
+export {
+  type Counted,
+  countedSchema,
+  type Mode,
+  modes,
+} from './values.ts';

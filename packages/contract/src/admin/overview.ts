@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { count, countedSchema, moment, span } from './values.ts';
+
+/** What happened in a span of time: responses by what became of them, and tokens. */
+const figures = {
+  accepted: count,
+  completed: count,
+  incomplete: count,
+  failed: count,
+  cancelled: count,
+  /** Requests to create a response that were refused with 429 or 503. */
+  refused: count,
+  input_tokens: count,
+  output_tokens: count,
+  /** From the request to the first output on the stream; null when there was none. */
+  first_token_p50_ms: span.nullable(),
+  first_token_p99_ms: span.nullable(),
+};
+
+export const bucketSchema = z.object({ at: moment, ...figures });
+export type Bucket = z.output<typeof bucketSchema>;
+
+export const queueOverviewSchema = z.object({
+  queue: z.string(),
+  models: z.array(z.string()),
+  paused: z.boolean(),
+  waiting: count,
+  active: count,
+  /** How long the one has waited that waits longest; null when none does. */
+  oldest_wait_ms: span.nullable(),
+  /** Most that may run at a time over all workers; null for as many as there are slots. */
+  concurrency: count.nullable(),
+  /** Slots of all workers together. */
+  slots: count,
+});
+export type QueueOverview = z.output<typeof queueOverviewSchema>;
+
+/** What one worker says of a model of an upstream. */
+const upstreamModelSchema = z.object({
+  model: z.string(),
+  /** How much longer it takes no calls, because there were too many; 0 when it does. */
+  parked_ms: span,
+  in_flight: count,
+  limit: count.nullable(),
+  calls_per_second: z.number().nullable(),
+  waiting: count,
+});
+
+/** An upstream over all workers: the worst of their breakers, and the sum of what they have under way. */
+export const upstreamOverviewSchema = z.object({
+  provider: z.string(),
+  breaker: z.enum(['closed', 'half_open', 'open']),
+  /** Workers whose breaker is not closed, of all that report. */
+  workers_open: count,
+  workers: count,
+  metrics_fault: z.string().nullable(),
+  models: z.array(upstreamModelSchema),
+});
+export type UpstreamOverview = z.output<typeof upstreamOverviewSchema>;
+
+const processMembers = {
+  id: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  version: z.string(),
+  started_at: moment,
+  /** When it was heard of last. One that is silent for too long is left out. */
+  seen_at: moment,
+  stopping: z.boolean(),
+};
+export const processOverviewSchema = z.discriminatedUnion('role', [
+  z.object({ role: z.literal('api'), ...processMembers, open_requests: count, web_sockets: count }),
+  z.object({
+    role: z.literal('worker'),
+    ...processMembers,
+    running: count,
+    slots: z.array(z.object({ queue: z.string(), running: count, slots: count })),
+    /** When it last took or ended something; null when it never did. */
+    active_at: moment.nullable(),
+  }),
+]);
+export type ProcessOverview = z.output<typeof processOverviewSchema>;
+
+export const tenantUseSchema = z.object({
+  tenant: z.string(),
+  accepted: count,
+  failed: count,
+  refused: count,
+  input_tokens: count,
+  output_tokens: count,
+});
+
+export const modelUseSchema = z.object({ model: z.string(), ...figures });
+
+export const redisOverviewSchema = z.object({
+  used_bytes: count,
+  /** `maxmemory`, or the machine's memory where it has none; null when nobody can tell. */
+  limit_bytes: count.nullable(),
+  used_percent: z.number().nullable(),
+  /** Past this new work is refused. */
+  refuses_at_percent: z.number(),
+  version: z.string(),
+  is_persistent: z.boolean(),
+});
+
+/** The page that an operator sees first. Sums are of the last hour. */
+export const overviewSchema = z.object({
+  object: z.literal('overview'),
+  at: moment,
+  bucket_seconds: z.int().min(1),
+  /** Oldest first, without gaps, to the present one, which still grows. */
+  buckets: z.array(bucketSchema),
+  hour: z.object(figures),
+  /** Error codes of failed responses. */
+  errors: z.array(countedSchema),
+  models: z.array(modelUseSchema),
+  /** Those that were busiest, most tokens first. */
+  tenants: z.array(tenantUseSchema),
+  queues: z.array(queueOverviewSchema),
+  processes: z.array(processOverviewSchema),
+  upstreams: z.array(upstreamOverviewSchema),
+  redis: redisOverviewSchema,
+});
+export type Overview = z.output<typeof overviewSchema>;
+
+/** An event `overview` of `GET /overview/events`: everything anew, of the buckets only those that changed. */
+export const overviewEventSchema = overviewSchema;

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { queueOverviewSchema } from './overview.ts';
+import { count, moment } from './values.ts';
+
+export const queueListSchema = z.object({ object: z.literal('list'), data: z.array(queueOverviewSchema) });
+export type QueueList = z.output<typeof queueListSchema>;
+
+const limit = count.nullable();
+
+/** A tenant: what it may do, what it uses of that, and its share of what all of them used in the last minutes. */
+export const tenantSchema = z.object({
+  tenant: z.string(),
+  weight: z.number(),
+  tiers: z.array(z.string()),
+  /** Ids of models; `*` is all of them. */
+  models: z.array(z.string()),
+  /** `null` is no limit. */
+  limits: z.object({
+    requests_per_minute: limit,
+    tokens_per_minute: limit,
+    concurrent: limit,
+    queued: limit,
+    queued_bytes: limit,
+    max_output_tokens: limit,
+  }),
+  /** `null` where nobody counts, because there is no limit. */
+  use: z.object({
+    requests_in_minute: limit,
+    tokens_in_minute: limit,
+    waiting: count,
+    waiting_bytes: count,
+    running: limit,
+    in_line: limit,
+  }),
+  /** Of the output tokens of all tenants in the last five minutes, 0 to 1; null when there were none. */
+  share: z.number().min(0).max(1).nullable(),
+  /** What its weight would give it if all who were active in that time had wanted more than their share. */
+  fair_share: z.number().min(0).max(1).nullable(),
+  keys: count,
+});
+export type TenantReportRow = z.output<typeof tenantSchema>;
+export const tenantListSchema = z.object({ object: z.literal('list'), data: z.array(tenantSchema) });
+export type TenantList = z.output<typeof tenantListSchema>;
+
+/** An API key. The key itself is kept nowhere. */
+export const keySchema = z.object({
+  /** Absent for a key of the settings file. */
+  id: z.string().nullable(),
+  tenant: z.string(),
+  /** Its last characters; null for a key of the settings file. */
+  ends_with: z.string().nullable(),
+  origin: z.enum(['file', 'stored']),
+  state: z.enum(['active', 'expired', 'revoked', 'disabled']),
+  created_at: moment.nullable(),
+  expires_at: moment.nullable(),
+  revoked_at: moment.nullable(),
+  models: z.array(z.string()),
+});
+export type KeyReport = z.output<typeof keySchema>;
+export const keyListSchema = z.object({ object: z.literal('list'), data: z.array(keySchema) });
+export type KeyList = z.output<typeof keyListSchema>;
+
+/** The rules of a new key, in the names of the settings file. The service checks the rest. */
+export const createKeySchema = z.looseObject({ tenant: z.string().min(1) });
+
+/** A key that was made. This is the only time that it is told. */
+export const issuedKeySchema = z.object({
+  object: z.literal('issued_key'),
+  id: z.string(),
+  key: z.string(),
+  tenant: z.string(),
+});
+export type IssuedKey = z.output<typeof issuedKeySchema>;
