@@ -10,6 +10,7 @@ WORKDIR /app
 # the lock file with every workspace, so all of them are here, even those that are not built.
 COPY package.json package-lock.json .npmrc ./
 COPY apps/api/package.json apps/api/
+COPY apps/console/package.json apps/console/
 COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/

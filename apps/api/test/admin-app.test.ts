@@ -155,9 +155,9 @@ describe('the admin listener', () => {
     }
   });
 
-  it('leads to the dashboard', async () => {
+  it('leads to the console', async () => {
     await build({ withToken: false });
-    expect((await admin.inject({ url: '/' })).headers.location).toBe('/queues');
+    expect((await admin.inject({ url: '/' })).headers.location).toBe('/console');
   });
 });
 

@@ -6,8 +6,9 @@ import { registerAdminApi } from './api/admin-api.ts';
 import type { AdminContext } from './api/admin-context.ts';
 import { registerAuthentication } from './authentication.ts';
 import { sendPlain } from './plain-answers.ts';
+import { consolePath, registerConsole } from './routes/console.ts';
 import { registerMetrics } from './routes/metrics.ts';
-import { queuesPath, registerQueues } from './routes/queues.ts';
+import { registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
 import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
@@ -28,8 +29,8 @@ export interface AdminAppOptions {
 }
 
 /**
- * The operator's listener, apart from the API and with a credential of its own: the admin API, the dashboard of the queues,
- * the metrics, what an autoscaler asks, and the limits of tenants. Only the admin API can change anything, or show a prompt or
+ * The operator's listener, apart from the API and with a credential of its own: the console, the admin API it speaks, the
+ * dashboard of the queues, the metrics, what an autoscaler asks, and the limits of tenants. Only the admin API can change anything, or show a prompt or
  * an answer, and only for who has the action token.
  */
 export async function buildAdminApp({
@@ -63,7 +64,8 @@ export async function buildAdminApp({
     return sendPlain(reply, 500);
   });
   registerAdminApi(app, { settings, actionToken, apiUrl, logger });
-  registerRoot(app, queuesPath);
+  registerRoot(app, consolePath);
+  await registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
   registerTenants(app, { store, live });

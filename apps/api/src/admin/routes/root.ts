@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** `GET /`: leads to the dashboard. */
-export function registerRoot(app: FastifyInstance, dashboardPath: string): void {
-  app.get('/', (_request, reply) => reply.redirect(dashboardPath));
+/** `GET /`: leads to the console. */
+export function registerRoot(app: FastifyInstance, path: string): void {
+  app.get('/', (_request, reply) => reply.redirect(path));
 }

@@ -1,0 +1,26 @@
+import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { ApiError } from './api-error.ts';
+import { getJson, type Search } from './request.ts';
+
+/** Tries again what may work later: no answer, an overload, a failure of the service. A refusal is shown at once. */
+function isWorthRetrying(failures: number, error: Error): boolean {
+  if (failures >= 3) return false;
+  return !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
+}
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { retry: isWorthRetrying, staleTime: 5_000, gcTime: 5 * 60_000 },
+      mutations: { retry: false },
+    },
+  });
+}
+
+/** The options of a query that reads a path of the admin API: `useQuery(adminQuery<Overview>('/overview'))`. */
+export function adminQuery<T>(path: string, search: Search = {}) {
+  return queryOptions({
+    queryKey: [path, search],
+    queryFn: ({ signal }) => getJson<T>(path, search, signal),
+  });
+}

@@ -1,0 +1,21 @@
+import type { Session } from '@sluice/contract/admin';
+import { useQuery } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
+import { actionToken, actionTokenHeader } from './action-token.ts';
+import { adminUrl, fetchAdmin, getJson } from './request.ts';
+
+/** What the service is and whether this tab may act; read again when the token changes. */
+export function useSession() {
+  const token = useSyncExternalStore(actionToken.subscribe, () => actionToken.value);
+  return useQuery({
+    queryKey: ['/session', token],
+    queryFn: ({ signal }) => getJson<Session>('/session', {}, signal),
+    staleTime: 60_000,
+  });
+}
+
+/** Asks what the service makes of a token, before it is kept. */
+export async function fetchSession(token: string): Promise<Session> {
+  const response = await fetchAdmin(adminUrl('/session'), { headers: { [actionTokenHeader]: token } });
+  return (await response.json()) as Session; // The API's own answer.
+}

@@ -1,0 +1,69 @@
+import { useEffect, useEffectEvent, useState } from 'react';
+import type { LiveEvent } from './event-stream.ts';
+import { keepLive } from './live-connection.ts';
+import { type LiveState, liveStates } from './live-states.ts';
+import { adminUrl, type Search } from './request.ts';
+
+export interface LiveOptions {
+  search?: Search;
+  /** False: no connection, such as while something that it needs is not known. */
+  enabled?: boolean;
+}
+
+/**
+ * Calls `onEvent` for every server-sent event of a path of the admin API, such as `/overview/events`, and returns how the connection
+ * is. It pauses while the tab is hidden, and afterwards goes on after the last event that had an id.
+ */
+export function useLive(
+  path: string,
+  onEvent: (event: LiveEvent) => void,
+  options: LiveOptions = {},
+): LiveState {
+  const { search, enabled = true } = options;
+  const [state, setState] = useState<LiveState>('connecting');
+  const handle = useEffectEvent(onEvent);
+  const url = adminUrl(path, search);
+
+  useEffect(() => {
+    if (!enabled) return undefined;
+    const connection = Symbol(url);
+    let lastEventId: string | undefined;
+    let running: AbortController | undefined;
+    const show = (next: LiveState) => {
+      setState(next);
+      liveStates.set(connection, next);
+    };
+    const follow = () => {
+      running?.abort();
+      if (document.hidden) {
+        show('paused');
+        return;
+      }
+      const mine = new AbortController();
+      running = mine;
+      void keepLive(
+        {
+          url,
+          lastEventId,
+          onEvent: (event) => {
+            lastEventId = event.id ?? lastEventId;
+            if (!mine.signal.aborted) handle(event);
+          },
+          onState: (next) => {
+            if (!mine.signal.aborted) show(next);
+          },
+        },
+        mine.signal,
+      );
+    };
+    follow();
+    document.addEventListener('visibilitychange', follow);
+    return () => {
+      document.removeEventListener('visibilitychange', follow);
+      running?.abort();
+      liveStates.set(connection, undefined);
+    };
+  }, [url, enabled]);
+
+  return state;
+}

@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react';
+import { CopyButton } from './copy-button.tsx';
+import classes from './id-text.module.css';
+
+interface IdTextProps {
+  id: string;
+  /** What the id is of, for the label of the button: "response". */
+  of?: string;
+  /** Wraps the text, such as in a link. */
+  wrap?: (text: ReactNode) => ReactNode;
+  /** Shows the first and the last characters alone; the whole id is in the title, and is what is copied. */
+  short?: boolean;
+}
+
+/** An id in the mono font, with a button that copies it. */
+export function IdText({ id, of = 'id', wrap = (text) => text, short = false }: IdTextProps) {
+  const shown = short && id.length > 22 ? `${id.slice(0, 13)}…${id.slice(-6)}` : id;
+  const text = (
+    <span className={classes['id']} title={id}>
+      {shown}
+    </span>
+  );
+  return (
+    <span className={classes['root']}>
+      {wrap(text)}
+      <span className={classes['copy']}>
+        <CopyButton value={id} label={of === 'id' ? 'Copy the id' : `Copy the id of the ${of}`} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,173 @@
+import 'uplot/dist/uPlot.min.css';
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useId, useRef } from 'react';
+import UPlot from 'uplot';
+import { formatCompact } from '../format/numbers.ts';
+import { formatClock, formatTimeOfDay } from '../format/times.ts';
+import classes from './time-series-chart.module.css';
+
+export interface Series {
+  label: string;
+  /** One for each moment; null is a gap. */
+  values: readonly (number | null)[];
+  /** A token of `tokens.css` without `var()`: `--chart-1`, `--status-failed`. The next one of the charts when left out. */
+  color?: string;
+}
+
+interface TimeSeriesChartProps {
+  /** What it shows, such as "Responses per minute". */
+  title: string;
+  /** Leaves the title to a heading above, for who sees it. */
+  hidesTitle?: boolean;
+  /** Unix milliseconds, oldest first. */
+  times: readonly number[];
+  series: readonly Series[];
+  format?: (value: number | null | undefined) => string;
+  kind?: 'line' | 'area' | 'bars';
+  height?: number;
+}
+
+/**
+ * A chart over time in the colours of the theme, with a legend that shows the values under the pointer. Who does not see it has a
+ * table with the latest, smallest and largest value of each line.
+ */
+export function TimeSeriesChart(props: TimeSeriesChartProps) {
+  const { title, times, series, format = formatCompact, kind = 'area' } = props;
+  const { hidesTitle = false, height = 180 } = props;
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | undefined>(undefined);
+  const scheme = useComputedColorScheme('light');
+  const titleId = useId();
+  const shape = JSON.stringify([series.map(({ label, color }) => [label, color]), kind, height, scheme]);
+  const data: UPlot.AlignedData = [times.map((at) => at / 1000), ...series.map(({ values }) => [...values])];
+  const latest = useRef({ data, series, kind, height, format });
+  useEffect(() => {
+    latest.current = { data, series, kind, height, format };
+  });
+
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return undefined;
+    const { data: first, ...look } = latest.current;
+    const options = plotOptions(element, { ...look, format: (value) => latest.current.format(value) });
+    const made = new UPlot(options, first, element);
+    plot.current = made;
+    const resize = () => made.setSize({ width: element.clientWidth, height: look.height });
+    const observer = new ResizeObserver(resize);
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+      plot.current = undefined;
+    };
+    // `shape` is everything that decides how it is drawn; new values alone are set below.
+  }, [shape]);
+
+  useEffect(() => {
+    plot.current?.setData(data);
+  });
+
+  return (
+    <figure className={classes['root']} aria-labelledby={titleId}>
+      <figcaption id={titleId} className={hidesTitle ? 'visually-hidden' : classes['title']}>
+        {title}
+      </figcaption>
+      <div ref={host} aria-hidden="true" className={classes['plot']} style={{ minHeight: height }} />
+      <Summary title={title} series={series} format={format} />
+    </figure>
+  );
+}
+
+function Summary({
+  title,
+  series,
+  format,
+}: Required<Pick<TimeSeriesChartProps, 'title' | 'series' | 'format'>>) {
+  return (
+    <div className="visually-hidden">
+      <table>
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Line</th>
+            <th scope="col">Latest</th>
+            <th scope="col">Smallest</th>
+            <th scope="col">Largest</th>
+          </tr>
+        </thead>
+        <tbody>
+          {series.map(({ label, values }) => {
+            const known = values.filter((value) => value !== null);
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td>{format(known.at(-1))}</td>
+                <td>{format(known.length === 0 ? null : Math.min(...known))}</td>
+                <td>{format(known.length === 0 ? null : Math.max(...known))}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type Look = Required<Pick<TimeSeriesChartProps, 'series' | 'kind' | 'height' | 'format'>>;
+
+function plotOptions(element: HTMLElement, { series, kind, height, format }: Look): UPlot.Options {
+  const style = getComputedStyle(element);
+  const token = (name: string) => style.getPropertyValue(name).trim();
+  const font = `11px ${style.fontFamily}`;
+  const axis = { stroke: token('--text-faint'), font, ticks: { show: false } };
+  const bars = UPlot.paths.bars?.({ size: [0.7, 24], radius: 0.2 });
+  return {
+    width: element.clientWidth,
+    height,
+    padding: [8, 4, 0, 0],
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    legend: { live: true },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        size: 26,
+        space: 72,
+        values: (_plot, splits) => splits.map((seconds) => formatTimeOfDay(seconds * 1000)),
+      },
+      {
+        ...axis,
+        grid: { stroke: token('--chart-grid'), width: 1 },
+        size: 52,
+        splits: (_plot, _axis, _min, max) => fewSplits(max),
+        values: (_plot, splits) => splits.map((value) => format(value)),
+      },
+    ],
+    series: [
+      { value: (_plot, seconds) => (seconds === null ? '' : formatClock(seconds * 1000)) },
+      ...series.map(({ label, color }, at): UPlot.Series => {
+        const stroke = token(color ?? `--chart-${(at % 8) + 1}`);
+        return {
+          label,
+          stroke,
+          width: kind === 'bars' ? 0 : 1.75,
+          points: { show: false },
+          value: (_plot, value) => format(value),
+          ...(kind !== 'line' && {
+            fill: kind === 'bars' ? stroke : `color-mix(in srgb, ${stroke} 14%, transparent)`,
+          }),
+          ...(kind === 'bars' && bars !== undefined && { paths: bars }),
+        };
+      }),
+    ],
+  };
+}
+
+/** Four or five round marks from nothing to `max`. */
+function fewSplits(max: number): number[] {
+  const rough = max / 4;
+  const magnitude = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 2.5, 5, 10].find((factor) => factor * magnitude >= rough) ?? 10) * magnitude;
+  return Array.from({ length: Math.floor(max / step) + 1 }, (_, at) => Number((at * step).toPrecision(6)));
+}

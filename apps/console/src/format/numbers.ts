@@ -1,0 +1,42 @@
+/** Numbers as people read them. Every function gives a dash for what is not known. */
+export const unknown = '–';
+
+type Maybe = number | null | undefined;
+
+const whole = new Intl.NumberFormat('en');
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+const precise = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
+
+/** `1,234,567` */
+export function formatCount(value: Maybe): string {
+  return value === null || value === undefined ? unknown : whole.format(value);
+}
+
+/** `1.2M`; up to 9,999 in full. Also for tokens. */
+export function formatCompact(value: Maybe): string {
+  if (value === null || value === undefined) return unknown;
+  return Math.abs(value) < 10_000 ? whole.format(value) : compact.format(value);
+}
+
+/** `12.3/s`, and `4.5/min` for what is rarer than once in two seconds. */
+export function formatRate(perSecond: Maybe): string {
+  if (perSecond === null || perSecond === undefined) return unknown;
+  if (perSecond === 0) return '0/s';
+  return perSecond >= 0.5 ? `${precise.format(perSecond)}/s` : `${precise.format(perSecond * 60)}/min`;
+}
+
+const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
+
+/** `1.5 MiB` */
+export function formatBytes(value: Maybe): string {
+  if (value === null || value === undefined) return unknown;
+  const power = value < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log(value) / Math.log(1024)));
+  return `${precise.format(value / 1024 ** power)} ${byteUnits[power]}`;
+}
+
+/** `42 %` of a share from 0 to 1. */
+export function formatShare(share: Maybe): string {
+  if (share === null || share === undefined) return unknown;
+  const percent = share * 100;
+  return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
+}

@@ -1,0 +1,36 @@
+import '@mantine/core/styles.css';
+import '@mantine/notifications/styles.css';
+import 'virtual:mantine-variables.css';
+import './theme/tokens.css';
+import './theme/base.css';
+import { MantineProvider } from '@mantine/core';
+import { Notifications } from '@mantine/notifications';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createQueryClient } from './api/query-client.ts';
+import { createConsoleRouter } from './router.tsx';
+import { colorSchemeManager } from './theme/color-scheme.ts';
+import { theme } from './theme/theme.ts';
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('The page has no element #root.');
+
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      colorSchemeManager={colorSchemeManager}
+      // Both would be `<style>` elements, which the policy of the page does not allow.
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <Notifications position="bottom-right" />
+      <QueryClientProvider client={createQueryClient()}>
+        <RouterProvider router={createConsoleRouter()} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

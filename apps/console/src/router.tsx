@@ -1,0 +1,91 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { UrlSearch } from './components/use-filters.ts';
+import { NotFound } from './shell/not-found.tsx';
+import { PageFailed } from './shell/page-failed.tsx';
+import { Shell } from './shell/shell.tsx';
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFound,
+  validateSearch: (search: Record<string, unknown>) => search as UrlSearch, // As `parseSearch` below makes it.
+});
+const parent = () => root;
+
+/** Every page: a chunk of its own, loaded when it is opened or pointed at. */
+const pages = [
+  createRoute({
+    getParentRoute: parent,
+    path: '/',
+    component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/responses',
+    component: lazyRouteComponent(() => import('./pages/responses/responses-page.tsx'), 'ResponsesPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/responses/$id',
+    component: lazyRouteComponent(() => import('./pages/response/response-page.tsx'), 'ResponsePage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/queues',
+    component: lazyRouteComponent(() => import('./pages/queues/queues-page.tsx'), 'QueuesPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/tenants',
+    component: lazyRouteComponent(() => import('./pages/tenants/tenants-page.tsx'), 'TenantsPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/keys',
+    component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/playground',
+    component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+  }),
+  createRoute({
+    getParentRoute: parent,
+    path: '/audit',
+    component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
+  }),
+] as const;
+
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree: root.addChildren(pages),
+    basepath: '/console',
+    defaultPreload: 'intent',
+    defaultErrorComponent: PageFailed,
+    defaultPendingMs: 150,
+    scrollRestoration: true,
+    parseSearch,
+    stringifySearch,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>;
+  }
+}
+
+/** Reads a search as it stands: every parameter is a list of texts, `?status=failed&status=queued`. */
+export function parseSearch(text: string): UrlSearch {
+  const search: Record<string, string[]> = {};
+  for (const [name, value] of new URLSearchParams(text)) (search[name] ??= []).push(value);
+  return search;
+}
+
+export function stringifySearch(search: Record<string, unknown>): string {
+  const query = new URLSearchParams();
+  for (const [name, values] of Object.entries(search)) {
+    if (values === undefined) continue;
+    for (const value of Array.isArray(values) ? values : [values]) query.append(name, String(value));
+  }
+  return query.size > 0 ? `?${query}` : '';
+}

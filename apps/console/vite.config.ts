@@ -1,0 +1,18 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { mantineVariables } from './build/mantine-variables.ts';
+import { precompress } from './build/precompress.ts';
+import { mockApi } from './mock/mock-api.ts';
+
+export default defineConfig({
+  base: '/console/',
+  plugins: [react(), mantineVariables(), precompress(), mockApi(process.env['ADMIN_URL'])],
+  resolve: { conditions: ['sluice-source', 'browser', 'module', 'import', 'default'] },
+  build: {
+    target: 'es2023',
+    // Nothing inline: the policy of the page allows no `data:` but images.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+});
