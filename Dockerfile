@@ -33,13 +33,15 @@ COPY tsconfig.base.json ./
 COPY apps ./apps
 COPY packages ./packages
 RUN npm exec --no -- tsc -b apps/sluice
+RUN npm run build --workspace apps/console
 
-# This stage keeps what runs: the production dependencies of the command, the built code, and the Lua scripts, which the
-# code reads from `src` beside its `dist`. Optional packages are left out: a Node.js, which the image has, and native
+# This stage keeps what runs: the production dependencies of the command, the built code, the Lua scripts, which the
+# code reads from `src` beside its `dist`, and of the console its build alone, which is files to serve. Optional packages are left out: a Node.js, which the image has, and native
 # accelerators, which have fallbacks.
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
   && rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
+  && rm -rf apps/console/package.json node_modules/@sluice/console \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -type d -empty -delete

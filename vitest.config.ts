@@ -11,7 +11,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: 'unit',
-          include: ['{apps,packages}/*/src/**/*.test.ts'],
+          include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/console/build/**/*.test.ts'],
           exclude: ['packages/system-tests/**'],
         },
       },

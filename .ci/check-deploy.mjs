@@ -133,6 +133,8 @@ function checkDockerfile(text, ignored) {
     must(['.ts', '.lua'].includes(extname(file)), `does not ship ${file}`);
   }
 
+  checkConsole(lines, must);
+
   const last = lines.slice(lines.lastIndexOf(stages.at(-1)));
   const instruction = (name) => last.findLast((line) => line.startsWith(`${name} `));
   must(/^USER [1-9]\d*/.test(instruction('USER') ?? ''), 'must run as a numbered user that is not root');
@@ -144,6 +146,24 @@ function checkDockerfile(text, ignored) {
   must(
     existsSync('apps/sluice/src/main.ts') && instruction('ENTRYPOINT')?.includes('apps/sluice/dist/main.js'),
     'must run the sluice command',
+  );
+}
+
+/** The console is built once, in the image, and only its files are shipped. */
+function checkConsole(lines, must) {
+  const { dependencies = {}, scripts } = JSON.parse(read('apps/console/package.json'));
+  const buildsAt = lines.indexOf('RUN npm run build --workspace apps/console');
+  const shipsAt = lines.findIndex((line) => line.startsWith('RUN npm ci') && line.includes('--omit=dev'));
+  const ship = lines[shipsAt] ?? '';
+  must(scripts?.build !== undefined && buildsAt !== -1, 'must build the console');
+  must(
+    buildsAt > lines.indexOf('COPY apps ./apps') && buildsAt < shipsAt,
+    'must build it where its sources are',
+  );
+  must(ship.includes('apps/console/package.json'), 'must ship nothing of the console but its build');
+  expectThat(
+    Object.keys(dependencies).length === 0,
+    'apps/console/package.json: what the console is built of belongs to devDependencies, or images ship it',
   );
 }
 

@@ -167,7 +167,7 @@ describe('a path that does not exist', () => {
     const { statusCode, body } = await admin.inject({ url: '/nope' });
     expect([statusCode, body]).toEqual([
       404,
-      'Not here. There are /queues, /metrics, /scale and /tenants.\n',
+      'Not here. There are /console, /queues, /metrics, /scale and /tenants.\n',
     ]);
   });
 });

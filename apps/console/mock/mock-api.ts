@@ -14,7 +14,18 @@ export function mockApi(adminUrl: string | undefined): Plugin {
     config: () =>
       adminUrl === undefined
         ? {}
-        : { server: { proxy: { '/admin/v1': { target: adminUrl, changeOrigin: true } } } },
+        : {
+            server: {
+              proxy: {
+                '/admin/v1': {
+                  target: adminUrl,
+                  changeOrigin: true,
+                  // The listener refuses what comes from the page of another origin, and this is one.
+                  headers: { origin: new URL(adminUrl).origin },
+                },
+              },
+            },
+          },
     configureServer: (server) => {
       if (adminUrl !== undefined) return;
       server.middlewares.use('/admin/v1', (request, response) => {

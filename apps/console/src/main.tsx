@@ -1,15 +1,15 @@
-import '@mantine/core/styles.css';
-import '@mantine/notifications/styles.css';
+import './theme/layers.css';
+import 'virtual:mantine-styles';
 import 'virtual:mantine-variables.css';
 import './theme/tokens.css';
 import './theme/base.css';
 import { MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './api/query-client.ts';
+import { Notices } from './components/notices.tsx';
 import { createConsoleRouter } from './router.tsx';
 import { colorSchemeManager } from './theme/color-scheme.ts';
 import { theme } from './theme/theme.ts';
@@ -27,7 +27,7 @@ createRoot(root).render(
       withCssVariables={false}
       withGlobalClasses={false}
     >
-      <Notifications position="bottom-right" />
+      <Notices />
       <QueryClientProvider client={createQueryClient()}>
         <RouterProvider router={createConsoleRouter()} />
       </QueryClientProvider>

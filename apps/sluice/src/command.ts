@@ -74,8 +74,14 @@ async function runRole(role: 'start' | 'api' | 'worker', argv: readonly string[]
       return start(argv);
     }
     case 'api': {
-      const { runApi } = await import('@sluice/api');
-      return runApi(argv);
+      const { buildConsoleBeside } = await import('./console-build.ts');
+      const stopBuild = buildConsoleBeside({ say: console.error, isWatched: process.stderr.isTTY });
+      try {
+        const { runApi } = await import('@sluice/api');
+        return await runApi(argv);
+      } finally {
+        await stopBuild();
+      }
     }
     case 'worker': {
       const { runWorker } = await import('@sluice/worker');

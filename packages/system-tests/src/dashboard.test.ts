@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs C
     join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), `sluice-dashboard-${name}.png`);
 
   it('shows the queues of every model', async () => {
-    const { page, complaints } = await open('/');
+    const { page, complaints } = await open('/queues');
     await page.getByText('meta-llama/Llama-3.1-8B').first().waitFor();
     await page.getByText('simulator', { exact: true }).first().waitFor();
     await page.getByText('Loading...').waitFor({ state: 'hidden' });

@@ -3,8 +3,8 @@ import type { FastifyReply } from 'fastify';
 const texts = {
   401: 'Send ADMIN_TOKEN as a bearer token, or as the password of basic authentication.\n',
   403: 'Refused: this request did not come from a page of this listener.\n',
-  404: 'Not here. There are /queues, /metrics, /scale and /tenants.\n',
-  405: 'The dashboard is read-only.\n',
+  404: 'Not here. There are /console, /queues, /metrics, /scale and /tenants.\n',
+  405: 'Read-only here. What changes something is under /admin/v1.\n',
   429: 'Too many wrong tokens came from your address. Wait, and send the right one.\n',
   500: 'Failed for a reason of our own; the log has it.\n',
 };

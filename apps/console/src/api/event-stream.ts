@@ -1,4 +1,5 @@
 import { createParser } from 'eventsource-parser';
+import { ApiError, UnreachableError } from './api-error.ts';
 import { fetchAdmin } from './request.ts';
 
 /** A server-sent event of the admin API; `data` is parsed already. */
@@ -23,7 +24,7 @@ const mostSilenceMs = 40_000;
 /**
  * Reads one connection of server-sent events until it ends, which resolves.
  *
- * @throws {ApiError} when the service refuses it, {UnreachableError} when it is not there or falls silent.
+ * @throws {ApiError} when the service refuses it, {UnreachableError} when it is not there, breaks off or falls silent.
  */
 export async function readEventStream(options: EventStreamOptions): Promise<void> {
   const { url, lastEventId, signal, onOpen, onEvent } = options;
@@ -50,6 +51,9 @@ export async function readEventStream(options: EventStreamOptions): Promise<void
       timer = setTimeout(() => silence.abort(), mostSilenceMs);
       parser.feed(read.value);
     }
+  } catch (error) {
+    // A connection that falls silent or breaks is gone; one that its page has left is none of the service's doing.
+    throw signal.aborted || error instanceof ApiError ? error : new UnreachableError(error);
   } finally {
     clearTimeout(timer);
   }

@@ -1,8 +1,8 @@
 import { useEffect, useEffectEvent, useState } from 'react';
 import type { LiveEvent } from './event-stream.ts';
-import { keepLive } from './live-connection.ts';
 import { type LiveState, liveStates } from './live-states.ts';
 import { adminUrl, type Search } from './request.ts';
+import { followWhileVisible } from './visible-connection.ts';
 
 export interface LiveOptions {
   search?: Search;
@@ -27,40 +27,17 @@ export function useLive(
   useEffect(() => {
     if (!enabled) return undefined;
     const connection = Symbol(url);
-    let lastEventId: string | undefined;
-    let running: AbortController | undefined;
-    const show = (next: LiveState) => {
-      setState(next);
-      liveStates.set(connection, next);
-    };
-    const follow = () => {
-      running?.abort();
-      if (document.hidden) {
-        show('paused');
-        return;
-      }
-      const mine = new AbortController();
-      running = mine;
-      void keepLive(
-        {
-          url,
-          lastEventId,
-          onEvent: (event) => {
-            lastEventId = event.id ?? lastEventId;
-            if (!mine.signal.aborted) handle(event);
-          },
-          onState: (next) => {
-            if (!mine.signal.aborted) show(next);
-          },
-        },
-        mine.signal,
-      );
-    };
-    follow();
-    document.addEventListener('visibilitychange', follow);
+    const stop = followWhileVisible({
+      url,
+      page: document,
+      onEvent: handle,
+      onState: (next) => {
+        setState(next);
+        liveStates.set(connection, next);
+      },
+    });
     return () => {
-      document.removeEventListener('visibilitychange', follow);
-      running?.abort();
+      stop();
       liveStates.set(connection, undefined);
     };
   }, [url, enabled]);

@@ -1,15 +1,15 @@
-import { notifications } from '@mantine/notifications';
 import { NotUnlockedError } from '../api/request.ts';
+import { showNotice } from './notices.tsx';
 import { describeError } from './states.tsx';
 
 /** Says for a moment, in a corner, that something was done. */
 export function notifyDone(message: string): void {
-  notifications.show({ message, color: 'green' });
+  void showNotice({ message, color: 'green' });
 }
 
 /** Says that something could not be done, and why. Says nothing when it was called off in the dialog of the token. */
 export function notifyFailed(what: string, error: unknown): void {
   if (error instanceof NotUnlockedError) return;
   const { title } = describeError(error);
-  notifications.show({ title: what, message: title, color: 'red', autoClose: 10_000, role: 'alert' });
+  void showNotice({ title: what, message: title, color: 'red', autoClose: 10_000, role: 'alert' });
 }

@@ -124,7 +124,7 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
   return {
     width: element.clientWidth,
     height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     legend: { live: true },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
@@ -145,7 +145,7 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
       },
     ],
     series: [
-      { value: (_plot, seconds) => (seconds === null ? '' : formatClock(seconds * 1000)) },
+      { label: '', value: (_plot, seconds) => (seconds === null ? '' : formatClock(seconds * 1000)) },
       ...series.map(({ label, color }, at): UPlot.Series => {
         const stroke = token(color ?? `--chart-${(at % 8) + 1}`);
         return {
@@ -153,7 +153,9 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
           stroke,
           width: kind === 'bars' ? 0 : 1.75,
           points: { show: false },
-          value: (_plot, value) => format(value),
+          // The latest value while the pointer is elsewhere.
+          value: (plot, value, seriesAt, index) =>
+            format(index === null ? latestOf(plot.data[seriesAt]) : value),
           ...(kind !== 'line' && {
             fill: kind === 'bars' ? stroke : `color-mix(in srgb, ${stroke} 14%, transparent)`,
           }),
@@ -162,6 +164,10 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
       }),
     ],
   };
+}
+
+function latestOf(values: ArrayLike<number | null | undefined> | undefined): number | null | undefined {
+  return Array.from(values ?? []).findLast((value) => value !== null);
 }
 
 /** Four or five round marks from nothing to `max`. */

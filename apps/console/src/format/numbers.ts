@@ -30,13 +30,16 @@ const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 /** `1.5 MiB` */
 export function formatBytes(value: Maybe): string {
   if (value === null || value === undefined) return unknown;
-  const power = value < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log(value) / Math.log(1024)));
-  return `${precise.format(value / 1024 ** power)} ${byteUnits[power]}`;
+  let power = 0;
+  // Rounded first, so that what is next to a unit is that unit.
+  while (power < byteUnits.length - 1 && Math.round(value / 1024 ** power) >= 1024) power += 1;
+  const amount = value / 1024 ** power;
+  return `${amount < 100 ? precise.format(amount) : whole.format(Math.round(amount))} ${byteUnits[power]}`;
 }
 
 /** `42 %` of a share from 0 to 1. */
 export function formatShare(share: Maybe): string {
   if (share === null || share === undefined) return unknown;
   const percent = share * 100;
-  return `${percent > 0 && percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
+  return `${percent > 0 && percent < 9.95 ? percent.toFixed(1) : Math.round(percent)} %`;
 }

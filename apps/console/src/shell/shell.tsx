@@ -1,18 +1,27 @@
-import { Drawer } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect } from 'react';
-import { ActionTokenDialog } from './action-token-dialog.tsx';
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { actionToken } from '../api/action-token.ts';
 import { Header } from './header.tsx';
 import { Navigation } from './navigation.tsx';
 import classes from './shell.module.css';
 import { useShortcuts } from './use-shortcuts.ts';
 
+// Behind a button, so not in what the first page loads.
+const ActionTokenDialog = lazy(async () => ({
+  default: (await import('./action-token-dialog.tsx')).ActionTokenDialog,
+}));
+const NavigationDrawer = lazy(async () => ({
+  default: (await import('./navigation-drawer.tsx')).NavigationDrawer,
+}));
+
 /** What is around every page: the navigation, the header, and the dialog of the action token. */
 export function Shell() {
-  const [isOpen, { open, close }] = useDisclosure(false);
   const pathname = useRouterState({ select: ({ location }) => location.pathname });
-  useEffect(close, [pathname, close]);
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  useEffect(() => setDrawerOpen(false), [pathname]);
+  const question = useSyncExternalStore(actionToken.subscribe, () => actionToken.question);
+  const wantsDrawer = useOnceTrue(isDrawerOpen);
+  const wantsDialog = useOnceTrue(question !== undefined);
   useShortcuts();
   return (
     <div className={classes['shell']}>
@@ -22,22 +31,29 @@ export function Shell() {
       <aside className={classes['side']}>
         <Navigation />
       </aside>
-      <Drawer
-        opened={isOpen}
-        onClose={close}
-        size={260}
-        title="Sluice"
-        closeButtonProps={{ 'aria-label': 'Close the navigation' }}
-      >
-        <Navigation inDrawer />
-      </Drawer>
+      {wantsDrawer && (
+        <Suspense>
+          <NavigationDrawer isOpen={isDrawerOpen} onClose={() => setDrawerOpen(false)} />
+        </Suspense>
+      )}
       <div className={classes['column']}>
-        <Header onMenu={open} />
+        <Header onMenu={() => setDrawerOpen(true)} />
         <main id="main" tabIndex={-1} className={classes['main']}>
           <Outlet />
         </main>
       </div>
-      <ActionTokenDialog />
+      {wantsDialog && (
+        <Suspense>
+          <ActionTokenDialog />
+        </Suspense>
+      )}
     </div>
   );
+}
+
+/** Whether it has ever been true, so that what was opened can close with its transition. */
+function useOnceTrue(isTrue: boolean): boolean {
+  const [wasTrue, setWasTrue] = useState(isTrue);
+  if (isTrue && !wasTrue) setWasTrue(true);
+  return wasTrue || isTrue;
 }

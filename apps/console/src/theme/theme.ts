@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple, type MantineThemeOverride } from '@mantine/core';
 
-/** The accent: a calm teal. Index 7 on white and index 4 on the dark surfaces have a contrast of more than 4.5. */
+/** The accent: a calm teal. Index 7 on white, white on index 6, and index 4 on the dark surfaces have a contrast of more than 4.5. */
 const accent: MantineColorsTuple = [
   '#effbf9',
   '#d5f2ed',
@@ -8,7 +8,7 @@ const accent: MantineColorsTuple = [
   '#73d0c4',
   '#45b8aa',
   '#239d90',
-  '#14857a',
+  '#128076',
   '#0f6d65',
   '#0f5852',
   '#0c3f3b',
@@ -68,7 +68,7 @@ export const monospace =
  */
 export const theme: MantineThemeOverride = createTheme({
   primaryColor: 'accent',
-  primaryShade: { light: 7, dark: 5 },
+  primaryShade: { light: 7, dark: 6 },
   colors: { accent, red, gray, dark },
   white: '#ffffff',
   black: '#171c23',
@@ -87,6 +87,14 @@ export const theme: MantineThemeOverride = createTheme({
     Tooltip: {
       defaultProps: { withArrow: true, openDelay: 300, events: { hover: true, focus: true, touch: true } },
     },
+    // A landmark of the document, as everything that is read out has to be in one.
+    Portal: { defaultProps: { target: '#overlays' } },
+    // It is a `header`, and the page has one.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
+    DrawerHeader: { defaultProps: { role: 'presentation' } },
+    // Its placeholder is no item, which a menu may not have.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Dismiss' } } },
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },

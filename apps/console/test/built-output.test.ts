@@ -1,0 +1,115 @@
+import { existsSync, globSync } from 'node:fs';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'vite';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** What a browser may load before the first page is there, in bytes as they are sent. */
+const mostBytes = 250_000;
+
+interface Chunk {
+  file: string;
+  css?: string[];
+  imports?: string[];
+}
+
+const root = join(import.meta.dirname, '..');
+let folder: string;
+let manifest: Record<string, Chunk>;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-console-'));
+  const nodeEnv = process.env['NODE_ENV'];
+  process.env['NODE_ENV'] = 'production';
+  try {
+    const configFile = join(root, 'vite.config.ts');
+    await build({
+      root,
+      configFile,
+      configLoader: 'native',
+      logLevel: 'error',
+      build: { outDir: folder, manifest: true },
+    });
+  } finally {
+    process.env['NODE_ENV'] = nodeEnv;
+  }
+  manifest = JSON.parse(await readFile(join(folder, '.vite/manifest.json'), 'utf8'));
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The files of a module, and of everything that is loaded with it. */
+function filesOf(name: string, seen = new Set<string>()): string[] {
+  if (seen.has(name)) return [];
+  seen.add(name);
+  const { file, css = [], imports = [] } = manifest[name] ?? { file: `${name} is no module of the build` };
+  return [file, ...css, ...imports.flatMap((each) => filesOf(each, seen))];
+}
+
+/** What is sent for a file. */
+async function sentBytes(file: string, suffix: string): Promise<number> {
+  const compressed = join(folder, `${file}${suffix}`);
+  return (await stat(existsSync(compressed) ? compressed : join(folder, file))).size;
+}
+
+describe('the first page', () => {
+  it.each(['br', 'gz'])(`loads less than ${mostBytes / 1000} kB of .%s`, async (encoding) => {
+    const files = new Set([
+      'index.html',
+      'color-scheme.js',
+      'icon.svg',
+      ...filesOf('index.html').slice(1),
+      manifest['index.html']?.file ?? '',
+      ...filesOf('src/pages/overview/overview-page.tsx'),
+    ]);
+    const sizes = await Promise.all([...files].map((file) => sentBytes(file, `.${encoding}`)));
+    const bytes = sizes.reduce((sum, each) => sum + each, 0);
+    console.log(`The first page: ${files.size} files, ${bytes} bytes of .${encoding}`);
+    expect(bytes).toBeGreaterThan(20_000);
+    expect(bytes).toBeLessThan(mostBytes);
+  });
+});
+
+describe('the built console', () => {
+  const texts = () =>
+    Promise.all(
+      globSync('**/*.{html,js,css,svg}', { cwd: folder }).map(async (file) => ({
+        file,
+        text: await readFile(join(folder, file), 'utf8'),
+      })),
+    );
+
+  it('loads nothing from another host', async () => {
+    const foreign =
+      /(?:\b(?:src|srcset|href|action)\s*[=:]\s*|url\(\s*|@import\s+|\bimport\(\s*|\bfetch\(\s*|\bfrom\s*|new (?:WebSocket|EventSource|Worker|URL)\(\s*)["'`]?(?:https?:|wss?:)?\/\/[\w-]+\.[^"'`)\s]*/g;
+    const found = (await texts()).flatMap(({ file, text }) =>
+      [...text.matchAll(foreign)].map(([match]) => `${file}: ${match}`),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('has no script and no style that its policy would not allow', async () => {
+    const document = await readFile(join(folder, 'index.html'), 'utf8');
+    expect(document).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]*\ssrc=)/);
+    for (const { file, text } of await texts()) {
+      expect([file, /\beval\(|\bnew Function\(|url\(["']?data:(?!image)/.exec(text)?.[0]]).toEqual([
+        file,
+        undefined,
+      ]);
+    }
+  });
+
+  it('asks for nothing outside of its mount', async () => {
+    const document = await readFile(join(folder, 'index.html'), 'utf8');
+    const paths = [...document.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, path]) => path);
+    expect(paths.length).toBeGreaterThan(3);
+    for (const path of paths) expect(path).toMatch(/^\/console\//);
+  });
+
+  it('holds no test, no source map and no mock', async () => {
+    const names = globSync('**/*', { cwd: folder });
+    expect(names.filter((name) => /\.map$|test|mock/.test(name))).toEqual([]);
+    for (const { text } of await texts()) expect(text).not.toContain('sourceMappingURL');
+  });
+});

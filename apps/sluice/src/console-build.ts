@@ -1,0 +1,61 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+/** What to run to see why a build fails. */
+const command = 'npm run build --workspace apps/console';
+
+export interface ConsoleBuildOptions {
+  /** Says something to whoever runs the process. */
+  say: (line: string) => void;
+  /** Whether somebody watches, who is told that a build begins. */
+  isWatched: boolean;
+  /** The script that builds; undefined for a service that does not build. */
+  script?: string | undefined;
+}
+
+/**
+ * Builds the console beside an api that runs from source, if its build is not there or was made of other sources. The build is a
+ * process of its own, of the lowest priority, so the api is not held up. A service that was built, or was installed without what
+ * builds, has its console built already, and never builds it.
+ *
+ * @returns what ends the build, and resolves when it has ended.
+ */
+export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<void> {
+  const { say, isWatched, script = findBuilder() } = options;
+  if (script === undefined) return async () => undefined;
+  const child = fork(script, ['--when-stale'], { execArgv: [], stdio: 'ignore' });
+  let isStopping = false;
+  child.on('message', () => {
+    if (isWatched) say('sluice: building the console, which takes some seconds the first time');
+  });
+  const ended = endOf(child).then((code) => {
+    if (code !== 0 && !isStopping) say(`sluice: the console could not be built; '${command}' says why`);
+  });
+  return async () => {
+    isStopping = true;
+    child.kill();
+    await ended;
+  };
+}
+
+/** The script that builds the console, in a checkout with the libraries for it; an image has neither. */
+function findBuilder(): string | undefined {
+  if (!import.meta.url.endsWith('.ts')) return undefined;
+  const script = fileURLToPath(new URL('../../console/build/main.ts', import.meta.url));
+  try {
+    createRequire(script).resolve('vite');
+  } catch {
+    return undefined;
+  }
+  return existsSync(script) ? script : undefined;
+}
+
+/** The exit code of a process; undefined for one that was killed or could not be started. */
+function endOf(child: ChildProcess): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code ?? undefined));
+    child.once('error', () => resolve(undefined));
+  });
+}

@@ -1,0 +1,163 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityViolations } from './accessibility.ts';
+import { builtConsole } from './built-console.ts';
+import { chromiumPath, launchChromium } from './chromium.ts';
+import { type Service, startService } from './service.ts';
+
+const actionToken = 'action-token-of-the-test';
+const wide = { width: 1280, height: 800 };
+const phone = { width: 390, height: 844 };
+
+describe.skipIf(chromiumPath === undefined)('the shell of the console in a browser (needs Chromium)', () => {
+  let service: Service;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    await builtConsole();
+    service = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: actionToken } });
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  interface Look {
+    viewport?: typeof wide;
+    colorScheme?: 'light' | 'dark';
+  }
+
+  /** Opens a page of the console, and collects errors of the browser and its requests to other hosts. */
+  async function open(path: string, { viewport = wide, colorScheme = 'light' }: Look = {}) {
+    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1') complaints.push(`asked ${request.url()}`);
+    });
+    page.on('response', (response) => {
+      if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+    });
+    await page.goto(`${service.adminUrls[0]}${path}`);
+    await page.locator('h1').waitFor();
+    return { page, complaints };
+  }
+
+  const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+  const tokenField = (page: Page) => page.getByRole('textbox', { name: 'Action token' });
+
+  const openDialog = async (page: Page) => {
+    await button(page, 'Locked').click();
+    await page.getByRole('dialog').waitFor();
+  };
+  const states: [string, string, (page: Page) => Promise<void>, typeof wide?][] = [
+    ['a page', '/console', async () => undefined],
+    ['a page that is not there', '/console/nope', async () => undefined],
+    ['the dialog of the token', '/console', openDialog],
+    [
+      'a refused token',
+      '/console',
+      async (page) => {
+        await openDialog(page);
+        await tokenField(page).fill('wrong');
+        await button(page, 'Unlock').click();
+        await page.getByText('This is not the action token of the service.').waitFor();
+      },
+    ],
+    [
+      'the choice of themes',
+      '/console',
+      async (page) => {
+        await button(page, 'Theme').click();
+        await page.getByRole('menuitemradio', { name: 'Dark' }).waitFor();
+      },
+    ],
+    ['a page on a phone', '/console', async () => undefined, phone],
+    ['the dialog on a phone', '/console', openDialog, phone],
+    [
+      'the navigation on a phone',
+      '/console',
+      async (page) => {
+        await button(page, 'Open the navigation').click();
+        await page.getByRole('dialog').getByRole('link', { name: 'Tenants' }).waitFor();
+      },
+      phone,
+    ],
+  ];
+  describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+    it.each(states)('shows %s without a barrier or an error', async (what, path, prepare, viewport) => {
+      const { page, complaints } = await open(path, { colorScheme, ...(viewport && { viewport }) });
+      await prepare(page);
+      const name = `sluice-console-${what.replaceAll(' ', '-')}-${colorScheme}.png`;
+      await page.screenshot({ path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), name) });
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      expect(width).toBeLessThanOrEqual((viewport ?? wide).width);
+      await page.context().close();
+    });
+  });
+
+  it('is unlocked by the action token, for this tab alone', async () => {
+    const { page, complaints } = await open('/console');
+    await openDialog(page);
+    await tokenField(page).fill(actionToken);
+    await page.keyboard.press('Enter');
+    await button(page, 'Unlocked').waitFor();
+    await page.reload();
+    await button(page, 'Unlocked').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await button(other, 'Locked').waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('keeps the theme that was chosen, from the first paint on', async () => {
+    const { page, complaints } = await open('/console');
+    const theme = () => page.evaluate<string>('document.documentElement.dataset.mantineColorScheme');
+    expect(await theme()).toBe('light');
+    await button(page, 'Theme').click();
+    await page.getByRole('menuitemradio', { name: 'Dark' }).click();
+    await page.waitForFunction('document.documentElement.dataset.mantineColorScheme === "dark"');
+    // Without the application, the page has the theme already.
+    await page.route('**/assets/*.js', (route) => route.abort());
+    await page.reload();
+    expect(await theme()).toBe('dark');
+    expect(complaints.filter((each) => !each.includes('ERR_FAILED'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('leads by keyboard alone: past the navigation, and to a page by its letter', async () => {
+    const { page, complaints } = await open('/console');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor();
+    expect(page.url()).toMatch(/\/console\/tenants$/);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('closes the navigation of a phone when a page is chosen', async () => {
+    const { page, complaints } = await open('/console', { viewport: phone });
+    await button(page, 'Open the navigation').click();
+    await page.getByRole('dialog').getByRole('link', { name: 'Tenants' }).click();
+    await page.getByRole('heading', { name: 'Tenants' }).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(await page.getByRole('dialog').isVisible()).toBe(false);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+});
