@@ -18,7 +18,14 @@ const list = <T extends z.ZodType>(item: T) => z.array(item).optional().catch(un
  */
 const outlineSchema = z.object({
   server: z
-    .object({ host: word, port: count, adminHost: word, adminPort: count, adminToken: word })
+    .object({
+      host: word,
+      port: count,
+      adminHost: word,
+      adminPort: count,
+      adminToken: word,
+      adminActionToken: word,
+    })
     .optional()
     .catch(undefined),
   redisUrl: word,
@@ -109,6 +116,7 @@ function checkListeners({ server = {} }: Outline): Explanation[] {
         'is not a loopback address and there is no admin token; set ADMIN_TOKEN or listen on 127.0.0.1',
     });
   }
+  found.push(...checkActionToken({ ...server, adminHost }));
   if (port !== 0 && port === adminPort && overlaps(host, adminHost)) {
     found.push({
       path: ['server', 'adminPort'],
@@ -116,6 +124,24 @@ function checkListeners({ server = {} }: Outline): Explanation[] {
     });
   }
   return found;
+}
+
+/** On a listener that others reach, a token that lets them change something must not be guessed. */
+const shortestActionToken = 16;
+
+function checkActionToken({
+  adminHost,
+  adminToken,
+  adminActionToken: token,
+}: NonNullable<Outline['server']> & { adminHost: string }): Explanation[] {
+  if (token === undefined) return [];
+  const path = ['server', 'adminActionToken'];
+  if (token === adminToken) {
+    return [{ path, message: 'is the admin token, which may only look; choose another' }];
+  }
+  if (isLoopback(adminHost) || token.length >= shortestActionToken) return [];
+  const message = `is shorter than ${shortestActionToken} characters and the admin listener is not on loopback; choose a longer one`;
+  return [{ path, message }];
 }
 
 function checkProviders({ providers = [] }: Outline): Explanation[] {
