@@ -3,9 +3,9 @@ import { hashKey } from './api-keys.ts';
 import { formatPath } from './config-error.ts';
 import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
-import { isLoopback, overlaps } from './hosts.ts';
+import { checkListeners } from './listener-checks.ts';
 import { suggestName } from './nearest-name.ts';
-import { breakerDefaults, limitDefaults, listenDefaults, recoveryDefaults } from './settings-schema.ts';
+import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);
@@ -86,7 +86,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
   if (outline === undefined) return [];
   return [
     ...checkStore(outline, role),
-    ...(role === 'worker' ? [] : checkListeners(outline)),
+    ...(role === 'worker' ? [] : checkListeners(outline.server ?? {})),
     ...checkProviders(outline),
     ...checkPressure(outline),
     ...checkModels(outline),
@@ -101,47 +101,6 @@ function checkStore({ redisUrl }: Outline, role: Role): Explanation[] {
   if (role === 'start' || redisUrl !== undefined) return [];
   const message = `the ${role} role needs a store it shares with the others; set REDIS_URL`;
   return [{ path: ['redisUrl'], message }];
-}
-
-function checkListeners({ server = {} }: Outline): Explanation[] {
-  const host = server.host ?? listenDefaults.host;
-  const port = server.port ?? listenDefaults.port;
-  const adminHost = server.adminHost ?? listenDefaults.adminHost;
-  const adminPort = server.adminPort ?? listenDefaults.adminPort;
-  const found: Explanation[] = [];
-  if (!isLoopback(adminHost) && server.adminToken === undefined) {
-    found.push({
-      path: ['server', 'adminHost'],
-      message:
-        'is not a loopback address and there is no admin token; set ADMIN_TOKEN or listen on 127.0.0.1',
-    });
-  }
-  found.push(...checkActionToken({ ...server, adminHost }));
-  if (port !== 0 && port === adminPort && overlaps(host, adminHost)) {
-    found.push({
-      path: ['server', 'adminPort'],
-      message: `is the port of the API (${port}); choose another`,
-    });
-  }
-  return found;
-}
-
-/** On a listener that others reach, a token that lets them change something must not be guessed. */
-const shortestActionToken = 16;
-
-function checkActionToken({
-  adminHost,
-  adminToken,
-  adminActionToken: token,
-}: NonNullable<Outline['server']> & { adminHost: string }): Explanation[] {
-  if (token === undefined) return [];
-  const path = ['server', 'adminActionToken'];
-  if (token === adminToken) {
-    return [{ path, message: 'is the admin token, which may only look; choose another' }];
-  }
-  if (isLoopback(adminHost) || token.length >= shortestActionToken) return [];
-  const message = `is shorter than ${shortestActionToken} characters and the admin listener is not on loopback; choose a longer one`;
-  return [{ path, message }];
 }
 
 function checkProviders({ providers = [] }: Outline): Explanation[] {

@@ -36,11 +36,14 @@ describe('developmentActionToken', () => {
     expect(await readdir(dataDir)).toEqual([]);
   });
 
-  it.each(['', 'something else\n', 'act-sluice-dev-short'])('refuses a file that holds %j', async (content) => {
-    const dataDir = await folder();
-    await writeFile(join(dataDir, 'development-action-token'), content);
-    await expect(developmentActionToken(settingsOf(dataDir))).rejects.toThrow(
-      'holds no development action token; remove it',
-    );
-  });
+  it.each(['', 'something else\n', 'act-sluice-dev-short'])(
+    'refuses a file that holds %j',
+    async (content) => {
+      const dataDir = await folder();
+      await writeFile(join(dataDir, 'development-action-token'), content);
+      await expect(developmentActionToken(settingsOf(dataDir))).rejects.toThrow(
+        'holds no development action token; remove it',
+      );
+    },
+  );
 });

@@ -40,7 +40,11 @@ export class AuditLog {
 
   /** Writes an entry, and gives it its place in the log and the time of Redis. Rejects when nobody knows that it is written. */
   async add(entry: NewAuditEntry): Promise<AuditEntry> {
-    const kept = { ...entry, target: shortened(entry.target), detail: entry.detail && shortened(entry.detail) };
+    const kept = {
+      ...entry,
+      target: shortened(entry.target),
+      detail: entry.detail && shortened(entry.detail),
+    };
     const json = JSON.stringify(kept);
     const id = await this.#connection.xadd(this.#key, 'MAXLEN', '~', this.#most, '*', 'e', json);
     if (id === null) throw new Error('the audit log gave an entry no id');

@@ -64,7 +64,9 @@ describe('an act', () => {
   it('is interrupted when its process says nothing any more', async () => {
     const store = storeOf(50);
     await store.begin(act('one', { done: 4 }));
-    await eventually(async () => expect(await store.read('one')).toMatchObject({ state: 'interrupted', done: 4 }));
+    await eventually(async () =>
+      expect(await store.read('one')).toMatchObject({ state: 'interrupted', done: 4 }),
+    );
     expect(await store.list()).toMatchObject([{ id: 'one', state: 'interrupted' }]);
   });
 

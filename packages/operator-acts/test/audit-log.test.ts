@@ -21,6 +21,7 @@ const entry = (target: string): NewAuditEntry => ({
   address: '127.0.0.1',
   outcome: 'asked',
   detail: null,
+  asked: null,
 });
 
 describe('the audit log', () => {
