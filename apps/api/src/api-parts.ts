@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
+import { ActStore, AuditLog } from '@sluice/operator-acts';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
   createMetrics,
+  FailedLogins,
   loggedError,
   type Logger,
   type Metrics,
@@ -15,6 +17,8 @@ import {
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
+import { type Acting, makeActing } from './admin/acting/acting.ts';
+import { KeyChanges } from './admin/keys/index.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
@@ -58,6 +62,8 @@ export interface ApiParts {
   readLimits: ReadLimits;
   bodyBudget: BodyBudget;
   sockets: SocketConnections;
+  /** What operators can do. */
+  acting: Acting;
 }
 
 /** Makes the parts of an api process and connects them with each other. */
@@ -106,18 +112,12 @@ export function makeApiParts({
     logger,
   });
   const memory = new RedisMemory({ commands, onError });
-  const keys = new KeysInEffect({
-    settings,
-    live,
-    store: new KeyStore({
-      connection: commands,
-      keyPrefix: store.keys.inCell(defaultCell).prefix,
-    }),
-    logger,
-  });
+  const keyPrefix = store.keys.inCell(defaultCell).prefix;
+  const keyStore = new KeyStore({ connection: commands, keyPrefix });
+  const keys = new KeysInEffect({ settings, live, store: keyStore, logger });
   const queue = new ResponseQueue({
     connection: commands,
-    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    keyPrefix,
     names: [...new Set(settings.models.map((model) => queueName(model.queue)))],
     onError,
     onLetInFailed: (error) => onError(error),
@@ -129,7 +129,7 @@ export function makeApiParts({
   });
   const sealing = new SealingKeys({
     connection: commands,
-    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    keyPrefix,
     secrets: settings.encryptionKeys,
     onError,
   });
@@ -161,6 +161,22 @@ export function makeApiParts({
     isEnabled: settings.server.webSockets,
     limits: settings.limits,
   });
+  const acting = makeActing({
+    settings,
+    live,
+    store,
+    queue,
+    responses,
+    json: bodies.reader,
+    bodyBudget,
+    auditLog: new AuditLog({ connection: commands, keyPrefix }),
+    actStore: new ActStore({ connection: commands, keyPrefix }),
+    keyChanges: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
+    keySettings: () => keys.settings,
+    failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
+    now: () => clock.now(),
+    logger,
+  });
   return {
     connections,
     live,
@@ -180,5 +196,6 @@ export function makeApiParts({
     readLimits,
     bodyBudget,
     sockets,
+    acting,
   };
 }

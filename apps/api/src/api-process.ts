@@ -82,6 +82,7 @@ export class ApiProcess {
       settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
+      index: undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
       logger,
@@ -116,6 +117,7 @@ export class ApiProcess {
   async stop(reason: StopReason): Promise<void> {
     this.#isStopping = true;
     const parts = this.#parts;
+    const acting = parts.acting.acts.stop();
     const { drainTimeoutMs } = this.#options.settings;
     let graceMs = drainTimeoutMs * interruptShare;
     if (reason === 'terminated' && this.#app) {
@@ -134,6 +136,7 @@ export class ApiProcess {
     }, drainTimeoutMs * lingerShare);
     await closing;
     clearTimeout(cut);
+    await acting;
     await parts.watch?.stop();
     await parts.keys.stop();
     await parts.sealing.stop();

@@ -86,6 +86,11 @@ export class KeysInEffect {
     await this.#watch.stop();
   }
 
+  /** The settings whose keys are in effect. */
+  get settings(): Settings {
+    return this.#settings;
+  }
+
   get acceptsDevelopmentKey(): boolean {
     return this.#isKeyless;
   }

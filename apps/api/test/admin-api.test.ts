@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
+import { actingOf } from './test-admin.ts';
 
 const actionToken = 'action-token-of-the-test';
 
@@ -26,6 +27,8 @@ function build(token: string | undefined): Promise<FastifyInstance> {
     settings: { models: api.settings.models, workerConcurrency: 2 },
     store: api.store,
     live: api.live,
+    acting: actingOf(api),
+    index: undefined,
     token: undefined,
     actionToken: token,
     apiUrl: () => 'http://127.0.0.1:3000',

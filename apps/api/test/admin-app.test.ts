@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
 import type { ReportedTenant } from '../src/admin/tenant-report.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { actingOf } from './test-admin.ts';
 
 const token = 'admin-token-of-the-test';
 
@@ -28,6 +29,8 @@ async function build(options: { withToken: boolean; models?: TestApi['settings']
     settings: { models: options.models ?? api.settings.models, workerConcurrency: 2 },
     store: api.store,
     live: api.live,
+    acting: actingOf(api),
+    index: undefined,
     token: options.withToken ? token : undefined,
     actionToken: undefined,
     apiUrl: () => 'http://127.0.0.1:3000',

@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openApiDocument, pathOf } from '../src/openapi/openapi-document.ts';
+import { adminMount } from '../src/admin/api/admin-mount.ts';
+import { adminRoutes } from '../src/admin/api/admin-routes.ts';
+import { openApiDocument } from '../src/openapi/openapi-document.ts';
+import { pathOf } from '../src/openapi/operations.ts';
 import { dialects } from '../src/responses/dialect.ts';
 import { healthRoutes, routes } from '../src/routes.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
@@ -33,7 +36,10 @@ describe('the OpenAPI document', () => {
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const served = [...routes, ...healthRoutes].map(({ method, path }) => `${method} ${pathOf(path)}`);
+    const served = [
+      ...[...routes, ...healthRoutes].map(({ method, path }) => `${method} ${pathOf(path)}`),
+      ...adminRoutes.map(({ method, path }) => `${method} ${adminMount}${pathOf(path)}`),
+    ];
     expect(described.toSorted()).toEqual(served.toSorted());
     for (const { method, path } of routes) {
       for (const { mount } of dialects) expect(api.app.hasRoute({ method, url: mount + path })).toBe(true);
@@ -41,8 +47,23 @@ describe('the OpenAPI document', () => {
   });
 
   it('names each operation once', () => {
-    const names = [...routes, ...healthRoutes].map(({ name }) => name);
+    const names = [...routes, ...healthRoutes, ...adminRoutes].map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('says which operations need the action token', () => {
+    for (const { method, path, acts } of adminRoutes) {
+      const operation = document.paths[adminMount + pathOf(path)]?.[method.toLowerCase()];
+      const needed = operation?.['security'] as object[];
+      expect(needed.map((each) => 'actionToken' in each)).toEqual([acts, acts, acts]);
+      expect(operation?.['tags']).toEqual(['admin']);
+    }
+  });
+
+  it('describes the API alone where the API serves it', () => {
+    const text = JSON.stringify(openApiDocument({ withAdmin: false }));
+    expect(text).not.toContain(adminMount);
+    expect(text).not.toContain('"Admin');
   });
 
   it('refers to nothing that is not in it', () => {
@@ -55,7 +76,7 @@ describe('the reference', () => {
   it('is served without a key', async () => {
     const answer = await api.app.inject({ url: '/openapi.json' });
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect(answer.json()).toEqual(JSON.parse(JSON.stringify(document)));
+    expect(answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument({ withAdmin: false }))));
   });
 
   it('has a page that loads everything from this host', async () => {

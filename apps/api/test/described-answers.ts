@@ -1,10 +1,16 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { adminMount } from '../src/admin/api/admin-mount.ts';
+import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { openApiDocument } from '../src/openapi/openapi-document.ts';
 import type { RouteDescription } from '../src/route.ts';
 import { healthRoutes, routes } from '../src/routes.ts';
 
-const all: readonly RouteDescription[] = [...routes, ...healthRoutes];
+const all: readonly RouteDescription[] = [
+  ...routes,
+  ...healthRoutes,
+  ...adminRoutes.map((route) => ({ ...route, path: `${adminMount}${route.path}` })),
+];
 let validators: Ajv2020 | undefined;
 
 /** What a value has wrong by a schema of the document; undefined if nothing. */
@@ -31,7 +37,8 @@ export interface DescribedAnswers {
 export function describedAnswers(app: FastifyInstance): DescribedAnswers {
   const problems: string[] = [];
   app.addHook('onSend', (request, reply, payload, done) => {
-    const problem = problemWith(request, reply.statusCode, payload);
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json');
+    const problem = isJson ? problemWith(request, reply.statusCode, payload) : undefined;
     if (problem !== undefined)
       problems.push(`${request.method} ${request.url} ${reply.statusCode}: ${problem}`);
     done(null, payload);

@@ -25,6 +25,7 @@ import { describedAnswers } from './described-answers.ts';
 import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { BodyThreads } from '../src/bodies/body-threads.ts';
+import type { JsonReader } from '../src/bodies/json-reader.ts';
 import { OpenRequests } from '../src/open-requests.ts';
 import { ReadLimits } from '../src/read-limits.ts';
 import { Responses } from '../src/responses/responses.ts';
@@ -90,6 +91,12 @@ export interface TestApi {
   registry: Registry;
   queue: ResponseQueue;
   store: CallerStore;
+  responses: Responses;
+  json: JsonReader;
+  /** The way of the api to Redis for short commands. */
+  commands: ReturnType<typeof commandClient>;
+  /** The store's clock. */
+  now: () => number;
   open: OpenRequests;
   sockets: SocketConnections;
   worker: ScriptedWorker;
@@ -297,6 +304,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     registry,
     queue,
     store,
+    responses,
+    json,
+    commands,
+    now: () => clock.now(),
     open,
     sockets,
     worker,

@@ -10,6 +10,8 @@ export interface BannerFacts {
   found: readonly string[];
   /** The development key; undefined when the service has keys of its own. */
   plainKey: string | undefined;
+  /** The development action token; undefined when the service has one of its own, or nothing can be changed. */
+  actionToken: string | undefined;
   workers: number;
 }
 
@@ -17,7 +19,16 @@ export interface BannerFacts {
 const mostModels = 6;
 
 /** The banner of a service that is ready: its addresses, its store, and a first request to try. */
-export function banner({ url, adminUrl, store, models, found, plainKey, workers }: BannerFacts): string {
+export function banner({
+  url,
+  adminUrl,
+  store,
+  models,
+  found,
+  plainKey,
+  actionToken,
+  workers,
+}: BannerFacts): string {
   const base = reachable(url);
   const lines = [
     '',
@@ -34,6 +45,7 @@ export function banner({ url, adminUrl, store, models, found, plainKey, workers 
     `  Models          ${modelLine(models)}`,
     ...found.map((line, at) => `  ${at === 0 ? 'Found' : '     '}           ${line}`),
     `  Key             ${plainKey ?? "one of those that 'sluice keys list' shows"}`,
+    ...(actionToken === undefined ? [] : [`  Action token    ${actionToken}`]),
     '',
     'Try it:',
     '',

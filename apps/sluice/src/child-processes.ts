@@ -55,9 +55,13 @@ export class ChildProcesses {
     this.#options = options;
   }
 
-  /** @throws {FatalError} when the api dies before it is ready. Its own output says why. */
-  async startApi(): Promise<ApiReady> {
-    const ready = await this.#start('api', 'api', {});
+  /**
+   * Starts the api, with what it alone is given.
+   *
+   * @throws {FatalError} when the api dies before it is ready. Its own output says why.
+   */
+  async startApi(env: NodeJS.ProcessEnv): Promise<ApiReady> {
+    const ready = await this.#start('api', 'api', env);
     return ready as ApiReady; // the message of apps/api/src/main.ts
   }
 

@@ -1,4 +1,4 @@
-import { developmentKey, loadSettings, type Settings } from '@sluice/config';
+import { developmentActionToken, developmentKey, loadSettings, type Settings } from '@sluice/config';
 import { type RunningStore, startStore } from '@sluice/embedded-store';
 import {
   closeRedis,
@@ -35,6 +35,7 @@ export async function start(argv: readonly string[]): Promise<void> {
         path: process.env.PATH,
       });
       if (store.kind === 'external') await tryRedis(store.url, logger, signal);
+      const actionToken = await developmentActionToken(settings);
       children = new ChildProcesses({
         argv: flagsForRoles(argv),
         env: { ...process.env, ...discovered.env, REDIS_URL: store.url },
@@ -44,7 +45,9 @@ export async function start(argv: readonly string[]): Promise<void> {
       void store.exited.then(() => {
         if (!signal.aborted) requestStop(new FatalError('The store ended. Its last lines above say why.'));
       });
-      const { url, adminUrl, acceptsDevelopmentKey } = await children.startApi();
+      const { url, adminUrl, acceptsDevelopmentKey } = await children.startApi(
+        actionToken === undefined ? {} : { ADMIN_ACTION_TOKEN: actionToken },
+      );
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
       await children.startWorkers(settings.workers, settings.workerHealthPort);
       console.log(
@@ -55,6 +58,7 @@ export async function start(argv: readonly string[]): Promise<void> {
           models: modelIds(discovered.settings),
           found: discovered.lines,
           plainKey,
+          actionToken,
           workers: settings.workers,
         }),
       );

@@ -68,6 +68,14 @@ describe('a bad file', () => {
     ['server: { port: 65536 }', 'server.port: must be a whole number from 0 to 65535'],
     ['server: { host: "a b" }', 'server.host: must be an IP address or a host name'],
     ['server: { adminToken: short }', 'server.adminToken: must be text of at least 8 characters'],
+    [
+      'server: { adminToken: one-token, adminActionToken: one-token }',
+      'server.adminActionToken: is the admin token, which may only look; choose another',
+    ],
+    [
+      'server: { adminHost: 0.0.0.0, adminToken: one-token, adminActionToken: fifteen-letters }',
+      'server.adminActionToken: is shorter than 16 characters and the admin listener is not on loopback',
+    ],
     ['redisUrl: http://redis:6379', 'redisUrl: must be an address such as redis://'],
     ['redisUrl: localhost', 'redisUrl: must be an address such as redis://'],
     ['recovery: { lockMs: 3000, stalledMs: 4000 }', 'recovery.stalledMs: is longer than `lockMs`'],

@@ -3,9 +3,9 @@ import { hashKey } from './api-keys.ts';
 import { formatPath } from './config-error.ts';
 import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
-import { isLoopback, overlaps } from './hosts.ts';
+import { checkListeners } from './listener-checks.ts';
 import { suggestName } from './nearest-name.ts';
-import { breakerDefaults, limitDefaults, listenDefaults, recoveryDefaults } from './settings-schema.ts';
+import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);
@@ -18,7 +18,14 @@ const list = <T extends z.ZodType>(item: T) => z.array(item).optional().catch(un
  */
 const outlineSchema = z.object({
   server: z
-    .object({ host: word, port: count, adminHost: word, adminPort: count, adminToken: word })
+    .object({
+      host: word,
+      port: count,
+      adminHost: word,
+      adminPort: count,
+      adminToken: word,
+      adminActionToken: word,
+    })
     .optional()
     .catch(undefined),
   redisUrl: word,
@@ -79,7 +86,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
   if (outline === undefined) return [];
   return [
     ...checkStore(outline, role),
-    ...(role === 'worker' ? [] : checkListeners(outline)),
+    ...(role === 'worker' ? [] : checkListeners(outline.server ?? {})),
     ...checkProviders(outline),
     ...checkPressure(outline),
     ...checkModels(outline),
@@ -94,28 +101,6 @@ function checkStore({ redisUrl }: Outline, role: Role): Explanation[] {
   if (role === 'start' || redisUrl !== undefined) return [];
   const message = `the ${role} role needs a store it shares with the others; set REDIS_URL`;
   return [{ path: ['redisUrl'], message }];
-}
-
-function checkListeners({ server = {} }: Outline): Explanation[] {
-  const host = server.host ?? listenDefaults.host;
-  const port = server.port ?? listenDefaults.port;
-  const adminHost = server.adminHost ?? listenDefaults.adminHost;
-  const adminPort = server.adminPort ?? listenDefaults.adminPort;
-  const found: Explanation[] = [];
-  if (!isLoopback(adminHost) && server.adminToken === undefined) {
-    found.push({
-      path: ['server', 'adminHost'],
-      message:
-        'is not a loopback address and there is no admin token; set ADMIN_TOKEN or listen on 127.0.0.1',
-    });
-  }
-  if (port !== 0 && port === adminPort && overlaps(host, adminHost)) {
-    found.push({
-      path: ['server', 'adminPort'],
-      message: `is the port of the API (${port}); choose another`,
-    });
-  }
-  return found;
 }
 
 function checkProviders({ providers = [] }: Outline): Explanation[] {

@@ -2,6 +2,7 @@ export { type ChangedKeys, changedKeys } from './changed-settings.ts';
 export { createKey, hashKey, type KeyPrefix } from './api-keys.ts';
 export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
+export { developmentActionToken } from './development-action-token.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
 export { findDevelopmentKey } from './find-development-key.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';

@@ -24,6 +24,18 @@ describe('KeyRing', () => {
     expect(ring.find('two')).toBe(two);
   });
 
+  it('says of one tenant what its keys may do together', () => {
+    const keys = [
+      entry('one', { models: ['x'] }),
+      entry('two', { name: 'b' }),
+      entry('three', { models: ['y'] }),
+    ];
+    const ring = new KeyRing({ keys });
+    expect(ring.tenant('a')).toEqual(ring.tenants()[0]);
+    expect(ring.tenant('a')?.models).toEqual(['x', 'y']);
+    expect(ring.tenant('c')).toBeUndefined();
+  });
+
   it.each(['', 'ONE', 'one ', hashKey('one'), '__proto__', 'x'.repeat(100_000)])(
     'does not know %.20s',
     (plain) => {

@@ -59,4 +59,11 @@ export class KeyRing {
       this.#now(),
     );
   }
+
+  /** One of them; undefined when no key belongs to it. */
+  tenant(name: string): Tenant | undefined {
+    const keys: KeySettings[] = [];
+    for (const { key } of this.#entries.values()) if (key.name === name) keys.push(key);
+    return tenantsOf(keys, this.#now())[0];
+  }
 }

@@ -146,6 +146,26 @@ export const errorCatalogue = {
     param: 'Idempotency-Key',
     retry: 'never',
   },
+  more_than_expected: {
+    type: 'conflict',
+    status: 409,
+    message: 'More responses match than were expected. Look again, and confirm how many there are.',
+    param: 'expected',
+    retry: 'never',
+  },
+  act_under_way: {
+    type: 'conflict',
+    status: 409,
+    message: 'Something is being done with many responses already. Wait until it is done, or stop it.',
+    retry: 'never',
+  },
+  not_retryable: {
+    type: 'conflict',
+    status: 409,
+    message: 'This response cannot be tried again.',
+    param: 'id',
+    retry: 'never',
+  },
   request_too_large: { ...badRequest, status: 413, message: 'The request body is too large.' },
   uri_too_long: { ...badRequest, status: 414, message: 'The URL of the request is too long.' },
   unsupported_media_type: {

@@ -60,6 +60,8 @@ function problem(issue: Issue | undefined, path: Path, root: unknown): ServiceEr
     }
     case 'invalid_union':
       return unionProblem(issue, path, root, refuse);
+    case 'unrecognized_keys':
+      return refuse('unsupported_parameter', undefined, formatPath([...path, issue.keys[0] ?? '']));
     case 'custom': {
       const code: unknown = issue.params?.code;
       const message: unknown = issue.params?.message;

@@ -14,8 +14,10 @@ import {
   locateItems,
   readItemPart,
 } from './reading/item-parts.ts';
+import { readPreviousId, readShortRecord } from './reading/read-record.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
+import type { ResponseRecord } from './record/record.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
 import { accept, type AcceptRequest, type ContextLimits } from './transitions/accept.ts';
@@ -130,6 +132,16 @@ export class CallerStore extends ResponseStore {
   /** Where the own input of a response is; undefined when the tenant has no such response. */
   locateInput(tenant: string, responseId: string): Promise<ItemPart | undefined> {
     return locateInput(this.access, responseId, { tenant });
+  }
+
+  /** The record of a response with the short members of its request alone, when that is large. */
+  readShort(responseId: string): Promise<ResponseRecord | undefined> {
+    return readShortRecord(this.access, responseId);
+  }
+
+  /** The stored response that a response continues from; undefined when there is none. */
+  previousOf(responseId: string): Promise<string | undefined> {
+    return readPreviousId(this.access, responseId);
   }
 
   /** Where the inputs are that an own response was made of; see `locateContextInputs`. */

@@ -86,8 +86,17 @@ const CREDENTIAL_FIELDS_ON_THE_WIRE = [
   '["x-api-key"]',
   '["proxy-authorization"]',
   '["set-cookie"]',
+  '["sluice-action-token"]',
+  '["sluice-api-key"]',
 ];
-const SETTINGS_WITH_SECRETS = ['adminToken', 'redisUrl', 'REDIS_URL', 'ADMIN_TOKEN'];
+const SETTINGS_WITH_SECRETS = [
+  'adminToken',
+  'adminActionToken',
+  'redisUrl',
+  'REDIS_URL',
+  'ADMIN_TOKEN',
+  'ADMIN_ACTION_TOKEN',
+];
 const CONTENT_FIELDS = [
   'input',
   'instructions',

@@ -197,6 +197,7 @@ function withoutPlaces(banner: string): string {
   return banner
     .replaceAll(/:\d{4,5}\b/g, ':PORT')
     .replaceAll(/sk-sluice-dev-\w+/g, 'KEY')
+    .replaceAll(/act-sluice-dev-[\w-]+/g, 'TOKEN')
     .replaceAll(/^( +Store +).*$/gm, '$1')
     .replaceAll(/ +/g, ' ')
     .trim();

@@ -37,6 +37,8 @@ interface Banner {
   url: string;
   adminUrl: string;
   key: string;
+  /** The development action token. */
+  token: string;
 }
 
 async function bannerOf(process: SluiceProcess): Promise<Banner> {
@@ -46,6 +48,7 @@ async function bannerOf(process: SluiceProcess): Promise<Banner> {
     url: found(/Responses API +(http\S+)\/v1/, text),
     adminUrl: found(/Dashboard +(http\S+)\/queues/, text),
     key: found(/Key +(\S+)/, text),
+    token: found(/Action token +(\S+)/, text),
   };
 }
 
@@ -88,6 +91,31 @@ for (const { store, says, env, isHere } of stores) {
       expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
       expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sluice_');
       expect(process.errors()).not.toContain(key);
+    });
+
+    it('lets whoever started it act, with the token that it shows', async () => {
+      const first = run({ command: 'start', env });
+      const { url, adminUrl, key, token } = await bannerOf(first);
+      const act = (path: string, given: string, init: RequestInit = { method: 'POST' }) =>
+        fetch(`${adminUrl}/admin/v1${path}`, { ...init, headers: { 'sluice-action-token': given } });
+      expect((await act('/queues/simulator/pause', `${token}x`)).status).toBe(401);
+      expect((await act('/queues/simulator/pause', token)).status).toBe(200);
+      const { body } = await callerOf(url, key).create({ input: 'Hi', background: true });
+      expect(body.status).toBe('queued');
+      expect((await act('/queues/simulator/resume', token)).status).toBe(200);
+      const tail = await act(`/responses/${body.id}/events`, token, {});
+      expect(await tail.text()).toContain('event: end\ndata: {"reason":"ended"}');
+      const content = await act(`/responses/${body.id}/content`, token, {});
+      expect(await content.json()).toMatchObject({ output_text: expect.stringContaining('Hi') });
+      const retried = await act(`/responses/${body.id}/retry`, token);
+      expect(await retried.json()).toMatchObject({ object: 'retried', retry_of: body.id });
+      expect(first.errors()).not.toContain(token);
+      await first.stop('SIGINT');
+
+      const after = await bannerOf(run({ command: 'start', env }));
+      expect(after.token).toBe(token);
+      const audit = (await (await fetch(`${after.adminUrl}/admin/v1/audit`)).json()) as { data: unknown[] };
+      expect(audit.data).toHaveLength(8);
     });
 
     it('leaves no process and no port after a Ctrl-C', async () => {

@@ -18,7 +18,9 @@ export interface AdminAppOptions {
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
   store: TenantsOptions['store'];
-  live: TenantsOptions['live'];
+  live: TenantsOptions['live'] & AdminContext['live'];
+  acting: AdminContext['acting'];
+  index: AdminContext['index'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
   /** What changes something has to carry it; without one nothing can be changed. */
@@ -39,6 +41,8 @@ export async function buildAdminApp({
   settings,
   store,
   live,
+  acting,
+  index,
   token,
   actionToken,
   apiUrl,
@@ -52,6 +56,8 @@ export async function buildAdminApp({
     requestTimeout: 30_000,
     bodyLimit: 64 * 1024,
     forceCloseConnections: true,
+    // An id that is too long is an unknown one.
+    routerOptions: { maxParamLength: 16 * 1024 },
   });
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(securityHeaders);
@@ -63,7 +69,7 @@ export async function buildAdminApp({
     logger.error({ err: loggedError(error) }, 'admin request failed');
     return sendPlain(reply, 500);
   });
-  registerAdminApi(app, { settings, actionToken, apiUrl, logger });
+  registerAdminApi(app, { settings, live, acting, index, actionToken, apiUrl, logger });
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);

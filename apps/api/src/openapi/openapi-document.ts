@@ -1,35 +1,19 @@
-import {
-  compactionSchema,
-  compactResponseSchema,
-  countInputTokensSchema,
-  createResponseSchema,
-  deletedResponseSchema,
-  errorEnvelopeSchema,
-  type ErrorCode,
-  errorRow,
-  eventBatchSchema,
-  eventPageSchema,
-  eventSchema,
-  inputItemListSchema,
-  inputItemSchema,
-  inputTokensSchema,
-  listedItemSchema,
-  livenessSchema,
-  modelListSchema,
-  modelSchema,
-  outputItemSchema,
-  readinessSchema,
-  responseBodySchema,
-  responseListSchema,
-  usageSchema,
-} from '@sluice/contract';
-import { z } from 'zod';
+import { actionTokenHeader } from '../admin/api/action-token.ts';
+import { adminMount } from '../admin/api/admin-mount.ts';
+import type { AdminRoute } from '../admin/api/admin-route.ts';
+import { adminRoutes } from '../admin/api/admin-routes.ts';
 import { dialects } from '../responses/dialect.ts';
-import type { Answer, RouteDescription } from '../route.ts';
+import type { RouteDescription } from '../route.ts';
 import { healthRoutes, routes } from '../routes.ts';
-
-/** A JSON value that is written as it is. */
-type Json = Record<string, unknown>;
+import type { Json } from './json.ts';
+import {
+  adminAnswerSchemas,
+  adminRequestSchemas,
+  answerSchemas,
+  componentsOf,
+  requestSchemas,
+} from './named-schemas.ts';
+import { operationOf, pathOf } from './operations.ts';
 
 /** An OpenAPI 3.1 document, as far as this service looks into it. */
 export interface OpenApiDocument extends Json {
@@ -38,38 +22,14 @@ export interface OpenApiDocument extends Json {
   components: { schemas: Record<string, Json> } & Json;
 }
 
-/** Schemas with names of their own; wherever one is part of another, the document refers to it. */
-const requestSchemas = {
-  CreateResponse: createResponseSchema,
-  CountInputTokens: countInputTokensSchema,
-  CompactResponse: compactResponseSchema,
-  InputItem: inputItemSchema,
-};
-const answerSchemas = {
-  Response: responseBodySchema,
-  OutputItem: outputItemSchema,
-  Usage: usageSchema,
-  ResponseEvent: eventSchema,
-  EventPage: eventPageSchema,
-  EventBatch: eventBatchSchema,
-  ResponseList: responseListSchema,
-  ListedItem: listedItemSchema,
-  InputItemList: inputItemListSchema,
-  InputTokens: inputTokensSchema,
-  Compaction: compactionSchema,
-  DeletedResponse: deletedResponseSchema,
-  Model: modelSchema,
-  ModelList: modelListSchema,
-  Liveness: livenessSchema,
-  Readiness: readinessSchema,
-  Error: errorEnvelopeSchema,
-} satisfies Record<string, z.ZodType>;
-
 /**
- * Describes every route of the service, made from the table of routes and the schemas of the contract. The same each time, so
+ * Describes every route of the service, made from the tables of routes and the schemas of the contract. The same each time, so
  * that a change of the wire shows in a diff.
+ *
+ * Paths of the admin API are whole, because some of them are also paths of the API. Without them it is what the API serves: its
+ * page cannot try what another listener answers, and clients that are made from it have no use for that.
  */
-export function openApiDocument(): OpenApiDocument {
+export function openApiDocument({ withAdmin = true }: { withAdmin?: boolean } = {}): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
   const mounts = dialects.map(({ mount, object }) => ({
     url: mount,
@@ -78,6 +38,10 @@ export function openApiDocument(): OpenApiDocument {
   for (const route of routes) add(paths, route, { tags: [tagOf(route)] });
   for (const route of healthRoutes)
     add(paths, route, { tags: ['health'], servers: [{ url: '/' }], security: [] });
+  const admin = withAdmin ? adminRoutes : [];
+  for (const route of admin) {
+    add(paths, { ...route, path: `${adminMount}${route.path}` }, adminFacts(route));
+  }
   return {
     openapi: '3.1.1',
     info: {
@@ -93,34 +57,19 @@ export function openApiDocument(): OpenApiDocument {
     },
     servers: mounts,
     security: [{ key: [] }],
+    ...(withAdmin && { tags: [adminTag] }),
     paths,
     components: {
-      securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'A key of a tenant.' } },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'A key of a tenant.' },
+        ...(withAdmin && adminSecurity),
+      },
       schemas: {
-        ...componentsOf(requestSchemas, 'input'),
-        ...componentsOf(answerSchemas, 'output'),
+        ...componentsOf({ ...requestSchemas, ...(withAdmin && adminRequestSchemas) }, 'input'),
+        ...componentsOf({ ...answerSchemas, ...(withAdmin && adminAnswerSchemas) }, 'output'),
       },
     },
   };
-}
-
-function componentsOf(schemas: Record<string, z.ZodType>, io: 'input' | 'output'): Record<string, Json> {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(schemas)) registry.add(schema, { id });
-  const made = z.toJSONSchema(registry, {
-    io,
-    uri: (id) => `#/components/schemas/${id}`,
-    // A later release may add members, which is no break.
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-    },
-  });
-  return Object.fromEntries(Object.entries(made.schemas).map(([id, schema]) => [id, plain(schema)]));
-}
-
-/** Without what only a document of its own needs. */
-function plain({ $schema: _schema, $id: _id, ...schema }: Json): Json {
-  return schema;
 }
 
 function add(paths: OpenApiDocument['paths'], route: RouteDescription, more: Json): void {
@@ -133,106 +82,39 @@ function tagOf({ path }: RouteDescription): string {
   return path.split('/')[1] ?? '';
 }
 
-/** The path as OpenAPI writes it. What `*` stands for is the id of a model, which may contain slashes. */
-export function pathOf(path: string): string {
-  return path.replaceAll(/:(\w+)/g, '{$1}').replace('*', '{model}');
-}
-
-function operationOf({
-  name,
-  summary,
-  params,
-  query,
-  headers,
-  body,
-  answers,
-  errors,
-}: RouteDescription): Json {
-  return {
-    operationId: name,
-    summary,
-    parameters: [
-      ...parametersOf('path', params),
-      ...parametersOf('query', query),
-      ...parametersOf('header', headers),
-    ],
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: schemaOf(body.schema, 'input'), example: body.example } },
-      },
-    }),
-    responses: { ...answersOf(answers), ...errorsOf(errors) },
-  };
-}
-
-function parametersOf(where: 'path' | 'query' | 'header', part: z.ZodType | undefined): Json[] {
-  if (!part) return [];
-  const { properties = {}, required = [] } = z.toJSONSchema(part, { io: 'input' });
-  return Object.entries(properties).map(([name, schema]) => ({
-    name: name === '*' ? 'model' : name,
-    in: where,
-    required: where === 'path' || required.includes(name),
-    schema,
-  }));
-}
-
-function answersOf(answers: readonly Answer[]): Json {
-  const responses: Record<string, { description: string; headers?: Json; content?: Json }> = {};
-  for (const answer of answers) {
-    const { status, content, description = status === 200 ? 'Done.' : 'Not ready.' } = answer;
-    const known = responses[status];
-    const headers = { ...known?.headers, ...headersOf(answer) };
-    const bodies = {
-      ...known?.content,
-      ...(content && { [content.mediaType]: { schema: schemaOf(content.schema, 'output') } }),
-    };
-    responses[status] = {
-      description,
-      ...(Object.keys(headers).length > 0 && { headers }),
-      ...(Object.keys(bodies).length > 0 && { content: bodies }),
-    };
-  }
-  return responses;
-}
-
-function headersOf({ headers = {} }: Answer): Json {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
-  );
-}
-
-/** Each status with its codes. A client tells errors apart by `code`. */
-function errorsOf(errors: readonly ErrorCode[]): Json {
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
-  const codes = Map.groupBy(errors, (code) => errorRow(code).status);
-  return Object.fromEntries(
-    [...codes].map(([status, each]) => [
-      status,
-      {
-        description: `\`${each.join('`, `')}\``,
-        ...(isToRepeat(status) && { headers: retryAfter }),
-        content,
-      },
-    ]),
-  );
-}
-
-const isToRepeat = (status: number) => status === 429 || status === 503;
-const retryAfter = {
-  'Retry-After': {
-    description: 'Seconds to wait; absent if waiting is no use.',
-    schema: { type: 'integer' },
-  },
+const adminTag = {
+  name: 'admin',
+  description:
+    'What operators see and do, on a listener of its own. Whoever may see that listener may read; what changes something, or ' +
+    'shows what a response was asked and answered, needs the action token, and is written to the audit log. Below ' +
+    `\`${adminMount}/playground/v1\` the listener passes \`/responses\` and \`/models\` of the API on, with the key of the header ` +
+    '`sluice-api-key`. Times are Unix milliseconds of the store.',
 };
 
-/** A reference to a schema with a name, or the schema itself. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const named = Object.entries(io === 'input' ? requestSchemas : answerSchemas);
-  const name = named.find(([, each]) => each === schema)?.[0];
-  return name === undefined
-    ? plain(z.toJSONSchema(schema, { io }))
-    : { $ref: `#/components/schemas/${name}` };
+const adminSecurity = {
+  adminBearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The admin token; none is needed without one.',
+  },
+  adminBasic: { type: 'http', scheme: 'basic', description: 'The admin token, as the password.' },
+  actionToken: { type: 'apiKey', in: 'header', name: actionTokenHeader, description: 'The action token.' },
+};
+
+/** Where an operation of the admin API is, and what it needs. A listener on loopback may have no admin token. */
+function adminFacts({ acts }: AdminRoute): Json {
+  const action = acts ? { actionToken: [] } : {};
+  return {
+    tags: [adminTag.name],
+    servers: [
+      {
+        url: 'http://{admin}',
+        description: 'The admin listener.',
+        variables: { admin: { default: '127.0.0.1:3001', description: 'Its host and port.' } },
+      },
+    ],
+    security: [{ adminBearer: [], ...action }, { adminBasic: [], ...action }, action],
+  };
 }
 
 if (import.meta.main) process.stdout.write(`${JSON.stringify(openApiDocument(), undefined, 2)}\n`);

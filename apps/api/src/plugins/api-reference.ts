@@ -11,7 +11,7 @@ export const referencePaths = { document: '/openapi.json', page: '/docs' } as co
  * to this one.
  */
 export function registerApiReference(app: FastifyInstance): void {
-  const document = openApiDocument();
+  const document = openApiDocument({ withAdmin: false });
   const text = JSON.stringify(document);
   app.get(referencePaths.document, (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(text),

@@ -1,8 +1,8 @@
+import { createStoredKey, revokeStoredKey, rotateStoredKey } from '@sluice/api/change-keys';
 import { describeConflict, type Environment, uniteKeys } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis } from '../load-with-redis.ts';
-import { createStoredKey, revokeStoredKey, rotateStoredKey } from './change-keys.ts';
 import { describeKeyFlags, graceIn, keyFlagOptions, wantedKey } from './key-flags.ts';
 import { type KeyOperator, openKeyOperator } from './key-operator.ts';
 import { listKeys, tableOf } from './list-keys.ts';

@@ -1,6 +1,6 @@
+import type { StoredKeys } from '@sluice/api/change-keys';
 import { type Settings, stateOfKey, uniteKeys } from '@sluice/config';
 import { tableText } from '../table.ts';
-import type { StoredKeys } from './key-operator.ts';
 
 /** A key as `sluice keys list --json` prints it. */
 interface ListedKey {

@@ -1,9 +1,10 @@
+import { drainQueue } from '@sluice/api/drain-queue';
 import type { Environment } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis } from '../load-with-redis.ts';
-import { drainQueue } from './drain-queue.ts';
+
 import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]

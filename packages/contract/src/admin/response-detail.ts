@@ -101,3 +101,7 @@ export const tailEventSchema = z.object({
   event: z.unknown().optional(),
 });
 export type TailEvent = z.output<typeof tailEventSchema>;
+
+/** The event `end`, the last one: everything was sent, or the response was deleted or has expired. */
+export const tailEndSchema = z.object({ reason: z.enum(['ended', 'gone']) });
+export type TailEnd = z.output<typeof tailEndSchema>;

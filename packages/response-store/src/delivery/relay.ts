@@ -7,7 +7,7 @@ import { DerivedEvents } from './derived-events.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
 import { idToLookUp, parseMessage } from './message.ts';
-import { type LogReader, Subscription } from './subscription.ts';
+import { type LogReader, type PollTimes, Subscription } from './subscription.ts';
 
 /** How often waits are looked at, in milliseconds; a time-out is late by this much at the most. */
 const tickMs = 250;
@@ -29,6 +29,8 @@ export interface FollowOptions {
   derived: boolean;
   /** Whether the log is asked now and then, in case a message was lost; true unless the wait is a short one. */
   looksAgain?: boolean;
+  /** How often it is asked, of a response that this process does not watch: nobody sends it messages then. */
+  pollMs?: PollTimes;
 }
 
 /**
@@ -76,7 +78,10 @@ export class Relay {
    * Follows a response from a cursor on. Follow it before the accept that names this process as a watcher, or pass
    * `readFirst`, and nothing is missed in between.
    */
-  follow(responseId: string, { cursor, readFirst, derived, looksAgain }: FollowOptions): Subscription {
+  follow(
+    responseId: string,
+    { cursor, readFirst, derived, looksAgain, pollMs }: FollowOptions,
+  ): Subscription {
     const { onError } = this.#options;
     const events = derived ? new DerivedEvents(this.#options, responseId) : undefined;
     const reader: LogReader = events ?? {
@@ -87,6 +92,7 @@ export class Relay {
       cursor,
       readFirst,
       looksAgain,
+      pollMs,
       reader: {
         events: (after, count) => this.#reads.run(() => reader.events(after, count)),
         end: () => this.#reads.run(() => reader.end()),

@@ -10,7 +10,11 @@ const maxBuffered = 256 * 1024;
 const page = { first: 16, most: 200, characters: 128 * 1024 };
 
 /** First and longest wait for a message before the log is asked, in milliseconds. */
-const pollMs = { first: 1_000, longest: 5_000 };
+export interface PollTimes {
+  first: number;
+  longest: number;
+}
+const defaultPollMs: PollTimes = { first: 1_000, longest: 5_000 };
 
 /** What a subscription reads when it cannot go on from what it was sent. */
 export interface LogReader {
@@ -46,6 +50,7 @@ export class Subscription {
   readonly #onClose: () => void;
   readonly #onError: (error: unknown) => void;
   readonly #looksAgain: boolean;
+  readonly #pollMs: PollTimes;
   #isClosed = false;
 
   /**
@@ -56,6 +61,8 @@ export class Subscription {
     cursor: number;
     readFirst: boolean;
     looksAgain?: boolean | undefined;
+    /** For who is sent no messages, and finds everything in the log. */
+    pollMs?: PollTimes | undefined;
     reader: LogReader;
     onClose: () => void;
     onError: (error: unknown) => void;
@@ -63,6 +70,7 @@ export class Subscription {
     this.#cursor = options.cursor;
     this.#mustRead = options.readFirst;
     this.#looksAgain = options.looksAgain ?? true;
+    this.#pollMs = options.pollMs ?? defaultPollMs;
     this.#reader = options.reader;
     this.#onClose = options.onClose;
     this.#onError = options.onError;
@@ -99,7 +107,7 @@ export class Subscription {
    * there is has been read, and before anything is awaited.
    */
   async next(signal: AbortSignal, onCaughtUp?: () => void): Promise<Batch | undefined> {
-    let wait = pollMs.first;
+    let wait = this.#pollMs.first;
     for (;;) {
       signal.throwIfAborted();
       const batch = await this.#take();
@@ -109,7 +117,7 @@ export class Subscription {
       if (await this.#sleep(this.#looksAgain ? wait : undefined, signal)) continue;
       // No message for a while; the last one may be lost.
       this.#mustRead = true;
-      wait = Math.min(wait * 2, pollMs.longest);
+      wait = Math.min(wait * 2, this.#pollMs.longest);
     }
   }
 

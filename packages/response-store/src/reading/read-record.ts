@@ -26,6 +26,14 @@ export async function readShortRecord(
   return parseRecord(await readFields(access, responseId));
 }
 
+/** The id of the stored response that a response continues from; undefined when it continues from none, or is gone. */
+export async function readPreviousId(access: StoreAccess, responseId: string): Promise<string | undefined> {
+  const names = ['previous'] as const;
+  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
+  const { previous } = parseFields(names, values);
+  return previous === '' ? undefined : previous;
+}
+
 async function readFields({ redis, keys }: StoreAccess, responseId: string) {
   const values = await redis.hmget(keysOf({ keys }, responseId).record, ...storedNames(readerFields));
   return parseFields(readerFields, values);

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { ServiceError } from '@sluice/contract';
 import type { Session } from '@sluice/contract/admin';
+import type { FailedLogins } from '@sluice/runtime';
 
 /**
  * The header of the action token. No page elsewhere can send it: a browser asks first whether a foreign page may, and this
@@ -9,18 +10,43 @@ import type { Session } from '@sluice/contract/admin';
  */
 export const actionTokenHeader = 'sluice-action-token';
 
-/** Whether a request may change something. */
-export function actingOf(headers: IncomingHttpHeaders, token: string | undefined): Session['acting'] {
-  if (token === undefined) return 'off';
-  const given = headers[actionTokenHeader];
-  return typeof given === 'string' && isSame(given, token) ? 'open' : 'locked';
+/** What tells who may change something. */
+export interface ActionGate {
+  /** Undefined: nothing can be changed. */
+  actionToken: string | undefined;
+  /** Counts wrong tokens. */
+  failedTokens: Pick<FailedLogins, 'count'>;
+}
+
+/**
+ * Whether a request may change something.
+ *
+ * @throws {ServiceError} `rate_limit_exceeded` for a wrong token of a client that has sent too many.
+ */
+export function actingOf(
+  { headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>,
+  { actionToken, failedTokens }: ActionGate,
+): Session['acting'] {
+  if (actionToken === undefined) return 'off';
+  const given = tokenIn(headers);
+  if (given === undefined) return 'locked';
+  if (isSame(given, actionToken)) return 'open';
+  const waitMs = failedTokens.count({ headers, socket });
+  if (waitMs === undefined) return 'locked';
+  const message = 'Too many wrong action tokens came from your address. Wait, and send the right one.';
+  throw new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
 }
 
 /** @throws {ServiceError} that says what to change, for a request that may not change anything. */
-export function requireActing(headers: IncomingHttpHeaders, token: string | undefined): void {
-  const acting = actingOf(headers, token);
+export function requireActing(request: Pick<IncomingMessage, 'headers' | 'socket'>, gate: ActionGate): void {
+  const acting = actingOf(request, gate);
   if (acting === 'off') throw new ServiceError('actions_off');
   if (acting === 'locked') throw new ServiceError('invalid_action_token');
+}
+
+function tokenIn(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers[actionTokenHeader];
+  return typeof given === 'string' && given !== '' ? given : undefined;
 }
 
 /** Compares digests, which have one length and are equal in constant time. */

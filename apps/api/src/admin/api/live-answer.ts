@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { defaultStalledMs, drained } from '../../reader-pace.ts';
 
 /** How often a silent stream says that it lives, in milliseconds. */
 const heartbeatMs = 15_000;
@@ -10,13 +11,22 @@ const mostUnread = 4 * 1024 * 1024;
 export interface LiveAnswer {
   /** Sends an event; `id` is what a client that comes back names as `last-event-id`. Nothing happens once it has ended. */
   send(event: string, data: unknown, id?: string): void;
+  /**
+   * Sends an event whose data is JSON already, and waits until the client has taken enough for another one: for what can be
+   * read as slowly as the client is, however large. Rejects when the client is gone, or takes nothing for half a minute.
+   */
+  sendInTurn(event: string, json: string, id?: string): Promise<void>;
   end(): void;
   /** Aborted when the client has left, is too slow, or the answer has ended. */
   readonly signal: AbortSignal;
 }
 
 /** Answers with server-sent events, as long as the client stays and reads. */
-export function answerLive(request: FastifyRequest, reply: FastifyReply): LiveAnswer {
+export function answerLive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { stalledMs = defaultStalledMs }: { stalledMs?: number | undefined } = {},
+): LiveAnswer {
   reply.hijack();
   const { raw } = reply;
   const over = new AbortController();
@@ -33,7 +43,10 @@ export function answerLive(request: FastifyRequest, reply: FastifyReply): LiveAn
     end();
     raw.destroy();
   };
-  const heartbeat = setInterval(() => write(': still here\n\n'), heartbeatMs);
+  const heartbeat = setInterval(() => {
+    // Whoever has not taken what there is needs no other sign of life.
+    if (!raw.writableNeedDrain) write(': still here\n\n');
+  }, heartbeatMs);
   raw.on('close', end);
   raw.on('error', end);
   raw.writeHead(200, {
@@ -45,17 +58,28 @@ export function answerLive(request: FastifyRequest, reply: FastifyReply): LiveAn
   raw.write('retry: 2000\n\n');
   if (request.raw.destroyed) end();
   return {
-    send: (event, data, id) => {
-      const named = id === undefined ? '' : `id: ${id}\n`;
-      write(`${named}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    send: (event, data, id) => write(frameOf(event, JSON.stringify(data), id)),
+    sendInTurn: async (event, json, id) => {
+      over.signal.throwIfAborted();
+      if (raw.write(frameOf(event, json, id))) return;
+      const onStalled = () => {
+        end();
+        raw.destroy();
+      };
+      await drained(raw, { signal: over.signal, stalledMs, onStalled });
     },
     end,
     signal: over.signal,
   };
 }
 
+function frameOf(event: string, json: string, id: string | undefined): string {
+  const named = id === undefined ? '' : `id: ${id}\n`;
+  return `${named}event: ${event}\ndata: ${json}\n\n`;
+}
+
 /** What hooks have set so far; `writeHead` of a hijacked reply would leave it out. */
-function plainHeaders(reply: FastifyReply): Record<string, string> {
+export function plainHeaders(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(
     Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],

@@ -10,13 +10,13 @@ export const readSession = readingRoute({
   path: '/session',
   summary: 'What the service is, and whether the request may change anything.',
   answers: [json(sessionSchema)],
-  errors: [],
-  handle({ request }, { settings, actionToken, apiUrl }) {
+  errors: ['rate_limit_exceeded'],
+  handle({ request }, { settings, actionToken, acting, apiUrl }) {
     return {
       object: 'session',
       version: serviceVersion,
       api_url: apiUrl(),
-      acting: actingOf(request.headers, actionToken),
+      acting: actingOf(request.raw, { actionToken, failedTokens: acting.failedTokens }),
       journal: false,
       models: settings.models.map(({ id }) => id),
     };

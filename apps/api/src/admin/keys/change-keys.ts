@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { checkNewKey, createKey, hashKey, type Settings, stateOfKey, type StoredKey } from '@sluice/config';
-import { FatalError } from '@sluice/runtime';
-import { refuseRules } from './key-flags.ts';
-import type { KeyOperator, StoredKeys } from './key-operator.ts';
+import type { KeyChanges, StoredKeys } from './key-changes.ts';
+import { KeyRefusal } from './key-refusal.ts';
+
+/** What changes keys: the keys themselves, and the settings that they must not contradict. */
+export interface KeyChanger {
+  settings: Pick<Settings, 'keys' | 'tenants' | 'models' | 'file'>;
+  change: KeyChanges['change'];
+}
 
 /** A key that was made, with the plain key, which is kept nowhere. */
 export interface IssuedKey {
@@ -18,16 +23,16 @@ export interface RotatedKey extends IssuedKey {
   oldUntil: string | undefined;
 }
 
-/** @throws {FatalError} that names the flags, when the key makes no sense or contradicts another one. */
+/** @throws {KeyRefusal} with every problem, when the key makes no sense or contradicts another one. */
 export async function createStoredKey(
-  { settings, change }: KeyOperator,
+  { settings, change }: KeyChanger,
   wanted: Record<string, unknown>,
 ): Promise<IssuedKey> {
   const { id, plain, identity } = newIdentity();
   const isSafe = await change(({ keys, now }) => {
     if (keys.some((key) => key.id === id)) return [];
     const rules = checkNewKey({ wanted, settings, stored: keys, now });
-    if ('problems' in rules) throw refuseRules(rules.problems);
+    if ('problems' in rules) throw new KeyRefusal(id, { kind: 'rules', problems: rules.problems });
     return [{ ...rules, ...identity, createdAt: timeOf(now) }];
   });
   return { id, plain, isSafe };
@@ -35,7 +40,7 @@ export async function createStoredKey(
 
 /** Revokes a key. One that is revoked already stays as it is. */
 export async function revokeStoredKey(
-  { settings, change }: KeyOperator,
+  { settings, change }: KeyChanger,
   id: string,
 ): Promise<{ key: StoredKey; isSafe: boolean }> {
   let revoked: StoredKey | undefined;
@@ -53,7 +58,7 @@ export async function revokeStoredKey(
  * Of a tenant that the file describes, the new key leaves that to the file.
  */
 export async function rotateStoredKey(
-  { settings, change }: KeyOperator,
+  { settings, change }: KeyChanger,
   { id, graceMs }: { id: string; graceMs: number },
 ): Promise<RotatedKey> {
   const { id: newId, plain, identity } = newIdentity();
@@ -64,7 +69,7 @@ export async function rotateStoredKey(
     const old = findKey(stored, id, settings);
     refuseRotation(old, now);
     const rules = checkNewKey({ wanted: rulesOf(old, settings), settings, stored: keys, now });
-    if ('problems' in rules) throw refuseRules(rules.problems);
+    if ('problems' in rules) throw new KeyRefusal(id, { kind: 'rules', problems: rules.problems });
     const until = Math.min(now + graceMs, Date.parse(old.expiresAt ?? '') || Number.POSITIVE_INFINITY);
     const ending = graceMs === 0 ? { revokedAt: timeOf(now) } : { expiresAt: timeOf(until) };
     rotated = { tenant: old.name, oldUntil: graceMs === 0 ? undefined : timeOf(until) };
@@ -83,34 +88,26 @@ function newIdentity() {
   return { id, plain, identity: { id, hash: `sha256:${hashKey(plain)}`, last4: plain.slice(-4) } };
 }
 
-function findKey({ keys, unreadable }: StoredKeys, id: string, settings: Settings): StoredKey {
+function findKey(
+  { keys, unreadable }: StoredKeys,
+  id: string,
+  { keys: ofFile, file }: KeyChanger['settings'],
+): StoredKey {
   const found = keys.find((key) => key.id === id);
   if (found) return found;
-  const ofFile = /^file:(\d+)$/.exec(id)?.[1];
-  if (ofFile !== undefined && settings.keys[Number(ofFile)] !== undefined) {
-    throw new FatalError(
-      `${id} is keys[${ofFile}] of ${settings.file ?? 'the settings file'}, which cannot be changed here: in the file, remove it, give it \`disabled: true\`, or add a second key under its name. Every api follows within seconds.`,
-    );
-  }
-  if (unreadable.some((each) => each.id === id)) {
-    throw new FatalError(`${id} cannot be read, so every api refuses it already: create a new key.`);
-  }
-  // Somebody may have given the key itself, which is not repeated.
-  const named = /^(key_|file:)[\w]{0,60}$/.test(id) ? ` '${id}'` : ' of that id';
-  throw new FatalError(`There is no key${named}: 'sluice keys list' shows the ids.`);
+  const at = Number(/^file:(\d{1,6})$/.exec(id)?.[1] ?? Number.NaN);
+  if (ofFile[at] !== undefined) throw new KeyRefusal(id, { kind: 'of_file', at, file });
+  if (unreadable.some((each) => each.id === id)) throw new KeyRefusal(id, { kind: 'unreadable' });
+  throw new KeyRefusal(id, { kind: 'unknown' });
 }
 
-function refuseRotation(old: StoredKey, now: number): void {
-  if (old.replacedBy !== undefined) {
-    throw new FatalError(`${old.id} was rotated already: rotate its successor ${old.replacedBy}.`);
-  }
+function refuseRotation({ id, replacedBy, ...old }: StoredKey, now: number): void {
+  if (replacedBy !== undefined) throw new KeyRefusal(id, { kind: 'rotated', successor: replacedBy });
   const state = stateOfKey(old, now);
-  if (state !== 'active') {
-    throw new FatalError(`${old.id} is ${state}, so there is nothing to rotate: create a new key.`);
-  }
+  if (state !== 'active') throw new KeyRefusal(id, { kind: 'inactive', state });
 }
 
-function rulesOf(key: StoredKey, settings: Settings): Record<string, unknown> {
+function rulesOf(key: StoredKey, settings: KeyChanger['settings']): Record<string, unknown> {
   const { name, models, tiers, weight, limits, expiresAt } = key;
   const ofFile = settings.tenants.find((tenant) => tenant.name === name);
   const own = Object.entries(limits).filter(([limit]) => !Object.hasOwn(ofFile?.limits ?? {}, limit));

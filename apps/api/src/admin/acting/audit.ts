@@ -1,0 +1,72 @@
+import { ServiceError } from '@sluice/contract';
+import type { AuditEntry } from '@sluice/contract/admin';
+import type { AuditLog, AuditPage } from '@sluice/operator-acts';
+import { loggedError, type Logger } from '@sluice/runtime';
+
+/** Something that an operator asks for. It names no content and no secret. */
+export type AskedAct = Pick<AuditEntry, 'action' | 'target' | 'address'>;
+
+/** Says what has become of it. Never rejects: the act is done, whatever becomes of the entry. */
+export type Conclude = (outcome: Exclude<AuditEntry['outcome'], 'asked'>, detail?: string) => Promise<void>;
+
+/**
+ * The audit log, in Redis and as lines of the process's own log.
+ *
+ * It fails closed: an act is done once its entry `asked` is written. When the entry of its outcome is lost, for a crash or an
+ * outage, the one that is there says that it was asked for, and the line of the log says what became of it.
+ */
+export class Audit {
+  readonly #log: Pick<AuditLog, 'add' | 'page'>;
+  readonly #logger: Logger;
+
+  constructor({ log, logger }: { log: Pick<AuditLog, 'add' | 'page'>; logger: Logger }) {
+    this.#log = log;
+    this.#logger = logger;
+  }
+
+  /** Writes that an act is asked for. Rejects when that cannot be written; the act is not to be done then. */
+  async ask(act: AskedAct): Promise<Conclude> {
+    const asked = await this.#log.add({ ...act, outcome: 'asked', detail: null, asked: null });
+    this.#say(asked);
+    return async (outcome, detail) => {
+      const entry = { ...act, outcome, detail: detail ?? null, asked: asked.id };
+      this.#say({ ...entry, id: asked.id });
+      try {
+        await this.#log.add(entry);
+      } catch (error) {
+        this.#logger.error({ err: loggedError(error), auditId: asked.id }, 'outcome not in the audit log');
+      }
+    };
+  }
+
+  /** Does an act between its two entries. */
+  async perform<Result>(
+    act: AskedAct,
+    run: () => Promise<Result>,
+    detailOf: (result: Result) => string | undefined = () => undefined,
+  ): Promise<Result> {
+    const conclude = await this.ask(act);
+    try {
+      const result = await run();
+      await conclude('done', detailOf(result));
+      return result;
+    } catch (error) {
+      await conclude(...failureOf(error));
+      throw error;
+    }
+  }
+
+  page(page: { before: string | undefined; limit: number }): Promise<AuditPage> {
+    return this.#log.page(page);
+  }
+
+  #say({ id, action, target, address, outcome, detail }: Omit<AuditEntry, 'at' | 'asked'>): void {
+    this.#logger.info({ auditId: id, action, target, address, outcome, detail }, 'operator act');
+  }
+}
+
+/** A refusal is an answer; anything else went wrong. Messages may repeat what a client sent, so the code has to do. */
+export function failureOf(error: unknown): ['refused' | 'failed', string] {
+  if (!(error instanceof ServiceError)) return ['failed', 'server_error'];
+  return [error.status < 500 ? 'refused' : 'failed', error.code];
+}

@@ -1,0 +1,70 @@
+import { cancelled, nothingProduced } from '@sluice/contract';
+import type { ResponseQueue } from '@sluice/queue';
+import type { ResponseStore } from '@sluice/response-store';
+
+/** What drains a queue: the store and the queues, of a process or of an operator's command. */
+export interface Draining {
+  store: Pick<ResponseStore, 'cancel' | 'finishQueued'>;
+  queues: Pick<ResponseQueue, 'waitingIds' | 'remove'>;
+}
+
+/** Responses looked at in one step. */
+const step = 100;
+
+/** What waits in a queue, each response once, those that are next first. What is not taken away meanwhile is passed over. */
+export async function* waitingResponses(
+  { queues }: Pick<Draining, 'queues'>,
+  name: string,
+): AsyncGenerator<string[]> {
+  for (const waitsFor of ['worker', 'time'] as const) {
+    const seen = new Set<string>();
+    for (let first = 0; ; ) {
+      const ids = await queues.waitingIds(name, { waitsFor, first, count: step });
+      if (ids.length === 0) break;
+      const fresh = ids.filter((id) => !seen.has(id));
+      for (const id of fresh) seen.add(id);
+      if (fresh.length > 0) yield fresh;
+      else first += step;
+    }
+  }
+}
+
+/**
+ * Cancels a response that waits in a queue, as its caller could: the caller is told, and its job goes. One that has begun
+ * meanwhile, or was accepted by another release, is left alone. Twice is fine.
+ *
+ * @returns whether this call has cancelled it.
+ */
+export async function cancelWaiting(
+  { store, queues }: Draining,
+  name: string,
+  responseId: string,
+): Promise<boolean> {
+  const asked = await store.cancel(responseId, 'requested');
+  if (asked.kind === 'missing' || asked.kind === 'terminal') {
+    await queues.remove(name, responseId);
+    return false;
+  }
+  if (asked.kind !== 'asked' || !asked.isQueued) return false;
+  const record = await store.finishQueued(responseId, cancelled(nothingProduced));
+  if (record) await queues.remove(name, responseId);
+  return record !== undefined;
+}
+
+/**
+ * Cancels everything that waits in a queue. May be ended at any moment and begun again.
+ *
+ * @returns how many were cancelled.
+ */
+export async function drainQueue(
+  draining: Draining,
+  name: string,
+  onProgress: (cancelled: number) => void,
+): Promise<number> {
+  let done = 0;
+  for await (const ids of waitingResponses(draining, name)) {
+    for (const id of ids) if (await cancelWaiting(draining, name, id)) done += 1;
+    onProgress(done);
+  }
+  return done;
+}

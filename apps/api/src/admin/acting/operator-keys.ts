@@ -1,0 +1,118 @@
+import type { Settings } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
+import type { IssuedKey, RevokedKey } from '@sluice/contract/admin';
+import {
+  createStoredKey,
+  KeyChangeFailed,
+  type KeyChanger,
+  type KeyChanges,
+  type KeyProblem,
+  KeyRefusal,
+  revokeStoredKey,
+} from '../keys/index.ts';
+
+export interface OperatorKeysOptions {
+  settings: () => Pick<Settings, 'keys' | 'tenants' | 'models' | 'file'>;
+  changes: Pick<KeyChanges, 'change'>;
+}
+
+/** Members of a key in the settings file that are no rules of one: the service makes the key, and revokes it. */
+const noRules = ['name', 'key', 'hash', 'disabled'];
+
+/** Makes and revokes stored keys, as `sluice keys` does. */
+export class OperatorKeys {
+  readonly #options: OperatorKeysOptions;
+
+  constructor(options: OperatorKeysOptions) {
+    this.#options = options;
+  }
+
+  /** Makes a key. Its text is in the answer and nowhere else. */
+  async create({ tenant, ...rules }: { tenant: string } & Record<string, unknown>): Promise<IssuedKey> {
+    const unknown = noRules.find((name) => Object.hasOwn(rules, name));
+    if (unknown !== undefined) {
+      const message = `'${unknown}' cannot be given: the service makes the key, and 'tenant' says whose it is.`;
+      throw new ServiceError('unsupported_parameter', message, { param: unknown });
+    }
+    const made = await orRefuse(createStoredKey(this.#changer, { ...rules, name: tenant }));
+    return { object: 'issued_key', id: made.id, key: made.plain, tenant, is_safe: made.isSafe };
+  }
+
+  /** Revokes a key. One that is revoked already stays as it is. */
+  async revoke(id: string): Promise<RevokedKey> {
+    const { key, isSafe } = await orRefuse(revokeStoredKey(this.#changer, id));
+    return {
+      object: 'revoked_key',
+      id,
+      tenant: key.name,
+      revoked_at: Date.parse(key.revokedAt ?? ''),
+      is_safe: isSafe,
+    };
+  }
+
+  get #changer(): KeyChanger {
+    const { settings, changes } = this.#options;
+    return { settings: settings(), change: (decide) => changes.change(decide) };
+  }
+}
+
+async function orRefuse<T>(step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    if (error instanceof KeyRefusal) throw refused(error.problem);
+    if (error instanceof KeyChangeFailed) throw failed(error);
+    throw error;
+  }
+}
+
+function failed(error: KeyChangeFailed): ServiceError {
+  const message =
+    error.reason === 'contended'
+      ? 'Others change keys all the time, so nothing was changed. Try again.'
+      : 'Redis does not answer, so nobody knows whether the change was made. Look at the keys.';
+  return new ServiceError('server_is_overloaded', message, { cause: error });
+}
+
+function refused(problem: KeyProblem): ServiceError {
+  switch (problem.kind) {
+    case 'rules':
+      return refusedRules(problem.problems);
+    case 'of_file':
+      return new ServiceError(
+        'invalid_value',
+        `This is keys[${problem.at}] of the settings file, which cannot be changed here: in the file, remove it, or give it \`disabled: true\`.`,
+        { param: 'id' },
+      );
+    case 'unreadable':
+      return new ServiceError(
+        'invalid_value',
+        'What is stored under this id cannot be read, so every api refuses it already.',
+        { param: 'id' },
+      );
+    case 'unknown':
+    case 'rotated':
+    case 'inactive':
+      // Somebody may have given the key itself, which is not repeated.
+      return new ServiceError('not_found', 'There is no stored key with this id.', { param: 'id' });
+  }
+}
+
+/** Every problem in one message, each with the member that it is about; `param` is the first of them. */
+function refusedRules(problems: readonly { path: PropertyKey[]; message: string }[]): ServiceError {
+  const named = problems.map(({ path, message }) => ({ name: memberAt(path), message }));
+  const text = named.map(({ name, message }) => `'${name}' ${message}`).join('; ');
+  return new ServiceError('invalid_value', /[.?!]$/.test(text) ? text : `${text}.`, {
+    param: named[0]?.name ?? null,
+  });
+}
+
+/** A path as errors of the API write it. The settings call the tenant of a key its name. */
+function memberAt(path: readonly PropertyKey[]): string {
+  const [first, ...rest] = path;
+  const start = first === 'name' || first === undefined ? 'tenant' : String(first);
+  return rest.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}.${String(part)}`),
+    start,
+  );
+}

@@ -1,0 +1,28 @@
+import type { AdminRoute } from './admin-route.ts';
+import { cancelAnyResponse } from './routes/cancel-any-response.ts';
+import { listAudit } from './routes/list-audit.ts';
+import { listActs, readAct, stopAct } from './routes/read-acts.ts';
+import { readContent } from './routes/read-content.ts';
+import { retryResponse } from './routes/retry-response.ts';
+import { startAct } from './routes/start-act.ts';
+import { createApiKey, revokeApiKey } from './routes/steer-keys.ts';
+import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
+import { tailEvents } from './routes/tail-events.ts';
+
+/** Routes that change something or show content, and what says how that went. */
+export const actingRoutes: readonly AdminRoute[] = [
+  cancelAnyResponse,
+  retryResponse,
+  readContent,
+  tailEvents,
+  startAct,
+  listActs,
+  readAct,
+  stopAct,
+  pauseQueue,
+  resumeQueue,
+  drainQueue,
+  createApiKey,
+  revokeApiKey,
+  listAudit,
+];

@@ -1,0 +1,23 @@
+import { responseParamsSchema } from '@sluice/contract';
+import { cancelledSchema } from '@sluice/contract/admin';
+import { json } from '../../../route.ts';
+import { actingRoute } from '../admin-route.ts';
+import { actingErrors } from './acting-errors.ts';
+import { askedAct } from './asked-act.ts';
+
+export const cancelAnyResponse = actingRoute({
+  name: 'cancelAnyResponse',
+  method: 'POST',
+  path: '/responses/:id/cancel',
+  summary: 'Cancels a response of any tenant, as that tenant could, and waits for its end for some seconds.',
+  params: responseParamsSchema,
+  answers: [json(cancelledSchema)],
+  errors: [...actingErrors, 'not_found'],
+  handle({ params: { id }, request }, { acting }) {
+    return acting.audit.perform(
+      askedAct(request, 'response.cancel', id),
+      () => acting.responses.cancel(id),
+      ({ status }) => status,
+    );
+  },
+});

@@ -1,0 +1,10 @@
+export {
+  createStoredKey,
+  type IssuedKey,
+  type KeyChanger,
+  revokeStoredKey,
+  type RotatedKey,
+  rotateStoredKey,
+} from './change-keys.ts';
+export { KeyChanges, type StoredKeys } from './key-changes.ts';
+export { KeyChangeFailed, type KeyProblem, KeyRefusal } from './key-refusal.ts';

@@ -1,0 +1,2 @@
+/** A JSON value that is written as it is. */
+export type Json = Record<string, unknown>;
