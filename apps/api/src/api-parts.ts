@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
+import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
@@ -15,6 +16,7 @@ import {
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
+import { ResponseIndex } from './admin/response-index.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
@@ -49,6 +51,9 @@ export interface ApiParts {
   memory: RedisMemory;
   metrics: Metrics;
   telemetry: Telemetry;
+  /** Undefined when none is kept. */
+  journal: JournalWriter | undefined;
+  index: ResponseIndex;
   queue: ResponseQueue;
   store: CallerStore;
   responses: Responses;
@@ -94,8 +99,25 @@ export function makeApiParts({
         : undefined,
     processId: randomUUID(),
     leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
-    onLetIn: (letIn) => queue.letInAll(letIn),
+    onLetIn: (letIn) => {
+      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
+      queue.letInAll(letIn);
+    },
+    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
     onError,
+  });
+  const journal = openJournal(telemetry, {
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    settings: settings.console,
+    now: () => clock.now(),
+    onDropped: throttledWarning(logger, 'journal not written').warn,
+  });
+  const index = new ResponseIndex({
+    redisUrl: settings.redisUrl,
+    keyPrefix: settings.keyPrefix,
+    settings: settings.console,
+    onError: (error) => logger.warn({ err: loggedError(error) }, 'index thread ended'),
   });
   const redis = new RedisWatch({
     url: settings.redisUrl,
@@ -171,6 +193,8 @@ export function makeApiParts({
     memory,
     metrics,
     telemetry,
+    journal,
+    index,
     queue,
     store,
     responses,

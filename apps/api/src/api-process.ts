@@ -143,7 +143,9 @@ export class ApiProcess {
     await parts.responses.stop();
     await parts.store.stop();
     await this.#admin?.close();
+    await parts.index.stop();
     await parts.queue.close();
+    await parts.journal?.stop();
     parts.clock.stop();
     parts.metrics.stop();
     await Promise.all(Object.values(parts.connections).map((client) => closeRedis(client)));

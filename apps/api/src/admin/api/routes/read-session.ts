@@ -11,13 +11,13 @@ export const readSession = readingRoute({
   summary: 'What the service is, and whether the request may change anything.',
   answers: [json(sessionSchema)],
   errors: [],
-  handle({ request }, { settings, actionToken, apiUrl }) {
+  handle({ request }, { settings, actionToken, apiUrl, index }) {
     return {
       object: 'session',
       version: serviceVersion,
       api_url: apiUrl(),
       acting: actingOf(request.headers, actionToken),
-      journal: false,
+      journal: index.isKept,
       models: settings.models.map(({ id }) => id),
     };
   },
