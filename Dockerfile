@@ -23,6 +23,7 @@ COPY packages/client-tests/package.json packages/client-tests/
 COPY packages/config/package.json packages/config/
 COPY packages/contract/package.json packages/contract/
 COPY packages/embedded-store/package.json packages/embedded-store/
+COPY packages/journal/package.json packages/journal/
 COPY packages/response-store/package.json packages/response-store/
 COPY packages/providers/package.json packages/providers/
 COPY packages/queue/package.json packages/queue/

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
+import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { ActStore, AuditLog } from '@sluice/operator-acts';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
@@ -19,6 +20,7 @@ import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { KeyStore } from '@sluice/stored-keys';
 import { type Acting, makeActing } from './admin/acting/acting.ts';
 import { KeyChanges } from './admin/keys/index.ts';
+import { ResponseIndex } from './admin/response-index.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
@@ -53,6 +55,9 @@ export interface ApiParts {
   memory: RedisMemory;
   metrics: Metrics;
   telemetry: Telemetry;
+  /** Undefined when none is kept. */
+  journal: JournalWriter | undefined;
+  index: ResponseIndex;
   queue: ResponseQueue;
   store: CallerStore;
   responses: Responses;
@@ -100,8 +105,25 @@ export function makeApiParts({
         : undefined,
     processId: randomUUID(),
     leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
-    onLetIn: (letIn) => queue.letInAll(letIn),
+    onLetIn: (letIn) => {
+      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
+      queue.letInAll(letIn);
+    },
+    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
     onError,
+  });
+  const journal = openJournal(telemetry, {
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    settings: settings.console,
+    now: () => clock.now(),
+    onDropped: throttledWarning(logger, 'journal not written').warn,
+  });
+  const index = new ResponseIndex({
+    redisUrl: settings.redisUrl,
+    keyPrefix: settings.keyPrefix,
+    settings: settings.console,
+    onError: (error) => logger.warn({ err: loggedError(error) }, 'index thread ended'),
   });
   const redis = new RedisWatch({
     url: settings.redisUrl,
@@ -173,6 +195,7 @@ export function makeApiParts({
     actStore: new ActStore({ connection: commands, keyPrefix }),
     keyChanges: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
     keySettings: () => keys.settings,
+    onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
     failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
     now: () => clock.now(),
     logger,
@@ -187,6 +210,8 @@ export function makeApiParts({
     memory,
     metrics,
     telemetry,
+    journal,
+    index,
     queue,
     store,
     responses,

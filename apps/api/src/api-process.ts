@@ -82,7 +82,6 @@ export class ApiProcess {
       settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
-      index: undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
       logger,
@@ -146,7 +145,9 @@ export class ApiProcess {
     await parts.responses.stop();
     await parts.store.stop();
     await this.#admin?.close();
+    await parts.index.stop();
     await parts.queue.close();
+    await parts.journal?.stop();
     parts.clock.stop();
     parts.metrics.stop();
     await Promise.all(Object.values(parts.connections).map((client) => closeRedis(client)));

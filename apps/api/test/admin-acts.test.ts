@@ -4,7 +4,7 @@ import { queueName } from '@sluice/queue';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ResponseIndex } from '../src/admin/acting/matching-responses.ts';
+import type { MatchingResponses } from '../src/admin/acting/matching-responses.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import { actingOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
@@ -13,7 +13,8 @@ let admin: TestAdmin;
 let index: FakeIndex;
 
 /** In place of the journal: matches what a test says. */
-class FakeIndex implements ResponseIndex {
+class FakeIndex implements MatchingResponses {
+  isKept = true;
   matching: string[] = [];
   asked: ResponseFilter[] = [];
   batch = 3;
@@ -37,7 +38,7 @@ class FakeIndex implements ResponseIndex {
 async function start(options: Parameters<typeof startTestApi>[0] = { withoutWorker: true }): Promise<void> {
   api = await startTestApi(options);
   index = new FakeIndex();
-  admin = await startTestAdmin(api, { index });
+  admin = await startTestAdmin(api, { matching: index });
 }
 beforeEach(() => start());
 afterEach(async () => {
@@ -138,7 +139,7 @@ describe('an act on many responses', () => {
       ...(await waiting(3)),
       ...Array.from({ length: 100_000 }, () => newResponseId(randomBytes)),
     ];
-    const other = await startTestAdmin(api, { index: new FakeIndex() });
+    const other = await startTestAdmin(api, { matching: new FakeIndex() });
     try {
       const { body } = await cancelAll(200_000);
       const refused = await other.post('/acts', { action: 'retry', filter: {}, expected: 1 });

@@ -9,7 +9,8 @@ let admin: TestAdmin;
 beforeAll(async () => {
   api = await startTestApi({ withoutWorker: true });
   admin = await startTestAdmin(api, {
-    index: {
+    matching: {
+      isKept: true,
       count: () => Promise.resolve(0),
       async *ids() {
         yield [];

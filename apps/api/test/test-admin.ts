@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
 import type { Act, AuditEntry } from '@sluice/contract/admin';
 import { type Acting, type ActingOptions, makeActing } from '../src/admin/acting/acting.ts';
-import type { ResponseIndex } from '../src/admin/acting/matching-responses.ts';
+import type { MatchingResponses } from '../src/admin/acting/matching-responses.ts';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { KeyChanges } from '../src/admin/keys/index.ts';
 import { describedAnswers } from './described-answers.ts';
@@ -35,6 +35,7 @@ export function actingOf(api: TestApi, more: Partial<ActingOptions> & { leaseMs?
     }),
     keySettings: () => api.settings,
     failedTokens: new FailedLogins(),
+    onQueueSwitched: () => undefined,
     tails: { pollMs: { first: 20, longest: 50 } },
     reportEveryMs: 20,
     now: api.now,
@@ -53,7 +54,8 @@ function loggerOf(api: TestApi) {
 
 export interface TestAdminOptions {
   acting?: Acting;
-  index?: ResponseIndex;
+  /** Finds what is acted on; the index of the api by default. */
+  matching?: MatchingResponses;
   /** Null: the service has none. */
   actionToken?: string | null;
   /** Where the API answers; where the test api does by default. */
@@ -101,7 +103,10 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
     store: api.store,
     live: api.live,
     acting,
-    index: options.index,
+    responses: api.responses,
+    clock: api.clock,
+    index: api.index,
+    matching: options.matching ?? api.index,
     token: undefined,
     actionToken: token,
     apiUrl: () => url,

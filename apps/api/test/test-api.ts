@@ -1,4 +1,5 @@
 import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/config';
+import { openJournal, queuedEndFact } from '@sluice/journal';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, type CellKeys, defaultCell, type Lease } from '@sluice/response-store';
 import {
@@ -18,6 +19,7 @@ import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import { ResponseIndex } from '../src/admin/response-index.ts';
 import { logApi } from '../src/api-log.ts';
 import { countApi } from '../src/api-metrics.ts';
 import { buildApp } from '../src/app.ts';
@@ -76,6 +78,8 @@ export interface TestApiOptions {
   withoutWorker?: boolean;
   /** Holds no lease, as if it had lapsed. */
   withoutLease?: boolean;
+  /** Whether the api and its worker keep the journal; true by default. */
+  journal?: boolean;
 }
 
 /** The routes over a Redis of the run, with a worker that does what the test says. */
@@ -97,6 +101,8 @@ export interface TestApi {
   commands: ReturnType<typeof commandClient>;
   /** The store's clock. */
   now: () => number;
+  clock: RedisClock;
+  index: ResponseIndex;
   open: OpenRequests;
   sockets: SocketConnections;
   worker: ScriptedWorker;
@@ -207,7 +213,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     retention: settings.retention,
     processId: 'test',
     ...(options.withoutLease === true && { leaseOver: () => noLease }),
-    onLetIn: (letIn) => queue.letInAll(letIn),
+    onLetIn: (letIn) => {
+      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
+      queue.letInAll(letIn);
+    },
+    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
     onError: () => undefined,
   });
   await store.start();
@@ -222,6 +232,19 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     throw error;
   });
   logApi(telemetry, logger);
+  const journalSettings = { ...settings.console, journal: options.journal ?? true };
+  const journal = openJournal(telemetry, {
+    ...{ connection: commands, keyPrefix: keys.prefix, settings: journalSettings, now: () => clock.now() },
+  });
+  const index = new ResponseIndex({
+    ...{
+      redisUrl: options.commandsUrl ?? redis.url,
+      keyPrefix: settings.keyPrefix,
+      settings: journalSettings,
+    },
+    healEveryMs: 200,
+    onError: (error) => logged.push(String(error)),
+  });
   const live = new LiveSettings(settings);
   const memory = { usedPercent: 0 };
   const sealing = new SealingKeys({
@@ -290,10 +313,11 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
         keyPrefix: settings.keyPrefix,
         models: settings.models.map(({ id }) => id),
         contextTokens: { small: 100 },
+        journal: options.journal ?? true,
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = /\}:(api:|rescuer$|sealing-key$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+  const own = /\}:(api:|rescuer$|sealing-key$|journal$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     settings,
@@ -308,6 +332,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     json,
     commands,
     now: () => clock.now(),
+    clock,
+    index,
     open,
     sockets,
     worker,
@@ -353,7 +379,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await closing;
       await bodies.stop();
       await responses.stop();
+      await index.stop();
       await worker.stop();
+      await journal?.stop();
       await sealing.stop();
       await store.stop();
       await queue.close();

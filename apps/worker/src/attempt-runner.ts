@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
+import { queuedEndFact } from '@sluice/journal';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import {
@@ -73,6 +74,7 @@ export class AttemptRunner {
     this.clients = connectionsOf(settings.redisUrl, logger);
     const { commands, control, bulk, largeValues, subscriber } = this.clients;
     this.clock = new RedisClock({ client: commands, logger });
+    const workerId = randomUUID();
     this.store = new AttemptStore({
       commands,
       control,
@@ -81,8 +83,9 @@ export class AttemptRunner {
       subscriber,
       keyPrefix,
       retention,
-      processId: randomUUID(),
+      processId: workerId,
       onLetIn: options.onLetIn,
+      onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
       totalMs: timeouts.totalMs,
       maxAttempts: recovery.maxAttempts,
       context: { bytes: limits.contextBytes, turns: limits.contextTurns },
@@ -130,6 +133,7 @@ export class AttemptRunner {
       telemetry,
       turns: new TurnBudget(),
       isolate,
+      workerId,
       outageMs: recovery.outageMs,
       openWaitMs: recovery.breaker.waitMs,
       longestRetryAfterMs: recovery.longestRetryAfterMs,

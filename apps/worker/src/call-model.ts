@@ -99,7 +99,7 @@ async function callRoutes(
  * another, or what is left is down. The last attempt waits for a route that is merely parked.
  */
 async function findRoute(
-  { health, now, random }: CallModelDependencies,
+  { health, now, random, telemetry }: CallModelDependencies,
   attempt: Attempt,
   {
     routes,
@@ -113,8 +113,9 @@ async function findRoute(
     waiter: Waiter;
   },
 ): Promise<RouteChoice> {
-  const { signal, mayRetry } = attempt;
+  const { record, signal, mayRetry } = attempt;
   const since = now();
+  let blockedBy: RouteBlock['because'] | undefined;
   try {
     for (;;) {
       signal.throwIfAborted();
@@ -124,6 +125,9 @@ async function findRoute(
       const { block } = choice;
       if (refusal?.fault === 'refused' && (mayRetry || block.because === 'open')) return { kind: 'none' };
       if (!mayWaitHere(block, now() - since) || !mayWait(block, attempt)) return choice;
+      if (block.because !== blockedBy)
+        telemetry.emit('attempt.blocked', { ...about(record), because: block.because });
+      blockedBy = block.because;
       const atMostMs = withJitter(block.waitMs, random);
       await health.waitForTurn(waiter, candidates, { atMostMs, signal });
     }
@@ -149,6 +153,8 @@ async function callRoute(
   generation: Generation,
 ): Promise<CallEnding> {
   const { record, signal, assembler } = attempt;
+  const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model };
+  dependencies.telemetry.emit('attempt.called', called);
   let hasChunks = false;
   try {
     const chunks = route.provider.generate(generation, {

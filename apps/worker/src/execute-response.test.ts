@@ -158,6 +158,7 @@ function setUp(options: SetUpOptions = {}) {
     holdQueue: (queue) => heldQueues.push(queue),
     openWaitMs: 10_000,
     longestRetryAfterMs: 10_000,
+    workerId: 'worker-of-the-test',
   };
   const [provider = scriptedProvider(), second = scriptedProvider()] = providers;
   const execute = () => within(executeResponse(dependencies, id));

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { modeOf } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
 import type { ClaimedRecord } from '@sluice/response-store';
-import { pause } from '@sluice/runtime';
+import { pause, type TelemetryEvents } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, Attempt, type AttemptDependencies } from './attempt.ts';
 import { callModel, type CallModelDependencies } from './call-model.ts';
@@ -41,6 +42,8 @@ export type ExecuteDependencies = AttemptDependencies &
     /** Where a response runs whose last run died with its process; undefined where that is here. */
     isolate: Isolate | undefined;
     postponed: PostponedResponses;
+    /** Id of this process, or of the one that runs in its place. */
+    workerId: string;
     /** Takes no jobs of a queue for as long as no route of its models takes calls. */
     holdQueue: (queue: string) => void;
     /** The longest wait that an upstream may ask for, in milliseconds. */
@@ -67,6 +70,7 @@ export async function executeResponse(
       case 'held':
         return { kind: 'later', afterMs: heldDelayMs };
       case 'crowded':
+        dependencies.telemetry.emit('claim.crowded', { responseId });
         return { kind: 'parked' };
       case 'unknown_version':
         return { kind: 'later', afterMs: unknownVersionDelayMs };
@@ -80,11 +84,17 @@ export async function executeResponse(
           const apart = dependencies.isolate(responseId, record.losses);
           return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
+        dependencies.telemetry.emit('attempt.claimed', claimedFact(record, dependencies.workerId));
         const outcome = await runAttempt(dependencies, record, tried);
         if (outcome.kind !== 'again') return outcome;
       }
     }
   }
+}
+
+function claimedFact(record: ClaimedRecord, worker: string): TelemetryEvents['attempt.claimed'] {
+  const { tenant, serviceTier: tier, acceptedAt, request } = record;
+  return { ...about(record), tenant, mode: modeOf(request), tier, acceptedAt, worker };
 }
 
 /** What an attempt came to: an outcome for the queue, or another attempt in this process. */

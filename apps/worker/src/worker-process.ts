@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
+import { type JournalWriter, openJournal } from '@sluice/journal';
 import type { Provider } from '@sluice/providers';
 import { queueName, QueueConsumer, QueueWatchdog, ResponseQueue } from '@sluice/queue';
 import { defaultCell, type LetIn } from '@sluice/response-store';
@@ -48,6 +49,7 @@ export interface WorkerProcessOptions {
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #runner: AttemptRunner;
+  readonly #journal: JournalWriter | undefined;
   readonly #isolated: IsolatedRuns;
   readonly #jobs: Redis;
   readonly #redis: RedisWatch;
@@ -68,7 +70,10 @@ export class WorkerProcess {
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
     logWorker(telemetry, logger);
-    const onLetIn = (letIn: readonly LetIn[]) => this.#queue.letInAll(letIn);
+    const onLetIn = (letIn: readonly LetIn[]) => {
+      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
+      this.#queue.letInAll(letIn);
+    };
     const onCulprit = (responseId: string) => this.#blame(responseId);
     this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn });
     const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
@@ -88,6 +93,13 @@ export class WorkerProcess {
     });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, ...others } = this.#runner.clients;
+    this.#journal = openJournal(telemetry, {
+      connection: commands,
+      keyPrefix: this.#runner.store.keys.inCell(defaultCell).prefix,
+      settings: settings.console,
+      now: () => this.#runner.clock.now(),
+      onDropped: throttledWarning(logger, 'journal not written').warn,
+    });
     this.#redis = new RedisWatch({
       url: settings.redisUrl,
       commands,
@@ -180,6 +192,7 @@ export class WorkerProcess {
     await rescueStopped;
     await this.#isolated.stop();
     await this.#queue.close();
+    await this.#journal?.stop();
     await this.#health?.stop();
     this.#redis.stop();
     this.#metrics.stop();

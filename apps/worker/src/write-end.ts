@@ -64,7 +64,9 @@ export async function writeEnd(
   }
   telemetry.emit('response.ended', {
     ...about,
+    tenant: record.tenant,
     status: end.status,
+    code: end.error?.code,
     because: ending.because,
     inputTokens: end.usage?.input_tokens,
     outputTokens: end.usage?.output_tokens,

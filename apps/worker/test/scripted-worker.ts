@@ -45,12 +45,15 @@ export async function startScriptedWorker({
   keyPrefix,
   models,
   contextTokens = {},
+  journal = true,
 }: {
   redisUrl: string;
   keyPrefix: string;
   models: readonly string[];
   /** By the id of a model. */
   contextTokens?: Record<string, number>;
+  /** Whether it keeps the journal; true by default. */
+  journal?: boolean;
 }): Promise<ScriptedWorker> {
   const runs: Run[] = [];
   let script: RunScript = async (run) => {
@@ -74,6 +77,7 @@ export async function startScriptedWorker({
 keyPrefix: '${keyPrefix}'
 providers: [{ id: scripted, type: simulator }]
 models: [${models.map(modelSetting).join(', ')}]
+console: { journal: ${journal} }
 drainTimeoutMs: 5000
 `;
   const settings = loadSettings({

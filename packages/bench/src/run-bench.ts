@@ -10,6 +10,7 @@ import type { Picture, Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { burst } from './scenarios/burst.ts';
 import { estimates } from './scenarios/estimates.ts';
+import { journal } from './scenarios/journal.ts';
 import { lightTenant } from './scenarios/light-tenant.ts';
 import { limitedUpstream } from './scenarios/limited-upstream.ts';
 import { priorityStreams } from './scenarios/priority-streams.ts';
@@ -25,6 +26,7 @@ const scenarios: readonly Scenario[] = [
   synchronousRequests,
   streams,
   socketTurns,
+  journal,
   backlog,
   workerProcesses,
   limitedUpstream,

@@ -30,6 +30,8 @@ export interface ServiceOptions {
   modelConcurrency?: number;
   /** Absent: one without limits. */
   tenants?: readonly BenchTenant[];
+  /** Settings of the console. Absent: the defaults. */
+  console?: { journal: boolean };
   /** Absent: one. */
   apis?: number;
   /** Folder for CPU profiles. */
@@ -95,6 +97,7 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       limits: { ...tenant.limits, readsPerMinute },
     })),
     limits: { queued: mostQueued },
+    ...(options.console && { console: options.console }),
   };
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify(settings, undefined, 2)); // YAML reads JSON

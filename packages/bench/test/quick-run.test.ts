@@ -50,6 +50,6 @@ it('names the scenarios there are when asked for another', async () => {
     progress,
   });
   await expect(asked).rejects.toThrow(
-    "There is no scenario 'speed': use synchronous-requests, streams, websocket, backlog, ",
+    "There is no scenario 'speed': use synchronous-requests, streams, websocket, journal, ",
   );
 });

@@ -109,6 +109,7 @@ export {
   failed,
   incomplete,
   isKeptAfterEnd,
+  modeOf,
   isRepeatable,
   isTerminal,
   nothingProduced,

@@ -92,3 +92,12 @@ export function isKeptAfterEnd(request: {
 }): boolean {
   return request.store !== false || request.background === true;
 }
+
+/** How the caller of a response gets it. One that streams and runs in the background is a stream. */
+export function modeOf(request: {
+  stream?: boolean | undefined;
+  background?: boolean | undefined;
+}): 'whole' | 'stream' | 'background' {
+  if (request.stream === true) return 'stream';
+  return request.background === true ? 'background' : 'whole';
+}

@@ -32,10 +32,11 @@ export {
 } from './reading/pick-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
 export type { LimitedTenant, TenantUseNow } from './reading/tenant-use.ts';
+export type { ResponseSummary } from './reading/read-summary.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
-export { parseEnd, type EndOfResponse } from './record/end-json.ts';
+export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { CellKeys, RedisKeys } from './record/keys.ts';
 export { bytesOf, letGoOfLongMembers } from './record/large-value.ts';
 export {
@@ -46,7 +47,7 @@ export {
   type StoredRequest,
   UnknownVersion,
 } from './record/record.ts';
-export type { LetIn } from './record/store-access.ts';
+export type { LetIn, QueuedEnd } from './record/store-access.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';

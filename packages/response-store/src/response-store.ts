@@ -3,9 +3,11 @@ import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
+import { areOpen, openIds } from './reading/open-responses.ts';
 import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
 import { readRecord } from './reading/read-record.ts';
+import { readSummary, type ResponseSummary } from './reading/read-summary.ts';
 import { type LimitedTenant, readTenantUse, type TenantUseNow } from './reading/tenant-use.ts';
 import type { LargeValueConnection, RedisCommands } from './record/connection.ts';
 import { redisKeys, type RedisKeys } from './record/keys.ts';
@@ -31,6 +33,8 @@ export interface ResponseStoreOptions {
   retention: RetentionSettings;
   /** Moves the jobs of responses into their queues; see `LetIn`. Without it the rescue does. */
   onLetIn?: StoreAccess['onLetIn'];
+  /** Told of responses that this process ends without a worker; see `finishQueued`. */
+  onQueuedEnd?: StoreAccess['onQueuedEnd'];
 }
 
 /**
@@ -46,7 +50,7 @@ export class ResponseStore {
 
   /** `mostInLine`: most bytes of large values that are under way or wait for their turn; unbounded by default. */
   constructor(
-    { commands, largeValues, keyPrefix, cells, retention, onLetIn }: ResponseStoreOptions,
+    { commands, largeValues, keyPrefix, cells, retention, onLetIn, onQueuedEnd }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
     this.keys = redisKeys(keyPrefix, cells);
@@ -55,6 +59,7 @@ export class ResponseStore {
       large: new LargeValues(largeValues, mostInLine),
       keys: this.keys,
       onLetIn,
+      onQueuedEnd,
     };
     this.retention = retention;
   }
@@ -62,6 +67,11 @@ export class ResponseStore {
   /** The record of a response; undefined for one that is unknown, deleted or expired. */
   read(responseId: string): Promise<ResponseRecord | undefined> {
     return readRecord(this.access, responseId);
+  }
+
+  /** What is known of a response beside its content; see `readSummary`. */
+  readSummary(responseId: string, most: { mostRequestBytes: number }): Promise<ResponseSummary | undefined> {
+    return readSummary(this.access, responseId, most);
   }
 
   /** Up to `count` logged events behind a cursor; -1 reads from the first. */
@@ -111,6 +121,16 @@ export class ResponseStore {
   /** What tenants use now of their limits, in the order in which they are asked for. */
   tenantUse(tenants: readonly LimitedTenant[]): Promise<TenantUseNow[]> {
     return readTenantUse(this.access, tenants);
+  }
+
+  /** A page of the ids of responses without an end. */
+  openIds(cell: Cell, page: { offset: number; count: number }): Promise<string[]> {
+    return openIds(this.access, cell, page);
+  }
+
+  /** Which of these responses of a cell have no end, in their order. */
+  areOpen(cell: Cell, ids: readonly string[]): Promise<boolean[]> {
+    return areOpen(this.access, cell, ids);
   }
 
   /** What waits in a cell, in all and by tenant. */

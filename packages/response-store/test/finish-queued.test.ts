@@ -42,6 +42,17 @@ describe('a response that no worker has taken', () => {
     expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('is told to its process with the end that counts, and no other is', async () => {
+    const [ended, begun] = [await store.accepted(), await store.running('a')];
+    await end(ended, late);
+    await end(ended, unwanted);
+    await end(begun, unwanted);
+    await end('create-response_0none', unwanted);
+    expect(store.queuedEnds).toMatchObject([
+      { responseId: ended, tenant: 'team-a', model: 'simulator', end: { status: 'failed' } },
+    ]);
+  });
+
   it('stays as long as the settings say, or a minute when it is not stored', async () => {
     const [stored, unstored] = [
       await store.accepted(),

@@ -20,6 +20,7 @@ import {
   type ContextLimits,
   type LargeValueConnection,
   type LetIn,
+  type QueuedEnd,
   defaultCell,
   prepareRequest,
 } from '../src/index.ts';
@@ -135,6 +136,8 @@ export class StoreUnderTest {
   readonly rung: string[] = [];
   /** Responses whose jobs were to go into their queues. */
   readonly letIn: LetIn[] = [];
+  /** Ends without a worker that a process was told of. */
+  readonly queuedEnds: QueuedEnd[] = [];
   readonly #onLetIn = (letIn: readonly LetIn[]) => this.letIn.push(...letIn);
 
   constructor(server: Server) {
@@ -165,6 +168,7 @@ export class StoreUnderTest {
       retention,
       processId,
       onLetIn: this.#onLetIn,
+      onQueuedEnd: (ended) => this.queuedEnds.push(ended),
       onError: () => undefined,
     });
     this.#callers.set(processId, made);

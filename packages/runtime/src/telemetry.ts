@@ -13,8 +13,17 @@ export interface TelemetryEvents {
     requestId: string;
     tenant: string;
     model: string;
-    mode: 'whole' | 'stream' | 'background';
+    mode: CallMode;
+    tier: string;
+    /** By the store's clock. */
+    acceptedAt: number;
+    /** Whether as many of its tenant ran as may, so that it waits in a line outside of its queue. */
+    isInLine: boolean;
+    /** As the caller gave it. Whoever keeps it, or tells it elsewhere, keeps digests. */
+    metadata: Readonly<Record<string, string>> | undefined;
   };
+  /** A response that waited in the line of its tenant may go into its queue. */
+  'response.let_in': { responseId: string };
   /**
    * A response was found accepted although its caller was refused, because the store had not answered in time. `hasBegun`:
    * a worker had begun to run it.
@@ -26,8 +35,31 @@ export interface TelemetryEvents {
   'caller.left': { responseId: string; requestId: string; reason: 'caller_left' | 'interrupted' };
   /** A claim got no answer and is tried again. */
   'claim.unanswered': { responseId: string; error: unknown };
+  /** As many of its tenant run as may: the response goes to the line of its tenant. */
+  'claim.crowded': { responseId: string };
+  /** A worker process has taken a response for an attempt. `worker` is the id of that process. */
+  'attempt.claimed': {
+    responseId: string;
+    tenant: string;
+    model: string;
+    mode: CallMode;
+    tier: string;
+    acceptedAt: number;
+    attempt: number;
+    worker: string;
+  };
+  /** No route takes calls for now, and the attempt waits for one in its process. */
+  'attempt.blocked': { responseId: string; model: string; attempt: number; because: BlockedBecause };
   /** An attempt calls its first upstream. */
   'attempt.started': { responseId: string; model: string; attempt: number };
+  /** An attempt calls an upstream. After a refusal it may call another one. */
+  'attempt.called': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    provider: string;
+    upstreamModel: string;
+  };
   /** The upstream has given its first output. */
   'attempt.first_token': { responseId: string; model: string; attempt: number; sinceCallMs: number };
   /** A call of an attempt failed, whatever comes of it. `provider` is undefined when none was called. */
@@ -54,7 +86,7 @@ export interface TelemetryEvents {
     responseId: string;
     model: string;
     attempt: number;
-    because: 'parked' | 'open' | 'busy' | 'saturated';
+    because: BlockedBecause;
     afterMs: number;
   };
   /** The circuit breaker of an upstream changed. `openMs`: how long it takes no calls, 0 for other states. */
@@ -67,12 +99,17 @@ export interface TelemetryEvents {
   'upstream.saturated': { provider: string; upstreamModel: string; isSaturated: boolean; waiting: number };
   /** The metrics of an upstream cannot be read, so nothing is held back; undefined: they can be read again. */
   'upstream.metrics': { provider: string; fault: string | undefined };
-  /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
+  /**
+   * A response has the end that counts. `code` is that of its error. `because` says why it never ran, or why it does not run
+   * again; `attempt` is 0 for one that never ran.
+   */
   'response.ended': {
     responseId: string;
+    tenant: string;
     model: string;
     attempt: number;
     status: string;
+    code: string | undefined;
     because: string | undefined;
     inputTokens: number | undefined;
     outputTokens: number | undefined;
@@ -85,7 +122,15 @@ export interface TelemetryEvents {
     status: string;
     result: string;
   };
+  /** An operator has paused a queue, or let it go on. */
+  'queue.paused': { queue: string; isPaused: boolean };
 }
+
+/** How the caller of a response gets it. */
+type CallMode = 'whole' | 'stream' | 'background';
+
+/** Why no route takes calls. */
+type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated';
 
 export type TelemetryEvent = keyof TelemetryEvents;
 

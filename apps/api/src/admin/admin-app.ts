@@ -1,11 +1,14 @@
 import type { ResponseQueue } from '@sluice/queue';
-import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
+import { type FailedLogins, loggedError, type Logger, type RedisClock } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
+import type { Responses } from '../responses/responses.ts';
 import { registerAdminApi } from './api/admin-api.ts';
 import type { AdminContext } from './api/admin-context.ts';
 import { registerAuthentication } from './authentication.ts';
 import { sendPlain } from './plain-answers.ts';
+import type { DetailSources } from './response-detail.ts';
+import type { ResponseIndex } from './response-index.ts';
 import { consolePath, registerConsole } from './routes/console.ts';
 import { registerMetrics } from './routes/metrics.ts';
 import { registerQueues } from './routes/queues.ts';
@@ -17,10 +20,14 @@ export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
-  store: TenantsOptions['store'];
+  store: TenantsOptions['store'] & DetailSources['store'];
+  responses: Pick<Responses, 'positionOf'>;
+  clock: Pick<RedisClock, 'now'>;
+  index: ResponseIndex;
+  /** The index by default. */
+  matching?: AdminContext['matching'];
   live: TenantsOptions['live'] & AdminContext['live'];
   acting: AdminContext['acting'];
-  index: AdminContext['index'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
   /** What changes something has to carry it; without one nothing can be changed. */
@@ -40,9 +47,12 @@ export async function buildAdminApp({
   registry,
   settings,
   store,
+  responses,
+  clock,
+  index,
+  matching = index,
   live,
   acting,
-  index,
   token,
   actionToken,
   apiUrl,
@@ -69,7 +79,12 @@ export async function buildAdminApp({
     logger.error({ err: loggedError(error) }, 'admin request failed');
     return sendPlain(reply, 500);
   });
-  registerAdminApi(app, { settings, live, acting, index, actionToken, apiUrl, logger });
+  const detail: DetailSources = {
+    ...{ index, store, models: settings.models },
+    position: (name, responseId) => responses.positionOf(name, responseId),
+    now: () => clock.now(),
+  };
+  registerAdminApi(app, { settings, live, acting, index, matching, detail, actionToken, apiUrl, logger });
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);

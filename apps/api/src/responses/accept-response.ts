@@ -1,6 +1,6 @@
 import { costOf } from '@sluice/admission';
 import type { ModelSettings } from '@sluice/config';
-import { responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
+import { modeOf, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
 import { isNeverSent } from '@sluice/runtime';
@@ -125,9 +125,13 @@ export class ResponseAcceptor {
       this.#abandon(responseId);
       throw error;
     }
-    const mode = request.stream === true ? 'stream' : isBackground ? 'background' : 'whole';
-    const about = { responseId, requestId, tenant: key.name, model: request.model, mode } as const;
-    this.#dependencies.telemetry.emit('response.accepted', about);
+    this.#dependencies.telemetry.emit('response.accepted', {
+      ...{ responseId, requestId, tenant: key.name, model: request.model, tier: serviceTier },
+      mode: modeOf(request),
+      acceptedAt: result.acceptedAt,
+      isInLine: result.priority === undefined,
+      metadata: request.metadata,
+    });
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const requestBytes = Buffer.byteLength(prepared.requestJson);
     const largeBytes = requestBytes > largeFrom ? requestBytes : 0;

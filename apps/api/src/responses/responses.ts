@@ -27,7 +27,7 @@ import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
 import { ModelDirectory } from './model-directory.ts';
 import { withPosition } from './present-position.ts';
-import { QueuePositions } from './queue-positions.ts';
+import { type QueuePosition, QueuePositions } from './queue-positions.ts';
 import { notDurable, responseNotFound } from './refusals.ts';
 import { type EventPage, readEventPage } from './read-event-page.ts';
 import { RequestChecks } from './request-checks.ts';
@@ -106,6 +106,11 @@ export class Responses {
     if (record.status !== 'queued') return response;
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
     return withPosition(response, position, this.#dependencies.now());
+  }
+
+  /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */
+  positionOf(queue: string, responseId: string): Promise<QueuePosition | undefined> {
+    return this.#positions.ofIfKnown(queue, responseId);
   }
 
   /** Sends the events of a response behind a cursor; `openSink` is called once it is certain that there are any. */

@@ -1,7 +1,16 @@
 import type { Settings } from '@sluice/config';
+import { openJournal, queuedEndFact } from '@sluice/journal';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { defaultCell, ResponseStore } from '@sluice/response-store';
-import { closeRedis, commandClient, createLogger, largeValueClient, requireRedis } from '@sluice/runtime';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  largeValueClient,
+  RedisClock,
+  requireRedis,
+  Telemetry,
+} from '@sluice/runtime';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
@@ -9,6 +18,8 @@ export interface Operator {
   queues: ResponseQueue;
   /** Names of the queues in the settings, as they are written there. */
   names: string[];
+  /** What is told here stands in the journal, as what processes of the service tell. */
+  telemetry: Telemetry;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -25,12 +36,24 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     await close();
     throw error;
   }
+  const clock = new RedisClock({ client: commands, logger });
+  await clock.sample();
+  const telemetry = new Telemetry((error) => {
+    throw error;
+  });
   const store = new ResponseStore({
     commands,
     largeValues,
     keyPrefix,
     retention,
     onLetIn: (letIn) => queues.letInAll(letIn),
+    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
+  });
+  const journal = openJournal(telemetry, {
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    settings: settings.console,
+    now: () => clock.now(),
   });
   const names = [...new Set(models.map(({ queue }) => queue))];
   const queues = new ResponseQueue({
@@ -43,8 +66,10 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     store,
     queues,
     names,
+    telemetry,
     async [Symbol.asyncDispose]() {
       await queues.close();
+      await journal?.stop();
       await close();
     },
   };

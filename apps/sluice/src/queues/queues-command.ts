@@ -43,11 +43,11 @@ export async function runQueues(
       if (queue !== undefined) throw badUsage('queues', "'list' takes no queue");
       return await list(operator, values.json ?? false);
     case 'pause':
-      await operator.queues.pause(known(operator, queue));
+      await pause(operator, known(operator, queue), true);
       console.log(`Paused '${queue}': no worker takes from it. 'sluice queues resume ${queue}' ends that.`);
       return;
     case 'resume':
-      await operator.queues.resume(known(operator, queue));
+      await pause(operator, known(operator, queue), false);
       console.log(`Resumed '${queue}'.`);
       return;
     case 'drain':
@@ -79,6 +79,11 @@ async function list({ queues, names }: Operator, json: boolean): Promise<void> {
       console.log(`${name.padEnd(width)}  ${state.padEnd(7)}  ${waits}  ${runs}  ${wait}`);
     }
   }
+}
+
+async function pause({ queues, telemetry }: Operator, name: string, isPaused: boolean): Promise<void> {
+  await (isPaused ? queues.pause(name) : queues.resume(name));
+  telemetry.emit('queue.paused', { queue: decodeURIComponent(name), isPaused });
 }
 
 async function drain(operator: Operator, name: string, isSure: boolean): Promise<void> {

@@ -78,5 +78,10 @@ export const facetsSchema = z.object({
 export type Facets = z.output<typeof facetsSchema>;
 
 /** An event `rows` of `GET /responses/events`: rows that match and are new or have changed since the last one. */
-export const rowsEventSchema = z.object({ rows: z.array(responseRowSchema), total: count });
+export const rowsEventSchema = z.object({
+  rows: z.array(responseRowSchema),
+  /** Ids of rows that matched before and no longer do. */
+  gone: z.array(responseIdSchema).optional(),
+  total: count,
+});
 export type RowsEvent = z.output<typeof rowsEventSchema>;

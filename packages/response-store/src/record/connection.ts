@@ -18,6 +18,7 @@ export type RedisCommands = Pick<
   | 'scard'
   | 'time'
   | 'zcount'
+  | 'zmscore'
   | 'xrange'
   | 'zrange'
   | 'zrangebyscore'

@@ -33,3 +33,31 @@ export function idInEnd(json: string): string | undefined {
   if (!json.startsWith(beforeId)) return undefined;
   return json.slice(beforeId.length, json.indexOf('"', beforeId.length));
 }
+
+/** An end without its output. */
+export type EndFacts = Omit<ResponseEnd, 'output'>;
+
+const beforeOutput = ',"output":';
+const beforeUsage = ',"usage":';
+
+/**
+ * The same without the output, which is not parsed: it may have many megabytes, and stands between what is wanted. A quote
+ * inside of a text is escaped, so neither mark is part of one; the members of an end are in the order of `Produced`.
+ */
+export function parseEndFacts(json: string): EndFacts {
+  const output = json.indexOf(beforeOutput);
+  const usage = json.lastIndexOf(beforeUsage);
+  if (output < 0 || usage < output) {
+    const { output: _output, ...facts } = parseEnd(json).end;
+    return facts;
+  }
+  const {
+    id: _id,
+    sequence_number: _number,
+    ...facts
+  } = JSON.parse(
+    // Written by `printEnd`.
+    json.slice(0, output) + json.slice(usage),
+  ) as EndFacts & { id: string; sequence_number: number };
+  return facts;
+}

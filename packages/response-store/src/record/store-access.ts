@@ -1,3 +1,4 @@
+import type { ResponseEnd } from '@sluice/contract';
 import type { LargeValues } from '../large-values.ts';
 import type { CellKeys, RedisKeys } from './keys.ts';
 import type { RedisCommands } from './connection.ts';
@@ -8,6 +9,16 @@ export interface StoreAccess {
   keys: RedisKeys;
   /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
   onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
+  /** Is told of each response that was ended here without a worker. */
+  onQueuedEnd?: ((ended: QueuedEnd) => void) | undefined;
+}
+
+/** The end of a response that no worker had taken. Two who write it at once may both be told. */
+export interface QueuedEnd {
+  responseId: string;
+  tenant: string;
+  model: string;
+  end: ResponseEnd;
 }
 
 /**

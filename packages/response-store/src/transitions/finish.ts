@@ -125,7 +125,7 @@ export async function finishQueued(
   const record = await readShortRecord(access, responseId);
   if (record?.status !== 'queued') return record;
   const sequenceNumber = record.sequenceNumber + 1;
-  await finish(access, responseId, {
+  const result = await finish(access, responseId, {
     token: '',
     sequenceNumber,
     streams: record.streams,
@@ -136,5 +136,7 @@ export async function finishQueued(
     toolCalls: toolCallsIn(end),
     retention: retentionOf(record.request, settings),
   });
+  const { tenant, request } = record;
+  if (result === 'ok') access.onQueuedEnd?.({ responseId, tenant, model: request.model, end });
   return record;
 }

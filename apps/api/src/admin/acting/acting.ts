@@ -35,6 +35,7 @@ export interface ActingOptions
   /** The settings whose keys are in effect. */
   keySettings: () => Pick<Settings, 'keys' | 'tenants' | 'models' | 'file'>;
   failedTokens: FailedLogins;
+  onQueueSwitched: OperatorQueuesOptions['onQueueSwitched'];
   tails?: Pick<ResponseTailsOptions, 'most' | 'pollMs'>;
   logger: Logger;
 }
@@ -47,7 +48,7 @@ export function makeActing(options: ActingOptions): Acting {
     responses: new OperatorResponses(options),
     tails: new ResponseTails({ store, ...options.tails }),
     acts: new BulkActs({ ...options, store: options.actStore }),
-    queues: new OperatorQueues({ settings, store, queues: queue }),
+    queues: new OperatorQueues({ settings, store, queues: queue, onQueueSwitched: options.onQueueSwitched }),
     keys: new OperatorKeys({ settings: keySettings, changes }),
     now: options.now,
   };

@@ -1,8 +1,4 @@
-import type { ResponseFilter } from '@sluice/contract/admin';
+import type { ResponseIndex } from '../response-index.ts';
 
-/** Finds the responses of all tenants that match a filter. */
-export interface ResponseIndex {
-  count(filter: ResponseFilter): Promise<number>;
-  /** Their ids, in batches. */
-  ids(filter: ResponseFilter): AsyncIterable<string[]>;
-}
+/** Finds the responses of all tenants that match a filter, as far as acting on many of them needs it. */
+export type MatchingResponses = Pick<ResponseIndex, 'isKept' | 'count' | 'ids'>;

@@ -9,6 +9,8 @@ export interface OperatorQueuesOptions {
   settings: Pick<Settings, 'models'>;
   store: Draining['store'];
   queues: Draining['queues'] & Pick<ResponseQueue, 'pause' | 'resume' | 'backlog'>;
+  /** Told of each queue that was paused or resumed here. */
+  onQueueSwitched: (switched: { queue: string; isPaused: boolean }) => void;
 }
 
 /** What an operator does with whole queues, which have the names of the settings here. */
@@ -22,11 +24,13 @@ export class OperatorQueues {
   /** Lets no worker take from a queue any more. What runs goes on, and what comes waits. Twice is fine. */
   async pause(queue: string): Promise<QueueSwitch> {
     await this.#options.queues.pause(this.#known(queue));
+    this.#options.onQueueSwitched({ queue, isPaused: true });
     return { object: 'queue', queue, paused: true };
   }
 
   async resume(queue: string): Promise<QueueSwitch> {
     await this.#options.queues.resume(this.#known(queue));
+    this.#options.onQueueSwitched({ queue, isPaused: false });
     return { object: 'queue', queue, paused: false };
   }
 

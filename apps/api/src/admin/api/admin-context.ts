@@ -1,7 +1,9 @@
 import type { LiveSettings, Settings } from '@sluice/config';
 import type { Logger } from '@sluice/runtime';
 import type { Acting } from '../acting/acting.ts';
-import type { ResponseIndex } from '../acting/matching-responses.ts';
+import type { MatchingResponses } from '../acting/matching-responses.ts';
+import type { DetailSources } from '../response-detail.ts';
+import type { ResponseIndex } from '../response-index.ts';
 
 /** What the routes of the admin API work with, all together. */
 export interface AdminContext {
@@ -10,9 +12,13 @@ export interface AdminContext {
   /** Undefined: nothing can be changed. */
   actionToken: string | undefined;
   acting: Acting;
-  /** Finds responses by filters; undefined where the service keeps no journal. */
-  index: ResponseIndex | undefined;
   /** Where the API answers. */
   apiUrl: () => string;
+  /** The responses of all tenants, as the journal has them. */
+  index: ResponseIndex;
+  /** Finds what is acted on; the index itself. */
+  matching: MatchingResponses;
+  /** What the detail of a response is made from. */
+  detail: DetailSources;
   logger: Logger;
 }

@@ -1,6 +1,17 @@
 import { actingRoutes } from './acting-routes.ts';
 import type { AdminRoute } from './admin-route.ts';
+import { followAllResponses } from './routes/follow-responses.ts';
+import { listAllResponses } from './routes/list-responses.ts';
+import { readResponseDetail } from './routes/read-response-detail.ts';
+import { readResponseFacets } from './routes/read-response-facets.ts';
 import { readSession } from './routes/read-session.ts';
 
 /** Every route of the admin API. The document of the API is made from this list, too. */
-export const adminRoutes: readonly AdminRoute[] = [readSession, ...actingRoutes];
+export const adminRoutes: readonly AdminRoute[] = [
+  readSession,
+  listAllResponses,
+  readResponseFacets,
+  followAllResponses,
+  readResponseDetail,
+  ...actingRoutes,
+];

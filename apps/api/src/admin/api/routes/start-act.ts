@@ -3,7 +3,7 @@ import { actSchema, type StartAct, startActSchema } from '@sluice/contract/admin
 import { json } from '../../../route.ts';
 import { failureOf } from '../../acting/audit.ts';
 import type { BulkWork } from '../../acting/bulk-work.ts';
-import type { ResponseIndex } from '../../acting/matching-responses.ts';
+import type { MatchingResponses } from '../../acting/matching-responses.ts';
 import type { OperatorResponses } from '../../acting/operator-responses.ts';
 import { actingRoute, jsonBody } from '../admin-route.ts';
 import { actingErrors, schemaErrors } from './acting-errors.ts';
@@ -25,15 +25,15 @@ export const startAct = actingRoute({
   }),
   answers: [json(actSchema)],
   errors: [...actingErrors, ...schemaErrors, 'more_than_expected', 'act_under_way'],
-  async handle({ body, request }, { acting, index }) {
-    if (!index) {
+  async handle({ body, request }, { acting, matching }) {
+    if (!matching.isKept) {
       const message = 'Acting on many responses needs the journal, which this service does not keep.';
       throw new ServiceError('actions_off', message);
     }
     const target = JSON.stringify(body.filter);
     const conclude = await acting.audit.ask(askedAct(request, `responses.${body.action}`, target));
     try {
-      const work = await workOf(body, { index, responses: acting.responses, now: acting.now() });
+      const work = await workOf(body, { matching, responses: acting.responses, now: acting.now() });
       return await acting.acts.start(work, conclude);
     } catch (error) {
       await conclude(...failureOf(error));
@@ -45,11 +45,11 @@ export const startAct = actingRoute({
 /** @throws {ServiceError} `more_than_expected` when more match than whoever asks has confirmed. */
 async function workOf(
   { action, filter, expected }: StartAct,
-  { index, responses, now }: { index: ResponseIndex; responses: OperatorResponses; now: number },
+  { matching, responses, now }: { matching: MatchingResponses; responses: OperatorResponses; now: number },
 ): Promise<BulkWork> {
   // What is accepted from now on was not confirmed; and a retry may match the filter of what it is made from.
   const bounded = { ...filter, to: Math.min(filter.to ?? now, now) };
-  const total = await index.count(bounded);
+  const total = await matching.count(bounded);
   if (total > expected) {
     throw new ServiceError(
       'more_than_expected',
@@ -62,7 +62,7 @@ async function workOf(
     total,
     most: expected,
     ...(action === 'retry' && { perSecond: retriesPerSecond }),
-    ids: () => index.ids(bounded),
+    ids: () => matching.ids(bounded),
     each: (id) => (action === 'cancel' ? responses.askToCancel(id) : retried(responses, id)),
   };
 }

@@ -1,0 +1,181 @@
+import { ServiceError } from '@sluice/contract';
+import type { FacetField, Facets, ResponseFilter } from '@sluice/contract/admin';
+import {
+  responseOfSubject,
+  type ResponseStory,
+  type RowCursor,
+  type RowPage,
+  subjectOfResponse,
+} from '@sluice/journal';
+import { pause } from '@sluice/runtime';
+import type { IndexQuestion, IndexQuestions } from './index-thread/messages.ts';
+import { type Following, type Indexed, RunningIndex, unanswered } from './index-thread/running-index.ts';
+
+export type { IndexState, RowsNews } from './index-thread/messages.ts';
+
+export interface ResponseIndexOptions {
+  redisUrl: string;
+  keyPrefix: string;
+  /** Whether a journal is kept, and of how many responses. */
+  settings: { journal: boolean; keep: number };
+  onError: (error: unknown) => void;
+  /** How long the thread stays when nobody asks or follows, in milliseconds; ten minutes by default. */
+  idleMs?: number;
+  /** How often the index compares itself with the store, in milliseconds; 10 s by default. */
+  healEveryMs?: number;
+}
+
+/** How long what needs all of the journal waits for it to be read, in milliseconds. */
+const loadWithinMs = 15_000;
+const lookEveryMs = 100;
+
+/** Those who follow rows at a time: each has all rows counted four times a second. */
+const mostFollowers = 100;
+
+/** Ids of one page of `ids`. */
+const idsPerPage = 500;
+
+/**
+ * The index over the responses of all tenants, in a thread of its own that is started by the first question and ends when
+ * nobody has asked for a while. Nothing of it is kept elsewhere: the next thread reads the journal anew.
+ *
+ * Every question is answered, or refused with `server_is_overloaded` when the store has not been heard of, or the thread
+ * does not answer in time.
+ */
+export class ResponseIndex {
+  readonly #options: Required<ResponseIndexOptions>;
+  #running: RunningIndex | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: ResponseIndexOptions) {
+    this.#options = { idleMs: 600_000, healEveryMs: 10_000, ...options };
+  }
+
+  /** Whether there is a journal. Without one nothing may be asked. */
+  get isKept(): boolean {
+    return this.#options.settings.journal;
+  }
+
+  /** Whether its thread runs. */
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** A page of the rows that match, newest first. */
+  query(
+    filter: ResponseFilter,
+    { after, limit }: { after?: RowCursor | undefined; limit: number },
+  ): Promise<Indexed<RowPage>> {
+    return this.#ask('list', { filter, after, limit });
+  }
+
+  /** Of each field, or of one, the values that it has. */
+  facets(
+    filter: ResponseFilter,
+    { field, prefix }: { field?: FacetField | undefined; prefix?: string | undefined } = {},
+  ): Promise<Indexed<Facets['fields']>> {
+    return this.#ask('facets', { filter, field, prefix });
+  }
+
+  /** What the journal tells of one response; undefined when it does not know it. */
+  async story(
+    responseId: string,
+    facts: IndexQuestions['story']['ask']['facts'],
+  ): Promise<ResponseStory | undefined> {
+    return (await this.#ask('story', { subject: subjectOfResponse(responseId), facts })).answer;
+  }
+
+  /** How many match. Waits until all of the journal is read, because somebody acts on it. */
+  async count(filter: ResponseFilter): Promise<number> {
+    return this.#askOfAll('count', { filter });
+  }
+
+  /** The ids of those that match now, newest first, in pages of 500 at most. What changes later changes nothing here. */
+  async *ids(filter: ResponseFilter): AsyncGenerator<string[]> {
+    const found = await this.#askOfAll('ids', { filter });
+    const subjects = found === '' ? [] : found.split(' ');
+    for (let at = 0; at < subjects.length; at += idsPerPage) {
+      yield subjects.slice(at, at + idsPerPage).map(responseOfSubject);
+    }
+  }
+
+  /** @throws {ServiceError} when so many follow rows that another one would slow down all of them. */
+  requireRoom(): void {
+    if ((this.#running?.followers ?? 0) < mostFollowers) return;
+    const message = `There are ${mostFollowers} already that follow the responses.`;
+    throw new ServiceError('server_is_overloaded', message);
+  }
+
+  /**
+   * Tells of rows that match and are new or have changed, four times a second at most, until the signal aborts. `onEnd` is
+   * called when that ends before.
+   */
+  follow(filter: ResponseFilter, { signal, ...following }: Following & { signal: AbortSignal }): void {
+    if (signal.aborted || this.#isStopped) return;
+    const leave = this.#run().follow(filter, following);
+    signal.addEventListener('abort', leave, { once: true });
+  }
+
+  /** Ends the thread. Questions that are under way are refused. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#end();
+  }
+
+  /** An answer that was made from all of the journal. */
+  async #askOfAll<Kind extends 'count' | 'ids'>(
+    kind: Kind,
+    ask: IndexQuestions[Kind]['ask'],
+  ): Promise<IndexQuestions[Kind]['answer']> {
+    const giveUpAt = performance.now() + loadWithinMs;
+    for (;;) {
+      const { answer, index } = await this.#ask(kind, ask);
+      if (index.state === 'ready') return answer;
+      if (index.state !== 'loading' || performance.now() > giveUpAt) throw unanswered();
+      await pause(lookEveryMs, new AbortController().signal);
+    }
+  }
+
+  async #ask<Kind extends IndexQuestion>(
+    kind: Kind,
+    ask: IndexQuestions[Kind]['ask'],
+  ): Promise<Indexed<IndexQuestions[Kind]['answer']>> {
+    if (this.#isStopped || !this.isKept) throw unanswered();
+    return this.#run().ask(kind, ask);
+  }
+
+  #run(): RunningIndex {
+    this.#running ??= this.#start();
+    this.#awaitIdleness();
+    return this.#running;
+  }
+
+  #start(): RunningIndex {
+    const { redisUrl, keyPrefix, settings, healEveryMs, onError } = this.#options;
+    const running: RunningIndex = new RunningIndex({
+      data: { redisUrl, keyPrefix, keep: settings.keep, healEveryMs },
+      onError,
+      // The next question starts another one.
+      onExit: () => {
+        if (this.#running === running) this.#running = undefined;
+      },
+    });
+    return running;
+  }
+
+  #awaitIdleness(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      if (this.#running?.isInUse) this.#awaitIdleness();
+      else void this.#end();
+    }, this.#options.idleMs);
+  }
+
+  async #end(): Promise<void> {
+    clearTimeout(this.#idle);
+    const running = this.#running;
+    this.#running = undefined;
+    await running?.stop();
+  }
+}

@@ -1,0 +1,109 @@
+import type { Telemetry } from '@sluice/runtime';
+import { subjectOfQueue, subjectOfResponse } from './journal-line.ts';
+import { JournalWriter, type JournalWriterOptions } from './journal-writer.ts';
+import { digestsOf } from './metadata-digests.ts';
+
+/** Postponed responses that are remembered. Past it the oldest one says again why it waits. */
+const mostPostponed = 10_000;
+
+/** Keeps the journal of a process, if the settings say so. `now` is the store's clock. Stop what it returns. */
+export function openJournal(
+  telemetry: Telemetry,
+  {
+    settings,
+    now,
+    ...options
+  }: Omit<JournalWriterOptions, 'keep'> & {
+    settings: { journal: boolean; keep: number };
+    now: () => number;
+  },
+): JournalWriter | undefined {
+  if (!settings.journal) return undefined;
+  const writer = new JournalWriter({ ...options, keep: settings.keep });
+  keepJournal(telemetry, writer, now);
+  return writer;
+}
+
+/**
+ * Puts into the journal what happens to responses in this process. `now` is the store's clock.
+ *
+ * A response that is postponed again for the same reason says so once: it may be claimed every few seconds for a day, and
+ * thousands of them would push everything else out of the journal.
+ */
+export function keepJournal(
+  telemetry: Telemetry,
+  writer: Pick<JournalWriter, 'write' | 'takeBack'>,
+  now: () => number,
+): void {
+  const postponed = new Map<string, string>();
+  const say = (responseId: string, line: Parameters<JournalWriter['write']>[1]) =>
+    writer.write(subjectOfResponse(responseId), line);
+  telemetry.on('response.accepted', ({ responseId, metadata, acceptedAt, ...of }) => {
+    const { tenant, model, tier, mode, requestId, isInLine } = of;
+    const digests = digestsOf(metadata);
+    say(responseId, {
+      ...{ what: 'accepted', at: acceptedAt, tenant, model, tier, mode, requestId, isInLine, digests },
+    });
+  });
+  telemetry.on('response.let_in', ({ responseId }) => say(responseId, { what: 'let_in', at: now() }));
+  telemetry.on('claim.crowded', ({ responseId }) => say(responseId, { what: 'crowded', at: now() }));
+  telemetry.on('response.taken_back', ({ responseId }) => say(responseId, { what: 'taken_back', at: now() }));
+  telemetry.on('attempt.claimed', ({ responseId, ...of }) => {
+    const { attempt, worker, tenant, model, tier, mode, acceptedAt } = of;
+    say(responseId, {
+      ...{ what: 'claimed', at: now(), attempt, worker, tenant, model, tier, mode, acceptedAt },
+    });
+  });
+  telemetry.on('attempt.blocked', ({ responseId, attempt, because }) =>
+    say(responseId, { what: 'blocked', at: now(), attempt, because }),
+  );
+  telemetry.on('attempt.called', ({ responseId, attempt, provider, upstreamModel }) => {
+    postponed.delete(responseId);
+    say(responseId, { what: 'called', at: now(), attempt, provider, upstreamModel });
+  });
+  telemetry.on('attempt.first_token', ({ responseId, attempt }) =>
+    say(responseId, { what: 'first_output', at: now(), attempt }),
+  );
+  telemetry.on('attempt.failed', ({ responseId, attempt, provider, code, upstreamStatus }) =>
+    say(responseId, { what: 'failed', at: now(), attempt, provider, code, upstreamStatus }),
+  );
+  telemetry.on('attempt.retried', ({ responseId, attempt, code, delayMs }) =>
+    say(responseId, { what: 'retried', at: now(), attempt, code, delayMs: Math.round(delayMs) }),
+  );
+  telemetry.on('attempt.postponed', ({ responseId, attempt, because, afterMs }) => {
+    const wasToldSo = postponed.get(responseId) === because;
+    if (wasToldSo && writer.takeBack(subjectOfResponse(responseId), 'claimed')) return;
+    remember(postponed, responseId, because);
+    say(responseId, { what: 'postponed', at: now(), attempt, because, afterMs: Math.round(afterMs) });
+  });
+  telemetry.on('attempt.given_back', ({ responseId, attempt }) =>
+    say(responseId, { what: 'given_back', at: now(), attempt }),
+  );
+  telemetry.on('attempt.given_up', ({ responseId, attempt }) =>
+    say(responseId, { what: 'given_up', at: now(), attempt }),
+  );
+  telemetry.on('attempt.superseded', ({ responseId, attempt }) =>
+    say(responseId, { what: 'superseded', at: now(), attempt }),
+  );
+  telemetry.on('response.end_refused', ({ responseId, attempt, status, result }) =>
+    say(responseId, { what: 'end_refused', at: now(), attempt, status, result }),
+  );
+  telemetry.on('response.ended', ({ responseId, ...of }) => {
+    const { attempt, status, code, because, inputTokens, outputTokens } = of;
+    postponed.delete(responseId);
+    say(responseId, {
+      ...{ what: 'ended', at: now(), attempt, status, code, because, inputTokens, outputTokens },
+    });
+  });
+  telemetry.on('queue.paused', ({ queue, isPaused }) =>
+    writer.write(subjectOfQueue(queue), { what: 'paused', at: now(), isPaused }),
+  );
+}
+
+function remember(postponed: Map<string, string>, responseId: string, because: string): void {
+  postponed.delete(responseId);
+  postponed.set(responseId, because);
+  if (postponed.size <= mostPostponed) return;
+  const [oldest] = postponed.keys();
+  if (oldest !== undefined) postponed.delete(oldest);
+}

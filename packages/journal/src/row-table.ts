@@ -1,0 +1,166 @@
+import { type IndexedRow, isOpenRow, newRow } from './indexed-row.ts';
+import { RowShapes } from './row-shapes.ts';
+
+/** What of a row a filter looks at and a line may change. */
+export interface RowBefore {
+  /** Whether it was listed at all. */
+  isListed: boolean;
+  status: IndexedRow['status'];
+  code: string | null;
+}
+
+/** Entries that all rows may have together, for each row that is kept. Some responses have many; the oldest rows go for them. */
+const mostEntriesPerRow = 8;
+
+/** So many rows are passed to find the place of a new one, before all of them are sorted. */
+const mostPassed = 200;
+
+/**
+ * The rows of the index by id, and by the time of acceptance. It keeps the newest `keep`; rows that are changed and dropped
+ * are told to `onChange`, with what they were before.
+ */
+export class RowTable {
+  readonly #keep: number;
+  readonly #byId = new Map<string, IndexedRow>();
+  readonly #open = new Set<IndexedRow>();
+  readonly #onChange: (row: IndexedRow, before: RowBefore) => void;
+  /** Rows that nobody has said the time of yet. As many as are kept, at most. */
+  readonly #unplaced = new Set<IndexedRow>();
+  readonly #shapes: RowShapes;
+  /** Oldest first, once it is sorted. */
+  #rows: IndexedRow[] = [];
+  #isSorted = true;
+  #entries = 0;
+
+  constructor({
+    keep,
+    onChange = () => undefined,
+  }: {
+    keep: number;
+    onChange?: (row: IndexedRow, before: RowBefore) => void;
+  }) {
+    this.#keep = keep;
+    this.#shapes = new RowShapes(keep);
+    this.#onChange = onChange;
+  }
+
+  /** Rows that are listed. */
+  get size(): number {
+    return this.#rows.length;
+  }
+
+  get isFull(): boolean {
+    return this.#rows.length >= this.#keep;
+  }
+
+  get(subject: string): IndexedRow | undefined {
+    return this.#byId.get(subject);
+  }
+
+  /** Rows of responses without an end, as far as anybody knows; those that nobody has said the time of included. */
+  get open(): ReadonlySet<IndexedRow> {
+    return this.#open;
+  }
+
+  /** The rows, oldest first. Not to be changed. */
+  sorted(): readonly IndexedRow[] {
+    if (!this.#isSorted) {
+      // Mostly in order already, which the sort notices.
+      this.#rows.sort(compareRows);
+      this.#isSorted = true;
+    }
+    return this.#rows;
+  }
+
+  /** Changes the row of a response, which is made when there is none. */
+  change(subject: string, change: (row: IndexedRow) => void): void {
+    const row = this.#byId.get(subject) ?? newRow(subject);
+    const { acceptedAt, status, code } = row;
+    const entries = row.entries.length;
+    const isListed = acceptedAt > 0;
+    change(row);
+    this.#entries += row.entries.length - entries;
+    this.#share(row);
+    this.#byId.set(subject, row);
+    if (isOpenRow(row)) this.#open.add(row);
+    else this.#open.delete(row);
+    if (row.acceptedAt === 0) {
+      this.#wait(row);
+      return;
+    }
+    if (!isListed) this.#place(row);
+    // A process that knew the time less exactly spoke first.
+    else if (row.acceptedAt !== acceptedAt) this.#isSorted = false;
+    this.#onChange(row, { isListed, status, code });
+    this.#evict();
+  }
+
+  /** Forgets a row that nobody has said the time of. */
+  drop(row: IndexedRow): void {
+    if (!this.#unplaced.delete(row)) return;
+    this.#forget(row);
+  }
+
+  #forget(row: IndexedRow): void {
+    this.#entries -= row.entries.length;
+    this.#byId.delete(row.subject);
+    this.#open.delete(row);
+  }
+
+  #wait(row: IndexedRow): void {
+    this.#unplaced.add(row);
+    if (this.#unplaced.size <= this.#keep) return;
+    const [oldest] = this.#unplaced;
+    if (oldest) this.drop(oldest);
+  }
+
+  #place(row: IndexedRow): void {
+    this.#unplaced.delete(row);
+    const rows = this.#rows;
+    // Two processes write a moment after each other, so a row may belong before some others, though seldom before many.
+    let at = rows.length;
+    while (at > 0 && rows.length - at < mostPassed && isBehind(rows[at - 1], row)) at -= 1;
+    if (isBehind(rows[at - 1], row)) this.#isSorted = false;
+    if (at === rows.length || !this.#isSorted) rows.push(row);
+    else rows.splice(at, 0, row);
+  }
+
+  /** One in a hundred at a time, because each time moves all others. */
+  #evict(): void {
+    const slack = Math.ceil(this.#keep / 100);
+    const hasManyRows = this.#rows.length > this.#keep + slack;
+    const hasManyEntries = this.#entries > this.#keep * mostEntriesPerRow && this.#rows.length > slack;
+    if (!hasManyRows && !hasManyEntries) return;
+    const rows = this.sorted();
+    const most = hasManyEntries ? rows.length - slack : this.#keep;
+    const gone = rows.slice(0, rows.length - most);
+    this.#rows = rows.slice(gone.length);
+    for (const row of gone) this.#forget(row);
+  }
+
+  /** Rows of one shape hold one copy of its texts. */
+  #share(row: IndexedRow): void {
+    const shape = this.#shapes.of(row);
+    if (row.shape === shape) return;
+    row.shape = shape;
+    row.tenant = shape.tenant;
+    row.model = shape.model;
+    row.tier = shape.tier;
+    row.mode = shape.mode;
+    row.code = shape.code;
+  }
+}
+
+function isBehind(other: IndexedRow | undefined, row: IndexedRow): boolean {
+  return other !== undefined && compareRows(other, row) > 0;
+}
+
+/** Oldest first; those of one millisecond by their ids. */
+export function compareRows(
+  one: { acceptedAt: number; subject: string },
+  other: { acceptedAt: number; subject: string },
+): number {
+  if (one.acceptedAt !== other.acceptedAt) return one.acceptedAt - other.acceptedAt;
+  if (one.subject === other.subject) return 0;
+  return one.subject < other.subject ? -1 : 1;
+}

@@ -1,0 +1,87 @@
+import type { AttemptReport, Phase, ResponseRow } from '@sluice/contract/admin';
+import { attemptsOf } from './attempts.ts';
+import { type IndexedRow, isOpenRow, printRow } from './indexed-row.ts';
+import { type JournalLine, parseEntry } from './journal-line.ts';
+import { phasesOf, type QueueSurroundings } from './phases.ts';
+import type { RowTable } from './row-table.ts';
+
+/** What the journal tells of one response. */
+export interface ResponseStory {
+  row: ResponseRow;
+  requestId: string | null;
+  phases: Phase[];
+  attempts: AttemptReport[];
+  journal: { at: number; what: string; detail: string | null }[];
+}
+
+/** What has to be known beside the journal to tell it. */
+export interface StoryFacts extends Pick<QueueSurroundings, 'position' | 'now'> {
+  /** The models of the settings, and the queue of each. */
+  models: readonly { id: string; queue: string }[];
+  /** When a queue was paused; see `QueueSurroundings`. */
+  pausesOf: (queue: string) => QueueSurroundings['pauses'];
+}
+
+/** Tells the story of a response; undefined for one that the index does not know. */
+export function storyOf(table: RowTable, subject: string, facts: StoryFacts): ResponseStory | undefined {
+  const row = table.get(subject);
+  if (!row || row.acceptedAt === 0) return undefined;
+  const lines = linesOf(row);
+  const { acceptedAt, endedAt } = row;
+  const { position, now } = facts;
+  const queue = facts.models.find(({ id }) => id === row.model)?.queue;
+  const inQueue = new Set(facts.models.filter((model) => model.queue === queue).map(({ id }) => id));
+  const around: QueueSurroundings = {
+    lastStart: (from, to) => lastStartOf(table, row, { models: inQueue, from, to }),
+    pauses: queue === undefined ? [] : facts.pausesOf(queue),
+    ...{ position, now },
+  };
+  const accepted = lines.find((line) => line.what === 'accepted');
+  return {
+    row: printRow(row),
+    requestId: accepted?.requestId ?? null,
+    phases: phasesOf(lines, { ...around, acceptedAt, endedAt, isOpen: isOpenRow(row) }),
+    attempts: attemptsOf(lines),
+    journal: lines.map(({ at, what, ...members }) => ({ at, what, detail: detailOf(members) })),
+  };
+}
+
+/** Everything said of a response, in the order in which it happened. */
+function linesOf({ entries }: IndexedRow): JournalLine[] {
+  const lines = entries.flatMap((text) => parseEntry(text)?.lines ?? []);
+  return lines.toSorted((one, other) => one.at - other.at || order(one) - order(other));
+}
+
+/** Of what happened in one millisecond the accept comes first, and the end last. */
+function order({ what }: JournalLine): number {
+  return what === 'accepted' ? -1 : what === 'ended' ? 1 : 0;
+}
+
+function lastStartOf(
+  table: RowTable,
+  own: IndexedRow,
+  { models, from, to }: { models: ReadonlySet<string>; from: number; to: number },
+): number | undefined {
+  let last: number | undefined;
+  for (const { startedAt, model, subject } of table.sorted()) {
+    if (startedAt === null || startedAt < from || startedAt >= to || subject === own.subject) continue;
+    if (models.has(model) && (last === undefined || startedAt > last)) last = startedAt;
+  }
+  return last;
+}
+
+/** Members that say nothing to a person, or what stands in the row. */
+const unsaid: ReadonlySet<string> = new Set(['digests', 'tenant', 'model', 'tier', 'mode', 'acceptedAt']);
+
+/** The members of a line as a person reads them. */
+function detailOf(members: Record<string, unknown>): string | null {
+  const said = Object.entries(members).filter(
+    ([name, value]) => value !== undefined && value !== false && value !== '' && !unsaid.has(name),
+  );
+  return said.length === 0 ? null : said.map(([name, value]) => `${words(name)} ${String(value)}`).join(', ');
+}
+
+/** `upstreamStatus` reads `upstream status`. */
+function words(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -1,0 +1,45 @@
+import {
+  completed,
+  failed,
+  failureBody,
+  incomplete,
+  nothingProduced,
+  type OutputItem,
+} from '@sluice/contract';
+import { describe, expect, it } from 'vitest';
+import { parseEnd, parseEndFacts, printEnd } from './end-json.ts';
+
+const usage = {
+  input_tokens: 3,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 2,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 5,
+};
+
+function said(text: string): OutputItem {
+  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
+  return { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content };
+}
+
+describe('the facts of an end', () => {
+  it.each([
+    completed({ output: [said('x')], usage }, 7),
+    completed({ output: [said('","output":[],"usage":{}')], usage: null }, 7),
+    completed({ output: [said('{"output":1,"usage":2}'), said('\\","usage":null}')], usage }, 7),
+    incomplete({ output: [], usage }, 'max_output_tokens'),
+    failed(nothingProduced, failureBody('server_error', 'it said ","output":[{"usage":{"a":1}}]')),
+  ])('are those of the whole end without its output: %#', (end) => {
+    const json = printEnd({ responseId: 'create-response_0a', sequenceNumber: 4, end });
+    const { output: _output, ...facts } = parseEnd(json).end;
+    expect(parseEndFacts(json)).toEqual(facts);
+  });
+
+  it('are read without the output being parsed', () => {
+    const json = printEnd({
+      ...{ responseId: 'create-response_0a', sequenceNumber: 4 },
+      end: completed({ output: [said('this')], usage }, 7),
+    });
+    expect(parseEndFacts(json.replace('"text":"this"', '"text":broken'))).toMatchObject({ usage });
+  });
+});
