@@ -95,6 +95,7 @@ export function makeApiParts({
     processId: randomUUID(),
     leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
     onLetIn: (letIn) => queue.letInAll(letIn),
+    onEndedInQueue: (ended) => telemetry.emit('response.ended', ended),
     onError,
   });
   const redis = new RedisWatch({
@@ -157,6 +158,7 @@ export function makeApiParts({
     open,
     bodyBudget,
     json: bodies.reader,
+    telemetry,
     logger,
     isEnabled: settings.server.webSockets,
     limits: settings.limits,

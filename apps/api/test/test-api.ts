@@ -201,6 +201,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     processId: 'test',
     ...(options.withoutLease === true && { leaseOver: () => noLease }),
     onLetIn: (letIn) => queue.letInAll(letIn),
+    onEndedInQueue: (ended) => telemetry.emit('response.ended', ended),
     onError: () => undefined,
   });
   await store.start();
@@ -248,7 +249,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const readLimits = new ReadLimits();
   const sockets = new SocketConnections({
-    ...{ responses, live, readLimits, open, bodyBudget, json, logger },
+    ...{ responses, live, readLimits, open, bodyBudget, json, telemetry, logger },
     isEnabled: options.webSockets ?? true,
     limits: {
       webSocketsPerTenant: 3,

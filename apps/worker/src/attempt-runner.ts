@@ -83,6 +83,7 @@ export class AttemptRunner {
       retention,
       processId: randomUUID(),
       onLetIn: options.onLetIn,
+      onEndedInQueue: (ended) => telemetry.emit('response.ended', ended),
       totalMs: timeouts.totalMs,
       maxAttempts: recovery.maxAttempts,
       context: { bytes: limits.contextBytes, turns: limits.contextTurns },

@@ -64,8 +64,10 @@ export async function writeEnd(
   }
   telemetry.emit('response.ended', {
     ...about,
+    tenant: record.tenant,
     status: end.status,
     because: ending.because,
+    code: end.error?.code,
     inputTokens: end.usage?.input_tokens,
     outputTokens: end.usage?.output_tokens,
   });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { consoleSchema } from './console-schema.ts';
 import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
@@ -285,6 +286,7 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'How many finished jobs the dashboard shows. It never shows content.' }),
+  console: consoleSchema,
   retention: retentionSchema,
 });
 

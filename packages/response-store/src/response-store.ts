@@ -2,6 +2,7 @@ import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
+import { acceptedAt } from './reading/accepted-at.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
 import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
@@ -31,6 +32,7 @@ export interface ResponseStoreOptions {
   retention: RetentionSettings;
   /** Moves the jobs of responses into their queues; see `LetIn`. Without it the rescue does. */
   onLetIn?: StoreAccess['onLetIn'];
+  onEndedInQueue?: StoreAccess['onEndedInQueue'];
 }
 
 /**
@@ -46,7 +48,7 @@ export class ResponseStore {
 
   /** `mostInLine`: most bytes of large values that are under way or wait for their turn; unbounded by default. */
   constructor(
-    { commands, largeValues, keyPrefix, cells, retention, onLetIn }: ResponseStoreOptions,
+    { commands, largeValues, keyPrefix, cells, retention, onLetIn, onEndedInQueue }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
     this.keys = redisKeys(keyPrefix, cells);
@@ -55,6 +57,7 @@ export class ResponseStore {
       large: new LargeValues(largeValues, mostInLine),
       keys: this.keys,
       onLetIn,
+      onEndedInQueue,
     };
     this.retention = retention;
   }
@@ -106,6 +109,11 @@ export class ResponseStore {
   /** Takes everything of a response away, for good. A worker that still runs it is refused from then on. */
   erase(responseId: string, tenant: string): Promise<void> {
     return erase(this.access, responseId, tenant);
+  }
+
+  /** When responses were accepted, in milliseconds of the store's clock; undefined for one that is gone. */
+  acceptedAt(responseIds: readonly string[]): Promise<(number | undefined)[]> {
+    return acceptedAt(this.access, responseIds);
   }
 
   /** What tenants use now of their limits, in the order in which they are asked for. */

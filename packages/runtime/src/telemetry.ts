@@ -15,6 +15,8 @@ export interface TelemetryEvents {
     model: string;
     mode: 'whole' | 'stream' | 'background';
   };
+  /** A request to create a response was refused with 429 or 503; `model` is empty when that was not known yet. */
+  'response.refused': { tenant: string; model: string; code: string };
   /**
    * A response was found accepted although its caller was refused, because the store had not answered in time. `hasBegun`:
    * a worker had begun to run it.
@@ -67,13 +69,18 @@ export interface TelemetryEvents {
   'upstream.saturated': { provider: string; upstreamModel: string; isSaturated: boolean; waiting: number };
   /** The metrics of an upstream cannot be read, so nothing is held back; undefined: they can be read again. */
   'upstream.metrics': { provider: string; fault: string | undefined };
-  /** A response has the end that counts. `because` says why it never ran, or why it does not run again. */
+  /**
+   * A response has the end that counts. `because` says why it never ran, or why it does not run again; `code` is the error of
+   * one that failed.
+   */
   'response.ended': {
     responseId: string;
+    tenant: string;
     model: string;
     attempt: number;
     status: string;
     because: string | undefined;
+    code: string | undefined;
     inputTokens: number | undefined;
     outputTokens: number | undefined;
   };

@@ -1,3 +1,4 @@
+import type { Status } from '@sluice/contract';
 import type { LargeValues } from '../large-values.ts';
 import type { CellKeys, RedisKeys } from './keys.ts';
 import type { RedisCommands } from './connection.ts';
@@ -8,6 +9,21 @@ export interface StoreAccess {
   keys: RedisKeys;
   /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
   onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
+  /** Is told of each end that `finishQueued` wrote and that counts; of one whose reply was lost, nobody is. */
+  onEndedInQueue?: ((ended: EndedInQueue) => void) | undefined;
+}
+
+/** A response that ended although no worker had taken it, as the telemetry of a process tells of one. */
+export interface EndedInQueue {
+  responseId: string;
+  tenant: string;
+  model: string;
+  attempt: 0;
+  status: Status;
+  because: 'queued';
+  code: string | undefined;
+  inputTokens: undefined;
+  outputTokens: undefined;
 }
 
 /**

@@ -11,7 +11,7 @@ import { readShortRecord } from '../reading/read-record.ts';
 import { printEnd } from '../record/end-json.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { type EndedInQueue, keysOf, type StoreAccess } from '../record/store-access.ts';
 import { mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
@@ -125,7 +125,7 @@ export async function finishQueued(
   const record = await readShortRecord(access, responseId);
   if (record?.status !== 'queued') return record;
   const sequenceNumber = record.sequenceNumber + 1;
-  await finish(access, responseId, {
+  const result = await finish(access, responseId, {
     token: '',
     sequenceNumber,
     streams: record.streams,
@@ -136,5 +136,20 @@ export async function finishQueued(
     toolCalls: toolCallsIn(end),
     retention: retentionOf(record.request, settings),
   });
+  if (result === 'ok') access.onEndedInQueue?.(endedInQueue(record, end));
   return record;
+}
+
+function endedInQueue({ id, tenant, request }: ResponseRecord, { status, error }: ResponseEnd): EndedInQueue {
+  return {
+    responseId: id,
+    tenant,
+    model: request.model,
+    attempt: 0,
+    status,
+    because: 'queued',
+    code: error?.code,
+    inputTokens: undefined,
+    outputTokens: undefined,
+  };
 }

@@ -1,0 +1,9 @@
+export {
+  type AnnouncedProcess,
+  ProcessAnnouncer,
+  type ProcessAnnouncerOptions,
+  readProcesses,
+} from './process-registry.ts';
+export { StatsRecorder, type StatsRecorderOptions } from './stats-recorder.ts';
+export { type Figures, StatsReader, type StatsReaderOptions, type StatsReading } from './stats-reader.ts';
+export type { Counter } from './sums.ts';
