@@ -14,9 +14,12 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
+import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
+import { apiStats } from './api-stats.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
@@ -34,6 +37,7 @@ export interface ApiPartsOptions {
   logger: Logger;
   /** Until it has started, the start itself says what is wrong with Redis, once. */
   hasStarted: () => boolean;
+  isStopping: () => boolean;
   /** The store's time for an accept. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
 }
@@ -58,6 +62,8 @@ export interface ApiParts {
   readLimits: ReadLimits;
   bodyBudget: BodyBudget;
   sockets: SocketConnections;
+  stats: ProcessStats;
+  reports: ServiceReports;
 }
 
 /** Makes the parts of an api process and connects them with each other. */
@@ -66,6 +72,7 @@ export function makeApiParts({
   watch,
   logger,
   hasStarted,
+  isStopping,
   acceptingNow,
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
@@ -163,6 +170,33 @@ export function makeApiParts({
     isEnabled: settings.server.webSockets,
     limits: settings.limits,
   });
+  const stats = apiStats({
+    isOn: settings.console.statistics,
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    telemetry,
+    models: settings.models.map(({ id }) => id),
+    clock,
+    isStopping,
+    openRequests: () => open.size,
+    webSockets: () => sockets.size,
+    logger,
+  });
+  const reports = serviceReports({
+    settings,
+    live,
+    keys,
+    queue,
+    store,
+    memory,
+    redis,
+    ...statsSources({
+      connection: commands,
+      keyPrefix: store.keys.inCell(defaultCell).prefix,
+      now: () => clock.now(),
+    }),
+    logger,
+  });
   return {
     connections,
     live,
@@ -182,5 +216,7 @@ export function makeApiParts({
     readLimits,
     bodyBudget,
     sockets,
+    stats,
+    reports,
   };
 }

@@ -8,11 +8,7 @@ export interface RefusedCreate {
 }
 
 /** Says that a request to create a response was refused, if it was for want of room or time: with 429 or 503. */
-export function tellRefusal(
-  telemetry: Pick<Telemetry, 'emit'>,
-  about: RefusedCreate,
-  error: unknown,
-): void {
+export function tellRefusal(telemetry: Pick<Telemetry, 'emit'>, about: RefusedCreate, error: unknown): void {
   const known = asServiceError(error);
   if (known?.status !== 429 && known?.status !== 503) return;
   telemetry.emit('response.refused', { ...about, code: known.code });

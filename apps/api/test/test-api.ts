@@ -287,7 +287,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = /\}:(api:|rescuer$|sealing-key$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+  const own =
+    /\}:(api:|stats:|process(es$|:)|rescuer$|sealing-key$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     settings,

@@ -33,7 +33,8 @@ describe('the sums of a minute', () => {
 
   it('keep of a tenant what is asked for of one', () => {
     const sums = new MinuteSums();
-    for (const name of ['completed', 'cancelled', 'ms40']) sums.count(minute, { tenant: 'a', model: 'm' }, name);
+    for (const name of ['completed', 'cancelled', 'ms40'])
+      sums.count(minute, { tenant: 'a', model: 'm' }, name);
     expect([...fieldsOf(sums).keys()]).toEqual(['s:0', 'm:m']);
   });
 
@@ -59,7 +60,8 @@ describe('the sums of a minute', () => {
 
   it('are as few once their minute is over', () => {
     const sums = new MinuteSums();
-    for (let n = 0; n < 1_000; n += 1) sums.count(minute, { tenant: `tenant${n}`, model: `m${n}` }, 'accepted');
+    for (let n = 0; n < 1_000; n += 1)
+      sums.count(minute, { tenant: `tenant${n}`, model: `m${n}` }, 'accepted');
     sums.trim();
     sums.count(minute, { tenant: 'late', model: 'm' }, 'accepted');
     const fields = fieldsOf(sums);

@@ -5,7 +5,14 @@ export const minuteMs = 60_000;
 export const spanMs = 10_000;
 
 /** What a field of the hash of a minute is about, by its first two characters; see `add-minute.lua`. */
-export const fieldOf = { span: 's:', model: 'm:', tenant: 't:', code: 'e:', process: 'p:', rest: 'r:' } as const;
+export const fieldOf = {
+  span: 's:',
+  model: 'm:',
+  tenant: 't:',
+  code: 'e:',
+  process: 'p:',
+  rest: 'r:',
+} as const;
 
 /** Most names of a kind that a process remembers of a minute. When there are more, the quieter half goes into the rest. */
 const mostRemembered = 4_096;
@@ -70,7 +77,12 @@ export class MinuteSums {
   readonly #codes = new NamedSums();
 
   /** Counts something at a moment of this minute, by the store's clock. */
-  count(at: number, { tenant, model }: { tenant: string | undefined; model: string | undefined }, name: string, by = 1): void {
+  count(
+    at: number,
+    { tenant, model }: { tenant: string | undefined; model: string | undefined },
+    name: string,
+    by = 1,
+  ): void {
     const span = Math.floor((at % minuteMs) / spanMs);
     let sums = this.#spans.get(span);
     if (!sums) this.#spans.set(span, (sums = new Map()));

@@ -107,7 +107,17 @@ export async function readProcesses(
 ): Promise<AnnouncedProcess[]> {
   const first = String(now - silentMs);
   const list = processesKey(keyPrefix);
-  const range = await connection.zrange(list, '+inf', first, 'BYSCORE', 'REV', 'LIMIT', 0, mostRead, 'WITHSCORES');
+  const range = await connection.zrange(
+    list,
+    '+inf',
+    first,
+    'BYSCORE',
+    'REV',
+    'LIMIT',
+    0,
+    mostRead,
+    'WITHSCORES',
+  );
   const heard: { id: string; seenAt: number }[] = [];
   for (let at = 0; at + 1 < range.length; at += 2) {
     heard.push({ id: range[at] ?? '', seenAt: Number(range[at + 1]) });

@@ -143,7 +143,11 @@ describe('what several processes have counted', () => {
 it('names no model that a client has made up', async () => {
   const api = startProcess();
   for (let n = 0; n < 300; n += 1) {
-    api.telemetry.emit('response.refused', { tenant: 'a', model: `made up ${n}`, code: 'server_is_overloaded' });
+    api.telemetry.emit('response.refused', {
+      tenant: 'a',
+      model: `made up ${n}`,
+      code: 'server_is_overloaded',
+    });
   }
   api.accept();
   await api.recorder.add();

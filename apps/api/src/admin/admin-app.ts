@@ -23,6 +23,7 @@ export interface AdminAppOptions {
   /** What changes something has to carry it; without one nothing can be changed. */
   actionToken: AdminContext['actionToken'];
   apiUrl: AdminContext['apiUrl'];
+  reports: AdminContext['reports'];
   failedLogins: FailedLogins;
   logger: Logger;
 }
@@ -41,6 +42,7 @@ export async function buildAdminApp({
   token,
   actionToken,
   apiUrl,
+  reports,
   failedLogins,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
@@ -62,7 +64,7 @@ export async function buildAdminApp({
     logger.error({ err: loggedError(error) }, 'admin request failed');
     return sendPlain(reply, 500);
   });
-  registerAdminApi(app, { settings, actionToken, apiUrl, logger });
+  registerAdminApi(app, { settings, actionToken, apiUrl, reports, logger });
   registerRoot(app, queuesPath);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });

@@ -27,7 +27,10 @@ export interface JsonBodyOptions {
  * Takes bodies of `application/json` in UTF-8 and no others, and leaves their bytes in `request.body` as they are. What
  * they hold in the budget is given back when the accept is over (see `releaseBody`), or when the answer is.
  */
-export function registerJsonBody(app: FastifyInstance, { bodyBytes, budget, telemetry }: JsonBodyOptions): void {
+export function registerJsonBody(
+  app: FastifyInstance,
+  { bodyBytes, budget, telemetry }: JsonBodyOptions,
+): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('bodyReservation');
   app.addContentTypeParser('application/json', (request, payload, done) => {

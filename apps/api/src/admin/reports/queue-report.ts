@@ -1,0 +1,69 @@
+import { queueName, type QueueDepth } from '@sluice/queue';
+import type { QueueOverview } from '@sluice/contract/admin';
+import type { HeardProcess } from './process-report.ts';
+import type { ReportSources } from './report-sources.ts';
+
+/** Queues that are read at once: so long other commands of this process wait for them. */
+const pageSize = 50;
+
+/** What there is in a queue, and since when the oldest of it has waited, by the store's clock. */
+export interface ReadQueue {
+  queue: string;
+  depth: QueueDepth;
+  oldestAt: number | undefined;
+}
+
+/** What there is in each queue of the settings, in their order. */
+export async function readQueues({
+  queue,
+  store,
+  settings,
+}: Pick<ReportSources, 'queue' | 'store' | 'settings'>): Promise<ReadQueue[]> {
+  const names = [...new Set(settings.models.map((model) => model.queue))];
+  const read: ReadQueue[] = [];
+  for (let at = 0; at < names.length; at += pageSize) {
+    const page = names.slice(at, at + pageSize);
+    const depths = await Promise.all(page.map((name) => queue.depth(queueName(name))));
+    const oldest = depths.flatMap((depth) => depth.oldest ?? []);
+    const acceptedAt = await store.acceptedAt(oldest.map(({ responseId }) => responseId));
+    for (const [each, depth] of depths.entries()) {
+      const known = depth.oldest && acceptedAt[oldest.indexOf(depth.oldest)];
+      read.push({ queue: page[each] ?? '', depth, oldestAt: known ?? depth.oldest?.addedAt });
+    }
+  }
+  return read;
+}
+
+/** The rows of queues, with the slots that the workers have for each. */
+export function queueRows(
+  read: readonly ReadQueue[],
+  processes: readonly HeardProcess[],
+  { settings, now }: Pick<ReportSources, 'settings' | 'now'>,
+): QueueOverview[] {
+  const slots = slotsOf(processes);
+  const models = Map.groupBy(settings.models, (model) => model.queue);
+  const at = now();
+  return read.map(({ queue, depth, oldestAt }) => {
+    const ofQueue = models.get(queue) ?? [];
+    return {
+      queue,
+      models: ofQueue.map(({ id }) => id),
+      paused: depth.isPaused,
+      waiting: depth.waiting,
+      active: depth.active,
+      oldest_wait_ms: oldestAt === undefined ? null : Math.max(0, at - oldestAt),
+      concurrency: ofQueue[0]?.concurrency ?? null,
+      slots: slots.get(queue) ?? 0,
+    };
+  });
+}
+
+/** Slots by queue over all workers that take jobs. */
+function slotsOf(processes: readonly HeardProcess[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { said } of processes) {
+    if (said.role !== 'worker' || said.stopping) continue;
+    for (const { queue, slots } of said.slots) sums.set(queue, (sums.get(queue) ?? 0) + slots);
+  }
+  return sums;
+}
