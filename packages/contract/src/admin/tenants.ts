@@ -30,7 +30,9 @@ function wholeNumber(message: string, least: number, most: number) {
     .transform(Number);
 }
 
-const refusal = (message: string) => ({ params: { code: 'invalid_value', message } });
+function refusal(message: string) {
+  return { params: { code: 'invalid_value', message } };
+}
 
 const limit = count.nullable();
 

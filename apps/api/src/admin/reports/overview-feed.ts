@@ -45,8 +45,10 @@ export class OverviewFeed {
     return this.#read();
   }
 
-  /** Tells of each reading from now on, until the returned function is called. */
+  /** Tells of what has changed since `latest`, and of each reading from then on, until the returned function is called. */
   watch(watcher: OverviewWatcher): () => void {
+    // Whoever watches already may know less.
+    if (this.#watchers.size === 0 && this.#latest) this.#changedOf(this.#latest.overview.buckets);
     this.#watchers.add(watcher);
     if (this.#next === undefined) this.#plan(everyMs);
     return () => {

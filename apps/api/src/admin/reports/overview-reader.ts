@@ -21,6 +21,7 @@ export class OverviewReader {
   /** A part that cannot be read is named in `missing`. Rejects when none can, as while Redis does not answer. */
   async read(): Promise<Overview> {
     const { settings, stats, processes, now } = this.#sources;
+    const at = now();
     const parts = await Promise.allSettled([stats.read(), processes(), readQueues(this.#sources)]);
     const failed = parts.filter((part) => part.status === 'rejected');
     if (failed.length === parts.length) throw failed[0]?.reason;
@@ -35,7 +36,7 @@ export class OverviewReader {
     ];
     return {
       object: 'overview',
-      at: now(),
+      at,
       bucket_seconds: 10,
       ...(hour.status === 'fulfilled' ? ofHour(hour.value) : nothing()),
       queues: queues.status === 'fulfilled' ? queueRows(queues.value, heard, this.#sources) : [],

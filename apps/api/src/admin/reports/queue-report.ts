@@ -6,11 +6,11 @@ import type { ReportSources } from './report-sources.ts';
 /** Queues that are read at once: so long other commands of this process wait for them. */
 const pageSize = 50;
 
-/** What there is in a queue, and since when the oldest of it has waited, by the store's clock. */
+/** What there is in a queue, and how long the oldest of it had waited when it was read, by the store's clock. */
 export interface ReadQueue {
   queue: string;
   depth: QueueDepth;
-  oldestAt: number | undefined;
+  oldestWaitMs: number | undefined;
 }
 
 /** What there is in each queue of the settings, in their order. */
@@ -18,17 +18,20 @@ export async function readQueues({
   queue,
   store,
   settings,
-}: Pick<ReportSources, 'queue' | 'store' | 'settings'>): Promise<ReadQueue[]> {
+  now,
+}: Pick<ReportSources, 'queue' | 'store' | 'settings' | 'now'>): Promise<ReadQueue[]> {
   const names = [...new Set(settings.models.map((model) => model.queue))];
   const read: ReadQueue[] = [];
-  for (let at = 0; at < names.length; at += pageSize) {
-    const page = names.slice(at, at + pageSize);
+  for (let first = 0; first < names.length; first += pageSize) {
+    const page = names.slice(first, first + pageSize);
     const depths = await Promise.all(page.map((name) => queue.depth(queueName(name))));
     const oldest = depths.flatMap((depth) => depth.oldest ?? []);
+    const at = now();
     const acceptedAt = await store.acceptedAt(oldest.map(({ responseId }) => responseId));
     for (const [each, depth] of depths.entries()) {
-      const known = depth.oldest && acceptedAt[oldest.indexOf(depth.oldest)];
-      read.push({ queue: page[each] ?? '', depth, oldestAt: known ?? depth.oldest?.addedAt });
+      const since = depth.oldest && (acceptedAt[oldest.indexOf(depth.oldest)] ?? depth.oldest.addedAt);
+      const oldestWaitMs = since === undefined ? undefined : Math.max(0, at - since);
+      read.push({ queue: page[each] ?? '', depth, oldestWaitMs });
     }
   }
   return read;
@@ -38,12 +41,11 @@ export async function readQueues({
 export function queueRows(
   read: readonly ReadQueue[],
   processes: readonly HeardProcess[],
-  { settings, now }: Pick<ReportSources, 'settings' | 'now'>,
+  { settings }: Pick<ReportSources, 'settings'>,
 ): QueueOverview[] {
   const slots = slotsOf(processes);
   const models = Map.groupBy(settings.models, (model) => model.queue);
-  const at = now();
-  return read.map(({ queue, depth, oldestAt }) => {
+  return read.map(({ queue, depth, oldestWaitMs }) => {
     const ofQueue = models.get(queue) ?? [];
     return {
       queue,
@@ -51,7 +53,7 @@ export function queueRows(
       paused: depth.isPaused,
       waiting: depth.waiting,
       active: depth.active,
-      oldest_wait_ms: oldestAt === undefined ? null : Math.max(0, at - oldestAt),
+      oldest_wait_ms: oldestWaitMs ?? null,
       concurrency: ofQueue[0]?.concurrency ?? null,
       slots: slots.get(queue) ?? 0,
     };

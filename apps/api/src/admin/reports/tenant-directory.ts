@@ -24,14 +24,17 @@ export class TenantDirectory {
     now: number,
   ): Promise<TenantPage> {
     const tenants = await this.#tenants();
-    const names = [...tenants.keys()].filter((name) => name.startsWith(q));
-    return {
-      tenants: names.slice(offset, offset + limit).flatMap((name) => {
-        const keys = tenants.get(name) ?? [];
-        return tenantsOf(keys, now).map((tenant) => ({ tenant, keys: keys.length }));
-      }),
-      hasMore: names.length > offset + limit,
-    };
+    const page: TenantPage = { tenants: [], hasMore: false };
+    let found = 0;
+    for (const [name, keys] of tenants) {
+      if (!name.startsWith(q)) continue;
+      found += 1;
+      if (found <= offset) continue;
+      page.hasMore = found > offset + limit;
+      if (page.hasMore) break;
+      for (const tenant of tenantsOf(keys, now)) page.tenants.push({ tenant, keys: keys.length });
+    }
+    return page;
   }
 
   /** The weights of tenants; 1 for one that has no key any more. */
