@@ -1,12 +1,12 @@
 -- Adds what a process has counted to the sums of a minute, once however often it is sent.
 --
--- KEYS[1]   hash of the minute: sums by field; how many fields there are of a kind, as `n:<kind>`; and of each process the number
---           of its last addition, as `p:<process>`
--- ARGV[1]   process
--- ARGV[2]   number of this addition, higher than that of any earlier one of the process
+-- KEYS[1]   hash of the minute: sums by field; how many fields there are of a kind, as `n:<kind>`; and of each adder the number of
+--           its last addition, as `p:<adder>`
+-- ARGV[1]   adder: a process, and one of the parts in which it adds
+-- ARGV[2]   number of this addition, higher than that of any earlier one of this adder
 -- ARGV[3]   how long the hash stays from now on, in milliseconds
 -- ARGV[4]   most fields of each kind: of models, of tenants, and of codes
--- ARGV[5..] field and sums in turn; sums are names and counts in turn, with spaces between
+-- ARGV[5..] field and sums in turn; sums are counts by name, as JSON
 --
 -- A field is `<kind><name>`. What has no room goes to `r:<kind>`, the rest of its kind.
 -- Returns 1, or 0 when the addition was there already.
@@ -19,18 +19,9 @@ local done = redis.call('HGET', minute, 'p:' .. ARGV[1])
 if done and tonumber(done) >= tonumber(ARGV[2]) then return 0 end
 
 local function join(known, added)
-  local names, counts = {}, {}
-  for _, text in ipairs({ known, added }) do
-    for name, count in string.gmatch(text, '(%S+) (%d+)') do
-      if not counts[name] then
-        names[#names + 1] = name
-        counts[name] = 0
-      end
-      counts[name] = counts[name] + tonumber(count)
-    end
-  end
-  for at, name in ipairs(names) do names[at] = name .. ' ' .. string.format('%.0f', counts[name]) end
-  return table.concat(names, ' ')
+  local sums = cjson.decode(known)
+  for name, count in pairs(cjson.decode(added)) do sums[name] = (sums[name] or 0) + count end
+  return cjson.encode(sums)
 end
 
 local used = {}

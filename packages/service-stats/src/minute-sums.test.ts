@@ -6,7 +6,7 @@ const fieldsOf = (minute: MinuteSums): Map<string, Record<string, number>> => {
   const fields = minute.fields();
   const found = new Map<string, Record<string, number>>();
   for (let at = 0; at < fields.length; at += 2) {
-    found.set(fields[at] ?? '', Object.fromEntries(parseSums(fields[at + 1] ?? '')));
+    found.set(fields[at] ?? '', parseSums(fields[at + 1] ?? '') ?? {});
   }
   return found;
 };

@@ -1,4 +1,4 @@
-import { add, addAll, type Counter, printSums, type Sums } from './sums.ts';
+import { add, addAll, type Counter, type Sums } from './sums.ts';
 
 /** How long a minute is, and each of the spans that it is divided into, in milliseconds. */
 export const minuteMs = 60_000;
@@ -32,13 +32,13 @@ const ofTenants: ReadonlySet<string> = new Set<Counter>([
 /** Sums by names of a kind, and of the rest when there are too many names. */
 class NamedSums {
   #named = new Map<string, Sums>();
-  readonly #rest: Sums = new Map();
+  readonly #rest: Sums = {};
 
   of(name: string): Sums {
     const known = this.#named.get(name);
     if (known) return known;
     if (this.#named.size >= mostRemembered) this.trim(mostRemembered / 2);
-    const sums: Sums = new Map();
+    const sums: Sums = {};
     this.#named.set(name, sums);
     return sums;
   }
@@ -56,8 +56,8 @@ class NamedSums {
   fields(kind: string, most: number): string[] {
     this.trim(most);
     const ranked = [...this.#named].toSorted(([, one], [, other]) => activityOf(other) - activityOf(one));
-    const fields = ranked.flatMap(([name, sums]) => [`${kind}${name}`, printSums(sums)]);
-    if (this.#rest.size > 0) fields.push(`${fieldOf.rest}${kind}`, printSums(this.#rest));
+    const fields = ranked.flatMap(([name, sums]) => [`${kind}${name}`, JSON.stringify(sums)]);
+    if (Object.keys(this.#rest).length > 0) fields.push(`${fieldOf.rest}${kind}`, JSON.stringify(this.#rest));
     return fields;
   }
 }
@@ -65,7 +65,7 @@ class NamedSums {
 /** Requests and tokens count the same: whoever floods is among the first, with or without an answer. */
 function activityOf(sums: Sums): number {
   let activity = 0;
-  for (const count of sums.values()) activity += count;
+  for (const count of Object.values(sums)) activity += count;
   return activity;
 }
 
@@ -85,7 +85,7 @@ export class MinuteSums {
   ): void {
     const span = Math.floor((at % minuteMs) / spanMs);
     let sums = this.#spans.get(span);
-    if (!sums) this.#spans.set(span, (sums = new Map()));
+    if (!sums) this.#spans.set(span, (sums = {}));
     add(sums, name, by);
     if (model !== undefined) add(this.#models.of(model), name, by);
     if (tenant !== undefined && ofTenants.has(name)) add(this.#tenants.of(tenant), name, by);
@@ -104,7 +104,7 @@ export class MinuteSums {
   /** Fields and their texts in turn, as `add-minute.lua` takes them. */
   fields(): string[] {
     return [
-      ...[...this.#spans].flatMap(([span, sums]) => [`${fieldOf.span}${span}`, printSums(sums)]),
+      ...[...this.#spans].flatMap(([span, sums]) => [`${fieldOf.span}${span}`, JSON.stringify(sums)]),
       ...this.#models.fields(fieldOf.model, mostAddedAtOnce),
       ...this.#tenants.fields(fieldOf.tenant, mostAddedAtOnce),
       ...this.#codes.fields(fieldOf.code, mostAddedAtOnce),

@@ -15,7 +15,7 @@ const settledAfterMs = 30_000;
 const readAgainMs = 60_000;
 
 /** Minutes that are read, or added up, before others of this process have their turn. */
-const step = 5;
+const step = 2;
 
 /** Counts, and how long callers of streams waited for the first output. */
 export type Figures = Record<Counter, number> & {
@@ -46,13 +46,15 @@ export interface StatsReaderOptions {
 
 /** Sums of a time, by what they are about. */
 interface SumsOfTime {
-  spans: Map<number, Sums>;
+  total: Sums;
   models: Map<string, Sums>;
   tenants: Map<string, Sums>;
   codes: Map<string, Sums>;
 }
 
 interface Minute {
+  /** Of its spans, by when they begin. */
+  spans: ReadonlyMap<number, Figures>;
   sums: SumsOfTime;
   /** Differs after each addition. */
   version: string;
@@ -81,19 +83,18 @@ export class StatsReader {
     const wanted = Array.from({ length: count }, (_, at) => first + at * minuteMs);
     await this.#readAgain(wanted, now);
     const sums = await this.#addUp(wanted, now);
-    const total: Sums = new Map();
-    for (const span of sums.spans.values()) addAll(total, span);
     const spans: StatsReading['spans'] = [];
     for (let at = first; at <= now; at += spanMs) {
-      spans.push({ at, figures: figuresOf(sums.spans.get(at)) });
+      const minute = this.#minutes.get(Math.floor(at / minuteMs) * minuteMs);
+      spans.push({ at, figures: minute?.spans.get(at) ?? noFigures });
     }
     return {
       at: now,
       spans,
-      total: figuresOf(total),
+      total: figuresOf(sums.total),
       models: figuresByName(sums.models),
       tenants: figuresByName(sums.tenants),
-      codes: new Map([...sums.codes].map(([code, counted]) => [code, counted.get('count') ?? 0])),
+      codes: new Map([...sums.codes].map(([code, counted]) => [code, counted['count'] ?? 0])),
     };
   }
 
@@ -121,7 +122,7 @@ export class StatsReader {
       .join();
     const known = this.#minutes.get(at);
     if (known?.version === version) known.readAt = now;
-    else this.#minutes.set(at, { sums: parseMinute(at, hash), version, readAt: now });
+    else this.#minutes.set(at, { ...parseMinute(at, hash), version, readAt: now });
   }
 
   async #addUp(wanted: readonly number[], now: number): Promise<SumsOfTime> {
@@ -167,43 +168,44 @@ function isSettled(minute: Minute | undefined, at: number, now: number): boolean
 }
 
 function nothing(): SumsOfTime {
-  return { spans: new Map(), models: new Map(), tenants: new Map(), codes: new Map() };
+  return { total: {}, models: new Map(), tenants: new Map(), codes: new Map() };
 }
 
-function parseMinute(at: number, hash: Readonly<Record<string, string>>): SumsOfTime {
+function parseMinute(at: number, hash: Readonly<Record<string, string>>): Pick<Minute, 'spans' | 'sums'> {
+  const spans = new Map<number, Figures>();
   const sums = nothing();
-  for (const [field, text] of Object.entries(hash)) {
-    const name = field.slice(2);
-    switch (field.slice(0, 2)) {
-      case fieldOf.span:
-        sums.spans.set(at + Number(name) * spanMs, parseSums(text));
-        break;
-      case fieldOf.model:
-        sums.models.set(name, parseSums(text));
-        break;
-      case fieldOf.tenant:
-        sums.tenants.set(name, parseSums(text));
-        break;
-      case fieldOf.code:
-        sums.codes.set(name, parseSums(text));
-        break;
+  const kinds: ReadonlyMap<string, Map<string, Sums>> = new Map([
+    [fieldOf.model, sums.models],
+    [fieldOf.tenant, sums.tenants],
+    [fieldOf.code, sums.codes],
+  ]);
+  for (const field of Object.keys(hash)) {
+    const [kind, name] = [field.slice(0, 2), field.slice(2)];
+    if (kind === fieldOf.span) {
+      const ofSpan = parseSums(hash[field] ?? '') ?? {};
+      spans.set(at + Number(name) * spanMs, figuresOf(ofSpan));
+      addAll(sums.total, ofSpan);
+      continue;
     }
+    const ofKind = kinds.get(kind);
+    const named = ofKind && parseSums(hash[field] ?? '');
+    if (named) ofKind.set(name, named);
   }
-  return sums;
+  return { spans, sums };
 }
 
-function addTime(to: SumsOfTime, { spans, models, tenants, codes }: SumsOfTime): void {
-  addNamed(to.spans, spans);
+function addTime(to: SumsOfTime, { total, models, tenants, codes }: SumsOfTime): void {
+  addAll(to.total, total);
   addNamed(to.models, models);
   addNamed(to.tenants, tenants);
   addNamed(to.codes, codes);
 }
 
-function addNamed<Name>(to: Map<Name, Sums>, named: ReadonlyMap<Name, Sums>): void {
+function addNamed(to: Map<string, Sums>, named: ReadonlyMap<string, Sums>): void {
   for (const [name, sums] of named) {
     const known = to.get(name);
     if (known) addAll(known, sums);
-    else to.set(name, new Map(sums));
+    else to.set(name, { ...sums });
   }
 }
 
@@ -211,8 +213,8 @@ function figuresByName(named: ReadonlyMap<string, Sums>): Map<string, Figures> {
   return new Map([...named].map(([name, sums]) => [name, figuresOf(sums)]));
 }
 
-function figuresOf(sums: Sums = new Map()): Figures {
-  const counted = Object.fromEntries(counters.map((name) => [name, sums.get(name) ?? 0]));
+function figuresOf(sums: Readonly<Sums>): Figures {
+  const counted = Object.fromEntries(counters.map((name) => [name, sums[name] ?? 0]));
   return {
     ...(counted as Record<Counter, number>), // each counter has its count
     first_token_p50_ms: rounded(quantileOf(sums, 0.5)),
@@ -223,3 +225,5 @@ function figuresOf(sums: Sums = new Map()): Figures {
 function rounded(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.round(ms * 10) / 10;
 }
+
+const noFigures = figuresOf({});

@@ -12,7 +12,7 @@ const addEveryMs = 2_000;
 const keepMs = 65 * 60_000;
 
 /** Most models, tenants and error codes of a minute, each; what happened to others is in the rest. */
-const mostOfKind = 256;
+const mostOfKind = 128;
 
 /** Most minutes that a process keeps while Redis does not take them. Older ones are lost. */
 const mostKept = 10;
@@ -34,16 +34,21 @@ export interface StatsRecorderOptions {
   onError: (error: unknown) => void;
 }
 
+/** Fields that one script adds, each with its sums: in a millisecond at the most, as other clients of Redis wait for it. */
+const mostAtOnce = 32;
+
 /** An addition that Redis has not confirmed. It is sent again as it is, under its number. */
 interface Addition {
   minute: number;
+  /** Of the parts that the fields of a minute are added in; each has numbers of its own. */
+  part: number;
   number: number;
   fields: string[];
 }
 
 /**
- * Counts what happens to responses in this process, and adds it every two seconds to the sums that all processes share: one
- * command for each minute that there is something new of, however many responses there were. Nobody waits for it.
+ * Counts what happens to responses in this process, and adds it every two seconds to the sums that all processes share. That takes
+ * a few commands, by how many models and tenants there are and not by how many responses there were. Nobody waits for it.
  *
  * Each addition has a number and counts once, also when its reply was lost and it is sent again. While Redis is silent ten
  * minutes are kept. What a process had not added when it died, two seconds as a rule, is lost.
@@ -119,12 +124,12 @@ export class StatsRecorder {
     if (this.#unconfirmed.length === 0) this.#unconfirmed = this.#take();
     const sent = this.#unconfirmed;
     const added = await Promise.allSettled(
-      sent.map(({ minute, number, fields }) =>
+      sent.map(({ minute, part, number, fields }) =>
         connection.eval(
           script,
           1,
           minuteKey(keyPrefix, minute),
-          processId,
+          `${processId}.${part}`,
           number,
           keepMs,
           mostOfKind,
@@ -138,10 +143,15 @@ export class StatsRecorder {
   }
 
   #take(): Addition[] {
-    const taken = [...this.#minutes].map(([minute, sums]) => {
-      this.#number += 1;
-      return { minute, number: this.#number, fields: sums.fields() };
-    });
+    this.#number += 1;
+    const number = this.#number;
+    const taken: Addition[] = [];
+    for (const [minute, sums] of this.#minutes) {
+      const fields = sums.fields();
+      for (let at = 0, part = 0; at < fields.length; at += 2 * mostAtOnce, part += 1) {
+        taken.push({ minute, part, number, fields: fields.slice(at, at + 2 * mostAtOnce) });
+      }
+    }
     this.#minutes.clear();
     return taken;
   }

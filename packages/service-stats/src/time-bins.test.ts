@@ -3,7 +3,7 @@ import { add, type Sums } from './sums.ts';
 import { binOf, quantileOf } from './time-bins.ts';
 
 const counted = (times: readonly number[]): Sums => {
-  const sums: Sums = new Map();
+  const sums: Sums = {};
   for (const ms of times) add(sums, binOf(ms), 1);
   return sums;
 };
@@ -16,8 +16,8 @@ const at = (times: readonly number[], share: number): number => {
 
 describe('a quantile of counted times', () => {
   it('is not known of none', () => {
-    expect(quantileOf(new Map(), 0.5)).toBeUndefined();
-    expect(quantileOf(new Map([['accepted', 3]]), 0.5)).toBeUndefined();
+    expect(quantileOf({}, 0.5)).toBeUndefined();
+    expect(quantileOf({ accepted: 3 }, 0.5)).toBeUndefined();
   });
 
   const cases: Record<string, number[]> = {
@@ -31,8 +31,8 @@ describe('a quantile of counted times', () => {
   it.each(Object.entries(cases))('is within a bin of the true one for %s', (_name, times) => {
     for (const share of [0.5, 0.9, 0.99, 1]) {
       const [found, truth] = [quantileOf(counted(times), share) ?? Number.NaN, at(times, share)];
-      expect(found / truth).toBeGreaterThan(1 / 1.1);
-      expect(found / truth).toBeLessThan(1.1);
+      expect(found / truth).toBeGreaterThan(1 / 1.2);
+      expect(found / truth).toBeLessThan(1.2);
     }
   });
 
@@ -48,6 +48,6 @@ describe('a quantile of counted times', () => {
   });
 
   it('has few bins however many times there are', () => {
-    expect(counted(Array.from({ length: 100_000 }, (_, n) => n)).size).toBeLessThan(150);
+    expect(Object.keys(counted(Array.from({ length: 100_000 }, (_, n) => n))).length).toBeLessThan(75);
   });
 });
