@@ -88,6 +88,7 @@ export interface TestApi {
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
+  telemetry: Telemetry;
   queue: ResponseQueue;
   store: CallerStore;
   open: OpenRequests;
@@ -297,6 +298,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     redis,
     keys,
     registry,
+    telemetry,
     queue,
     store,
     open,

@@ -46,7 +46,7 @@ export {
   type StoredRequest,
   UnknownVersion,
 } from './record/record.ts';
-export type { LetIn } from './record/store-access.ts';
+export type { EndedInQueue, LetIn } from './record/store-access.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';

@@ -42,6 +42,18 @@ describe('a response that no worker has taken', () => {
     expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('is told of once, with its error, however many end it at a time', async () => {
+    const [cancelledId, failedId] = [await store.accepted(), await store.accepted()];
+    await Promise.all([end(cancelledId, unwanted), end(cancelledId, unwanted), end(cancelledId, unwanted)]);
+    await end(failedId, late);
+    await end(failedId, unwanted);
+    expect(store.endedInQueue.map(({ responseId, status, code }) => [responseId, status, code])).toEqual([
+      [cancelledId, 'cancelled', undefined],
+      [failedId, 'failed', 'timeout'],
+    ]);
+    expect(store.endedInQueue[0]).toMatchObject({ model: 'simulator', because: 'queued', attempt: 0 });
+  });
+
   it('stays as long as the settings say, or a minute when it is not stored', async () => {
     const [stored, unstored] = [
       await store.accepted(),

@@ -18,6 +18,7 @@ import {
   type Claim,
   type ClaimedRecord,
   type ContextLimits,
+  type EndedInQueue,
   type LargeValueConnection,
   type LetIn,
   defaultCell,
@@ -126,6 +127,8 @@ export interface AcceptedOptions {
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
 export class StoreUnderTest {
+  /** Ends that were written while nobody ran their responses, as callers were told of them. */
+  readonly endedInQueue: EndedInQueue[] = [];
   readonly server: Server;
   readonly caller: CallerStore;
   readonly attempts: AttemptStore;
@@ -165,6 +168,7 @@ export class StoreUnderTest {
       retention,
       processId,
       onLetIn: this.#onLetIn,
+      onEndedInQueue: (ended) => this.endedInQueue.push(ended),
       onError: () => undefined,
     });
     this.#callers.set(processId, made);

@@ -29,18 +29,19 @@ export interface ProcessStats {
   stop(): Promise<void>;
 }
 
+/** The part of a process that counts, and is not announced; undefined when nothing is to be written. */
+export function recorderOf(options: Omit<ProcessStatsOptions, 'report'>): StatsRecorder | undefined {
+  return options.isOn ? new StatsRecorder(partsOf(options)) : undefined;
+}
+
 /** Nothing is written and nothing is listened to when it is off. */
-export function statsOf({ isOn, clock, report, logger, ...options }: ProcessStatsOptions): ProcessStats {
-  if (!isOn) return { start: () => undefined, announce: () => undefined, stop: () => Promise.resolve() };
-  const ofProcess = {
-    ...options,
-    // Every process has another one, wherever it runs.
-    processId: randomUUID(),
-    now: () => (clock.isSynchronized ? clock.now() : undefined),
-    onError: throttledWarning(logger, 'statistics not written').warn,
-  };
-  const recorder = new StatsRecorder(ofProcess);
-  const announcer = new ProcessAnnouncer({ ...ofProcess, report });
+export function statsOf({ report, ...options }: ProcessStatsOptions): ProcessStats {
+  if (!options.isOn) {
+    return { start: () => undefined, announce: () => undefined, stop: () => Promise.resolve() };
+  }
+  const parts = partsOf(options);
+  const recorder = new StatsRecorder(parts);
+  const announcer = new ProcessAnnouncer({ ...parts, report });
   return {
     start() {
       recorder.start();
@@ -50,5 +51,15 @@ export function statsOf({ isOn, clock, report, logger, ...options }: ProcessStat
     async stop() {
       await Promise.all([recorder.stop(), announcer.stop()]);
     },
+  };
+}
+
+function partsOf({ clock, logger, ...options }: Omit<ProcessStatsOptions, 'report'>) {
+  return {
+    ...options,
+    // Every process has another one, wherever it runs.
+    processId: randomUUID(),
+    now: () => (clock.isSynchronized ? clock.now() : undefined),
+    onError: throttledWarning(logger, 'statistics not written').warn,
   };
 }

@@ -1,7 +1,16 @@
 import type { Settings } from '@sluice/config';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { defaultCell, ResponseStore } from '@sluice/response-store';
-import { closeRedis, commandClient, createLogger, largeValueClient, requireRedis } from '@sluice/runtime';
+import {
+  closeRedis,
+  commandClient,
+  createLogger,
+  largeValueClient,
+  RedisClock,
+  requireRedis,
+  Telemetry,
+} from '@sluice/runtime';
+import { recorderOf } from '@sluice/service-stats';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
@@ -25,13 +34,27 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     await close();
     throw error;
   }
+  const clock = new RedisClock({ client: commands, logger });
+  await clock.start();
+  const telemetry = new Telemetry(() => undefined);
   const store = new ResponseStore({
     commands,
     largeValues,
     keyPrefix,
     retention,
     onLetIn: (letIn) => queues.letInAll(letIn),
+    onEndedInQueue: (ended) => telemetry.emit('response.ended', ended),
   });
+  const recorder = recorderOf({
+    isOn: settings.console.statistics,
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    telemetry,
+    models: models.map(({ id }) => id),
+    clock,
+    logger,
+  });
+  recorder?.start();
   const names = [...new Set(models.map(({ queue }) => queue))];
   const queues = new ResponseQueue({
     connection: commands,
@@ -44,6 +67,8 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     queues,
     names,
     async [Symbol.asyncDispose]() {
+      await recorder?.stop();
+      clock.stop();
       await queues.close();
       await close();
     },
