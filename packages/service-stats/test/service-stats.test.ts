@@ -204,14 +204,14 @@ describe('an addition', () => {
     for (let n = 0; n < 60; n += 1) api.accept(`tenant${n}`);
     const evaluate = redis.client.eval.bind(redis.client) as (...args: unknown[]) => Promise<unknown>;
     let calls = 0;
-    const sent = vi.spyOn(redis.client, 'eval').mockImplementation((async (...args: unknown[]) => {
+    const sent = vi.spyOn(redis.client, 'eval').mockImplementation(async (...args: unknown[]) => {
       calls += 1;
       // The first is not done, and the second is although its reply is lost.
       if (calls === 1) throw new Error('OOM');
       const reply = await evaluate(...args);
       if (calls === 2) throw new Error('Connection is closed.');
       return reply;
-    }) as never);
+    });
     await api.recorder.add();
     await api.recorder.add();
     await api.recorder.add();
