@@ -10,11 +10,13 @@ const start = 1_700_000_040_000;
 let redis: TestRedis;
 let keyPrefix: string;
 let now: number;
+let isClockKnown: boolean;
 const closing: (() => unknown)[] = [];
 beforeEach(async () => {
   redis = await testRedis();
   keyPrefix = `${redis.prefix}:{0}:`;
   now = start;
+  isClockKnown = true;
 });
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -35,7 +37,7 @@ function startProcess(connection: Pick<Redis, 'eval'> = redis.client) {
     processId: `process${processes}`,
     telemetry,
     models: ['m', 'n', ...Array.from({ length: 20 }, (_, n) => `m${n}`)],
-    now: () => now,
+    now: () => (isClockKnown ? now : undefined),
     onError: (error) => errors.push(error),
   });
   const accept = (tenant = 'a', model = 'm') =>
@@ -138,6 +140,18 @@ describe('what several processes have counted', () => {
     const [key = ''] = await redis.client.keys(`${keyPrefix}*`);
     expect(await redis.client.hget(key, 'r:t:')).toBe('{"accepted":232}');
   });
+});
+
+it('begins when the clock of the store is known', async () => {
+  const api = startProcess();
+  isClockKnown = false;
+  api.accept();
+  await api.recorder.add();
+  expect(await redis.client.keys(`${keyPrefix}*`)).toEqual([]);
+  isClockKnown = true;
+  api.accept();
+  await api.recorder.add();
+  expect((await reader().read()).total.accepted).toBe(1);
 });
 
 it('names no model that a client has made up', async () => {
