@@ -17,12 +17,15 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import { type Acting, makeActing } from './admin/acting/acting.ts';
 import { KeyChanges } from './admin/keys/index.ts';
 import { ResponseIndex } from './admin/response-index.ts';
+import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
 import { logApi } from './api-log.ts';
 import { countApi } from './api-metrics.ts';
+import { apiStats } from './api-stats.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
@@ -40,6 +43,7 @@ export interface ApiPartsOptions {
   logger: Logger;
   /** Until it has started, the start itself says what is wrong with Redis, once. */
   hasStarted: () => boolean;
+  isStopping: () => boolean;
   /** The store's time for an accept. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
 }
@@ -69,6 +73,8 @@ export interface ApiParts {
   sockets: SocketConnections;
   /** What operators can do. */
   acting: Acting;
+  stats: ProcessStats;
+  reports: ServiceReports;
 }
 
 /** Makes the parts of an api process and connects them with each other. */
@@ -77,6 +83,7 @@ export function makeApiParts({
   watch,
   logger,
   hasStarted,
+  isStopping,
   acceptingNow,
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
@@ -179,6 +186,7 @@ export function makeApiParts({
     open,
     bodyBudget,
     json: bodies.reader,
+    telemetry,
     logger,
     isEnabled: settings.server.webSockets,
     limits: settings.limits,
@@ -198,6 +206,33 @@ export function makeApiParts({
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
     failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
     now: () => clock.now(),
+    logger,
+  });
+  const stats = apiStats({
+    isOn: settings.console.statistics,
+    connection: commands,
+    keyPrefix,
+    telemetry,
+    models: settings.models.map(({ id }) => id),
+    clock,
+    isStopping,
+    openRequests: () => open.size,
+    webSockets: () => sockets.size,
+    logger,
+  });
+  const reports = serviceReports({
+    settings,
+    live,
+    keys,
+    queue,
+    store,
+    memory,
+    redis,
+    ...statsSources({
+      connection: commands,
+      keyPrefix,
+      now: () => clock.now(),
+    }),
     logger,
   });
   return {
@@ -222,5 +257,7 @@ export function makeApiParts({
     bodyBudget,
     sockets,
     acting,
+    stats,
+    reports,
   };
 }

@@ -53,6 +53,7 @@ export class ApiProcess {
     this.#parts = makeApiParts({
       ...options,
       hasStarted: () => this.#hasStarted,
+      isStopping: () => this.#isStopping,
       acceptingNow: (clock) => this.#acceptingNow(clock),
     });
   }
@@ -103,6 +104,7 @@ export class ApiProcess {
     await parts.sealing.start();
     this.#hasStarted = true;
     parts.memory.start();
+    parts.stats.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
   }
@@ -117,6 +119,7 @@ export class ApiProcess {
     this.#isStopping = true;
     const parts = this.#parts;
     const acting = parts.acting.acts.stop();
+    parts.stats.announce();
     const { drainTimeoutMs } = this.#options.settings;
     let graceMs = drainTimeoutMs * interruptShare;
     if (reason === 'terminated' && this.#app) {
@@ -144,6 +147,8 @@ export class ApiProcess {
     await parts.bodies.stop();
     await parts.responses.stop();
     await parts.store.stop();
+    await parts.stats.stop();
+    parts.reports.overview.stop();
     await this.#admin?.close();
     await parts.index.stop();
     await parts.queue.close();

@@ -109,6 +109,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   registerJsonBody(app, {
     bodyBytes: () => dependencies.live.limits.bodyBytes,
     budget: dependencies.bodyBudget,
+    telemetry,
   });
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);

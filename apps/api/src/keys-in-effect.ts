@@ -23,6 +23,16 @@ export interface KeysInEffectOptions {
   logger: Logger;
 }
 
+/** Keys of the file and of Redis. */
+export interface KnownKeys {
+  /** Those of the file, or the development key of a service that has none. */
+  file: readonly KeySettings[];
+  /** In the order in which they were made; undefined until Redis has answered. */
+  stored: readonly StoredKey[] | undefined;
+  /** When a stored key was revoked, also when Redis has lost that. */
+  revokedAt: (key: StoredKey) => string | undefined;
+}
+
 /**
  * Puts into effect what the settings file and Redis say of keys.
  *
@@ -89,6 +99,15 @@ export class KeysInEffect {
   /** The settings whose keys are in effect. */
   get settings(): Settings {
     return this.#settings;
+  }
+
+  /** All keys there are, in effect or not. */
+  get known(): KnownKeys {
+    return {
+      file: this.#isKeyless && this.#development ? [this.#development] : this.#settings.keys,
+      stored: this.#stored,
+      revokedAt: ({ hash, revokedAt }) => revokedAt ?? this.#revoked.get(hash),
+    };
   }
 
   get acceptsDevelopmentKey(): boolean {

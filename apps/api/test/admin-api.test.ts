@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
 import { actingOf } from './test-admin.ts';
+import { testReports } from './test-reports.ts';
 
 const actionToken = 'action-token-of-the-test';
 
@@ -34,6 +35,7 @@ function build(token: string | undefined): Promise<FastifyInstance> {
     token: undefined,
     actionToken: token,
     apiUrl: () => 'http://127.0.0.1:3000',
+    reports: testReports(api),
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
   });

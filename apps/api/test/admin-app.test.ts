@@ -7,6 +7,7 @@ import { buildAdminApp } from '../src/admin/admin-app.ts';
 import type { ReportedTenant } from '../src/admin/tenant-report.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import { actingOf } from './test-admin.ts';
+import { testReports } from './test-reports.ts';
 
 const token = 'admin-token-of-the-test';
 
@@ -36,6 +37,7 @@ async function build(options: { withToken: boolean; models?: TestApi['settings']
     token: options.withToken ? token : undefined,
     actionToken: undefined,
     apiUrl: () => 'http://127.0.0.1:3000',
+    reports: testReports(api),
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),
   });

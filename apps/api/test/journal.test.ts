@@ -7,6 +7,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { ResponseIndex } from '../src/admin/response-index.ts';
 import { actingOf } from './test-admin.ts';
+import { testReports } from './test-reports.ts';
 import { apiKeys, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -25,6 +26,7 @@ async function adminOf(api: TestApi, index: ResponseIndex = api.index) {
   const admin: FastifyInstance = await buildAdminApp({
     ...{ queue: api.queue, registry: api.registry, store: api.store, responses: api.responses },
     acting: actingOf(api),
+    reports: testReports(api),
     ...{ clock: api.clock, index, live: api.live, token: undefined, actionToken: undefined },
     settings: { models: api.settings.models, workerConcurrency: 2 },
     apiUrl: () => 'http://127.0.0.1:3000',

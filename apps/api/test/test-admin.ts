@@ -11,6 +11,7 @@ import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { KeyChanges } from '../src/admin/keys/index.ts';
 import { describedAnswers } from './described-answers.ts';
 import type { TestApi } from './test-api.ts';
+import { testReports } from './test-reports.ts';
 
 export const actionToken = 'action-token-of-the-test';
 
@@ -106,6 +107,7 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
     responses: api.responses,
     clock: api.clock,
     index: api.index,
+    reports: testReports(api),
     matching: options.matching ?? api.index,
     token: undefined,
     actionToken: token,

@@ -93,6 +93,7 @@ export interface TestApi {
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
+  telemetry: Telemetry;
   queue: ResponseQueue;
   store: CallerStore;
   responses: Responses;
@@ -278,7 +279,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const readLimits = new ReadLimits();
   const sockets = new SocketConnections({
-    ...{ responses, live, readLimits, open, bodyBudget, json, logger },
+    ...{ responses, live, readLimits, open, bodyBudget, json, telemetry, logger },
     isEnabled: options.webSockets ?? true,
     limits: {
       webSocketsPerTenant: 3,
@@ -317,7 +318,8 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       });
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
-  const own = /\}:(api:|rescuer$|sealing-key$|journal$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
+  const own =
+    /\}:(api:|stats:|process(es$|:)|rescuer$|sealing-key$|journal$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
     app,
     settings,
@@ -326,6 +328,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     redis,
     keys,
     registry,
+    telemetry,
     queue,
     store,
     responses,

@@ -20,6 +20,7 @@ import {
   throttledWarning,
   untilRedisTakes,
 } from '@sluice/runtime';
+import type { ProcessStats } from '@sluice/service-stats';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
 import { IsolatedRuns } from './isolation/isolated-runs.ts';
@@ -27,6 +28,7 @@ import { Rescue } from './rescue-responses.ts';
 import { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { countWorker } from './worker-metrics.ts';
+import { workerStats } from './worker-stats.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
 const abortShare = 0.8;
@@ -58,6 +60,7 @@ export class WorkerProcess {
   readonly #queue: ResponseQueue;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
+  readonly #stats: ProcessStats;
   #health: HealthServer | undefined;
   #hasStarted = false;
   #isStopping = false;
@@ -144,6 +147,14 @@ export class WorkerProcess {
       },
     });
     this.#rescue = this.#scheduleRescue();
+    this.#stats = workerStats({
+      settings,
+      runner: this.#runner,
+      worker: this.#worker,
+      telemetry,
+      isStopping: () => this.#isStopping,
+      logger,
+    });
   }
 
   /**
@@ -176,12 +187,14 @@ export class WorkerProcess {
     this.#worker.start();
     this.#watchdog.start();
     this.#rescue.start();
+    this.#stats.start();
     onReady({ healthPort: this.#health?.port });
   }
 
   /** Quiet, drain, abort: takes no new jobs, lets running ones finish, gives back or ends those that do not. */
   async stop(_reason: StopReason): Promise<void> {
     this.#isStopping = true;
+    this.#stats.announce();
     this.#watchdog.stop();
     const rescueStopped = this.#rescue.stop();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
@@ -191,6 +204,7 @@ export class WorkerProcess {
     clearTimeout(abort);
     await rescueStopped;
     await this.#isolated.stop();
+    await this.#stats.stop();
     await this.#queue.close();
     await this.#journal?.stop();
     await this.#health?.stop();

@@ -4,7 +4,7 @@ import { wholeNumber } from './value-schemas.ts';
 /** How many responses the journal tells of, by default. */
 const defaultKept = 100_000;
 
-/** What the console of an operator shows. */
+/** What the service keeps in Redis so that the console has something to show. */
 export const consoleSchema = z
   .strictObject({
     journal: z.boolean().default(true).meta({
@@ -14,6 +14,10 @@ export const consoleSchema = z
     keep: wholeNumber(1000, 1_000_000).default(defaultKept).meta({
       description:
         'How many responses the journal goes back. Each takes some 500 bytes of Redis, and about as many of an api whose console is looked at.',
+    }),
+    statistics: z.boolean().default(true).meta({
+      description:
+        'Whether each process adds up in Redis what happened in the last hour, and says there that it runs. Without it the overview of the console has queues and memory alone.',
     }),
   })
   .prefault({})

@@ -52,6 +52,11 @@ export class KeyRing {
     return entry.key;
   }
 
+  /** Every key, those that are disabled or expired included. */
+  *all(): Iterable<KeySettings> {
+    for (const { key } of this.#entries.values()) yield key;
+  }
+
   /** The tenants that the keys belong to, without the keys. */
   tenants(): Tenant[] {
     return tenantsOf(

@@ -1,3 +1,4 @@
+export type { QueueDepth } from './queue-depth.ts';
 export type { Outcome } from './outcome.ts';
 export { queueName, queuePrefix } from './queue-names.ts';
 export {

@@ -88,6 +88,11 @@ export class QueueConsumer {
     return this.#taken.get(name) ?? 0;
   }
 
+  /** How many jobs of a queue this consumer has in hand. */
+  inHand(name: string): number {
+    return this.#busy.get(name) ?? 0;
+  }
+
   /** Whether this consumer could take another job of a queue. */
   hasFreeSlot(name: string): boolean {
     if (this.#isQuiet || this.#held.has(name)) return false;

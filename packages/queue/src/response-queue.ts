@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { type QueueDepth, readDepth } from './queue-depth.ts';
 import { jobName, queuePrefix } from './queue-names.ts';
 
 /**
@@ -234,6 +235,13 @@ export class ResponseQueue {
     const oldest = lost ?? next;
     const oldestWaitMs = oldest && Math.max(0, Date.now() - oldest.timestamp);
     return { waiting: waiting + delayed, active, isPaused, oldestWaitMs };
+  }
+
+  /** What there is in a queue, in one command. Rejects while Redis is away, like `counts`. */
+  async depth(name: string): Promise<QueueDepth> {
+    if (this.#connection.status !== 'ready') throw new Error('Connection is closed.');
+    const queue = this.#queue(name);
+    return readDepth(this.#connection, (key) => queue.toKey(key));
   }
 
   async room(name: string): Promise<QueueRoom> {

@@ -640,3 +640,44 @@ describe('what BullMQ keeps', () => {
     );
   });
 });
+
+describe('the depth of a queue', () => {
+  it('is what waits, what runs, and what has waited longest, whatever the order', async () => {
+    const queue = aQueue();
+    expect(await queue.depth(name)).toEqual({ waiting: 0, active: 0, isPaused: false, oldest: undefined });
+    const begunAt = Date.now();
+    await queue.enqueue(name, 'oldest', 50);
+    await eventually(() => Date.now() > begunAt + 2);
+    await queue.enqueue(name, 'first', 1);
+    await queue.park(name, 'parked');
+    await queue.pause(name);
+    const depth = await queue.depth(name);
+    expect(depth).toMatchObject({ waiting: 3, active: 0, isPaused: true, oldest: { responseId: 'oldest' } });
+    expect(depth.oldest?.addedAt).toBeGreaterThanOrEqual(begunAt);
+    await queue.remove(name, 'oldest');
+    expect((await queue.depth(name)).oldest?.responseId).toBe('first');
+    await queue.resume(name);
+    const running = latch();
+    const goOn = latch();
+    aWorker(async () => {
+      running.open();
+      await goOn.wait();
+      return settled;
+    });
+    await running.wait();
+    expect(await queue.depth(name)).toMatchObject({
+      waiting: 1,
+      active: 1,
+      isPaused: false,
+      oldest: { responseId: 'parked' },
+    });
+    goOn.open();
+  });
+
+  it('finds one that waits outside behind many that come back soon', async () => {
+    const queue = aQueue();
+    await queue.park(name, 'parked');
+    for (let at = 0; at < 60; at += 1) await queue.enqueue(name, `job${at}`, at + 1);
+    expect(await queue.depth(name)).toMatchObject({ waiting: 61, oldest: { responseId: 'parked' } });
+  });
+});

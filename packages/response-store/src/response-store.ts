@@ -2,6 +2,7 @@ import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
+import { acceptedAt } from './reading/accepted-at.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
 import { areOpen, openIds } from './reading/open-responses.ts';
 import { queuePriority } from './reading/queue-priority.ts';
@@ -116,6 +117,11 @@ export class ResponseStore {
   /** Takes everything of a response away, for good. A worker that still runs it is refused from then on. */
   erase(responseId: string, tenant: string): Promise<void> {
     return erase(this.access, responseId, tenant);
+  }
+
+  /** When responses were accepted, in milliseconds of the store's clock; undefined for one that is gone. */
+  acceptedAt(responseIds: readonly string[]): Promise<(number | undefined)[]> {
+    return acceptedAt(this.access, responseIds);
   }
 
   /** What tenants use now of their limits, in the order in which they are asked for. */

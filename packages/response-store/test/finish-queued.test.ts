@@ -53,6 +53,19 @@ describe('a response that no worker has taken', () => {
     ]);
   });
 
+  it('is told of once, with its error, however many end it at a time', async () => {
+    const [cancelledId, failedId] = [await store.accepted(), await store.accepted()];
+    await Promise.all([end(cancelledId, unwanted), end(cancelledId, unwanted), end(cancelledId, unwanted)]);
+    await end(failedId, late);
+    await end(failedId, unwanted);
+    expect(
+      store.queuedEnds.map(({ responseId, end: { status, error } }) => [responseId, status, error?.code]),
+    ).toEqual([
+      [cancelledId, 'cancelled', undefined],
+      [failedId, 'failed', 'timeout'],
+    ]);
+  });
+
   it('stays as long as the settings say, or a minute when it is not stored', async () => {
     const [stored, unstored] = [
       await store.accepted(),

@@ -127,6 +127,7 @@ export interface AcceptedOptions {
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
 export class StoreUnderTest {
+  /** Ends that were written while nobody ran their responses, as callers were told of them. */
   readonly server: Server;
   readonly caller: CallerStore;
   readonly attempts: AttemptStore;

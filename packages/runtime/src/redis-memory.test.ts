@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RedisMemory, usedPercentOf } from './redis-memory.ts';
+import { RedisMemory, usedMemoryOf } from './redis-memory.ts';
 
-describe('the used share of the memory', () => {
+describe('the used memory', () => {
   it.each([
-    ['used_memory:50\r\nmaxmemory:200\r\ntotal_system_memory:1000\r\n', 25],
-    ['used_memory:50\r\nmaxmemory:0\r\ntotal_system_memory:1000\r\n', 5],
-    ['used_memory_human:50\r\nused_memory:300\r\nmaxmemory:200\r\n', 150],
-    ['used_memory:50\r\n', 0],
-    ['', 0],
-  ])('of %j is %d per cent', (info, percent) => {
-    expect(usedPercentOf(info)).toBe(percent);
+    ['used_memory:50\r\nmaxmemory:200\r\ntotal_system_memory:1000\r\n', 50, 200],
+    ['used_memory:50\r\nmaxmemory:0\r\ntotal_system_memory:1000\r\n', 50, 1000],
+    ['used_memory_human:50\r\nused_memory:300\r\nmaxmemory:200\r\n', 300, 200],
+    ['used_memory:50\r\n', 50, undefined],
+    ['', 0, undefined],
+  ])('of %j is %d of %s', (info, usedBytes, limitBytes) => {
+    expect(usedMemoryOf(info)).toEqual({ usedBytes, limitBytes });
   });
 });
 

@@ -17,7 +17,7 @@ export interface RedisMemoryOptions {
 export class RedisMemory {
   readonly #options: RedisMemoryOptions;
   #timer: NodeJS.Timeout | undefined;
-  #usedPercent = 0;
+  #used: UsedMemory | undefined;
   #isLooking = false;
 
   constructor(options: RedisMemoryOptions) {
@@ -26,7 +26,12 @@ export class RedisMemory {
 
   /** As of the last second. While Redis is silent it stays as it was. */
   get usedPercent(): number {
-    return this.#usedPercent;
+    return this.#used === undefined ? 0 : percentOf(this.#used);
+  }
+
+  /** The same in bytes; undefined until Redis has told. */
+  get used(): UsedMemory | undefined {
+    return this.#used;
   }
 
   start(): void {
@@ -45,7 +50,7 @@ export class RedisMemory {
     if (this.#isLooking || commands.status !== 'ready') return;
     this.#isLooking = true;
     try {
-      this.#usedPercent = usedPercentOf(await commands.info('memory'));
+      this.#used = usedMemoryOf(await commands.info('memory'));
     } catch (error) {
       onError(error);
     } finally {
@@ -54,11 +59,21 @@ export class RedisMemory {
   }
 }
 
-/** The used share of the memory in per cent, by the text of `INFO memory`; 0 where it does not say. */
-export function usedPercentOf(info: string): number {
-  const used = memberOf(info, 'used_memory');
-  const most = memberOf(info, 'maxmemory') || memberOf(info, 'total_system_memory');
-  return most > 0 ? (used / most) * 100 : 0;
+export interface UsedMemory {
+  usedBytes: number;
+  /** `maxmemory`, or the memory of the machine where there is none; undefined where the server hides both. */
+  limitBytes: number | undefined;
+}
+
+/** What the text of `INFO memory` says. */
+export function usedMemoryOf(info: string): UsedMemory {
+  const limitBytes = memberOf(info, 'maxmemory') || memberOf(info, 'total_system_memory');
+  return { usedBytes: memberOf(info, 'used_memory'), limitBytes: limitBytes || undefined };
+}
+
+/** The used share in per cent; 0 without a limit. */
+function percentOf({ usedBytes, limitBytes }: UsedMemory): number {
+  return limitBytes === undefined ? 0 : (usedBytes / limitBytes) * 100;
 }
 
 function memberOf(info: string, name: string): number {

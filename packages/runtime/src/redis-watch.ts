@@ -92,6 +92,11 @@ export class RedisWatch {
     return this.#connections.every(({ status }) => status === 'ready') && (await this.#takesWrites());
   }
 
+  /** What Redis said of itself when it was looked at last: at the start, and after each reconnect. */
+  get facts(): RedisFacts | undefined {
+    return this.#facts;
+  }
+
   get #refusal(): RedisProblem | undefined {
     return this.#problems.find(({ severity }) => severity === 'refuse');
   }

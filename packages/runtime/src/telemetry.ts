@@ -24,6 +24,8 @@ export interface TelemetryEvents {
   };
   /** A response that waited in the line of its tenant may go into its queue. */
   'response.let_in': { responseId: string };
+  /** A request to create a response was refused with 429 or 503; `model` is empty when that was not known yet. */
+  'response.refused': { tenant: string; model: string; code: string };
   /**
    * A response was found accepted although its caller was refused, because the store had not answered in time. `hasBegun`:
    * a worker had begun to run it.

@@ -33,6 +33,7 @@ export interface AdminAppOptions {
   /** What changes something has to carry it; without one nothing can be changed. */
   actionToken: AdminContext['actionToken'];
   apiUrl: AdminContext['apiUrl'];
+  reports: AdminContext['reports'];
   failedLogins: FailedLogins;
   logger: Logger;
 }
@@ -56,6 +57,7 @@ export async function buildAdminApp({
   token,
   actionToken,
   apiUrl,
+  reports,
   failedLogins,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
@@ -84,7 +86,18 @@ export async function buildAdminApp({
     position: (name, responseId) => responses.positionOf(name, responseId),
     now: () => clock.now(),
   };
-  registerAdminApi(app, { settings, live, acting, index, matching, detail, actionToken, apiUrl, logger });
+  registerAdminApi(app, {
+    settings,
+    live,
+    acting,
+    index,
+    matching,
+    detail,
+    reports,
+    actionToken,
+    apiUrl,
+    logger,
+  });
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);

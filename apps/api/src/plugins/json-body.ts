@@ -1,7 +1,9 @@
 import { ServiceError } from '@sluice/contract';
+import type { Telemetry } from '@sluice/runtime';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import { receiveBody } from '../bodies/receive-body.ts';
+import { tellRefusal } from '../refused-creates.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,13 +20,17 @@ export interface JsonBodyOptions {
   /** Most bytes of a body, at this moment. */
   bodyBytes: () => number;
   budget: BodyBudget;
+  telemetry: Telemetry;
 }
 
 /**
  * Takes bodies of `application/json` in UTF-8 and no others, and leaves their bytes in `request.body` as they are. What
  * they hold in the budget is given back when the accept is over (see `releaseBody`), or when the answer is.
  */
-export function registerJsonBody(app: FastifyInstance, { bodyBytes, budget }: JsonBodyOptions): void {
+export function registerJsonBody(
+  app: FastifyInstance,
+  { bodyBytes, budget, telemetry }: JsonBodyOptions,
+): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('bodyReservation');
   app.addContentTypeParser('application/json', (request, payload, done) => {
@@ -38,7 +44,11 @@ export function registerJsonBody(app: FastifyInstance, { bodyBytes, budget }: Js
       payload,
       { length: announcedLength(request), most: bodyBytes(), reservation },
       (error, body) => {
-        if (error) reservation.release();
+        if (error) {
+          reservation.release();
+          const isCreate = request.routeOptions.config.isRead !== true;
+          if (isCreate) tellRefusal(telemetry, { tenant: request.key.name, model: '' }, error);
+        }
         // Some clients name a content type where there is no content; routes that need a body ask for it.
         done(error, body?.length === 0 ? undefined : body);
       },

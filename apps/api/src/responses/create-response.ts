@@ -9,6 +9,7 @@ import {
   type TenantUse,
 } from '@sluice/response-store';
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
+import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
@@ -261,15 +262,18 @@ export class ResponseCreator {
   #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
     const { pending, idempotencyKey, reserve, context } = creation;
     const onTaken = 'onTaken' in creation ? creation.onTaken : undefined;
-    return this.#parts.acceptor.accept({
-      responseId,
-      pending,
-      caller,
-      idempotencyKey,
-      reserve,
-      context,
-      onTaken: (prepared) => onTaken?.(responseId, prepared),
-    });
+    const about = { tenant: caller.key.name, model: pending.request.model };
+    return tellingRefusal(this.#dependencies.telemetry, about, () =>
+      this.#parts.acceptor.accept({
+        responseId,
+        pending,
+        caller,
+        idempotencyKey,
+        reserve,
+        context,
+        onTaken: (prepared) => onTaken?.(responseId, prepared),
+      }),
+    );
   }
 
   #attach({ key }: Caller, response: Omit<AttachedResponse, 'tenant'>): Attachment {

@@ -1,6 +1,7 @@
 import { compactionSchema, compactResponseSchema } from '@sluice/contract';
 import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
+import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Compaction } from '../responses/compact-response.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
@@ -16,8 +17,10 @@ export const compactResponse = defineRoute({
   body: {
     schema: compactResponseSchema,
     example: { model: 'simulator', input: 'Hello!' },
-    parse: (request, { json: reader }: CreateResponseContext) =>
-      pendingBody(request, reader, { form: 'compact' }),
+    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
+      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, () =>
+        pendingBody(request, reader, { form: 'compact' }),
+      ),
   },
   answers: [json(compactionSchema)],
   errors: [...anyErrors, ...bodyErrors, ...contextErrors, 'tool_call_not_found', ...failureErrors],

@@ -4,6 +4,7 @@ import {
   eventSchema,
   responseBodySchema,
 } from '@sluice/contract';
+import type { Telemetry } from '@sluice/runtime';
 import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import { openEventStream } from '../event-stream.ts';
@@ -12,6 +13,7 @@ import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
 import { holdAnswer } from '../plugins/unread-answers.ts';
+import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
@@ -27,6 +29,7 @@ export interface CreateResponseContext {
   responses: Responses;
   open: OpenRequests;
   bodyBudget: BodyBudget;
+  telemetry: Telemetry;
 }
 
 export const createResponse = defineRoute({
@@ -38,8 +41,10 @@ export const createResponse = defineRoute({
   body: {
     schema: createResponseSchema,
     example: { model: 'simulator', input: 'Hello!' },
-    parse: (request, { json: reader }: CreateResponseContext) =>
-      pendingBody(request, reader, { withDigest: request.headers['idempotency-key'] !== undefined }),
+    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
+      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, () =>
+        pendingBody(request, reader, { withDigest: request.headers['idempotency-key'] !== undefined }),
+      ),
   },
   answers: [json(responseBodySchema), eventStream(eventSchema)],
   errors: [

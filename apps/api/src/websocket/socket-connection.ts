@@ -1,6 +1,6 @@
 import type { KeySettings, LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import type { Logger } from '@sluice/runtime';
+import type { Logger, Telemetry } from '@sluice/runtime';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { BodyBudget } from '../bodies/body-budget.ts';
@@ -10,6 +10,7 @@ import type { OpenRequests } from '../open-requests.ts';
 import { keysNotYetKnown } from '../plugins/authentication.ts';
 import { asServiceError } from '../plugins/error-handler.ts';
 import { readLimitReached } from '../plugins/read-limits.ts';
+import { tellRefusal } from '../refused-creates.ts';
 import type { ReadLimits } from '../read-limits.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
@@ -56,6 +57,7 @@ export interface ConnectionDependencies {
   open: OpenRequests;
   bodyBudget: BodyBudget;
   json: JsonReader;
+  telemetry: Telemetry;
   logger: Logger;
   times: SocketTimes;
 }
@@ -150,6 +152,9 @@ export class SocketConnection {
       const letGo = reservation.hold();
       try {
         frame = await json.prepareFrame(this.#opened.tenant, bytes);
+      } catch (error) {
+        this.#tellRefusal(error);
+        throw error;
       } finally {
         letGo();
       }
@@ -163,6 +168,7 @@ export class SocketConnection {
       if (frame.kind !== 'create' || !frame.generates) this.#countRead();
       if (this.#ending) throw this.#ending.error;
     } catch (error) {
+      if (frame.kind === 'create' && frame.generates) this.#tellRefusal(error, frame.prepared.request.model);
       reservation.release();
       await this.#refuse(error, lane);
       return;
@@ -192,6 +198,7 @@ export class SocketConnection {
     try {
       if (this.#lanes.add(turn.lane, turn)) void this.#run(turn);
     } catch (error) {
+      this.#tellRefusal(error, turn.pending.request.model);
       turn.reservation.release();
       await this.#refuse(error, turn.lane);
     }
@@ -233,7 +240,8 @@ export class SocketConnection {
 
   #end(error: ServiceError, code: CloseCode): void {
     this.#ending ??= { error, code };
-    for (const { lane, reservation } of this.#lanes.takeWaiting()) {
+    for (const { lane, reservation, pending } of this.#lanes.takeWaiting()) {
+      this.#tellRefusal(error, pending.request.model);
       reservation.release();
       void this.#refuse(error, lane);
     }
@@ -248,9 +256,14 @@ export class SocketConnection {
   /** There is no room for the rest of a frame, which would have to be read to get at the next one. */
   async #refuseAndClose(error: unknown): Promise<void> {
     const known = asServiceError(error);
+    this.#tellRefusal(error);
     await this.#refuse(error);
     const isTooLarge = known?.code === 'request_too_large';
     this.#writer.close(isTooLarge ? closeCodes.tooLarge : closeCodes.overload, { lingerMs });
+  }
+
+  #tellRefusal(error: unknown, model = ''): void {
+    tellRefusal(this.#dependencies.telemetry, { tenant: this.#opened.tenant, model }, error);
   }
 
   #refuse(error: unknown, lane?: Lane): Promise<void> {

@@ -11,6 +11,7 @@ import {
   requireRedis,
   Telemetry,
 } from '@sluice/runtime';
+import { recorderOf } from '@sluice/service-stats';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
@@ -37,7 +38,7 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     throw error;
   }
   const clock = new RedisClock({ client: commands, logger });
-  await clock.sample();
+  await clock.start();
   const telemetry = new Telemetry((error) => {
     throw error;
   });
@@ -55,6 +56,16 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     settings: settings.console,
     now: () => clock.now(),
   });
+  const recorder = recorderOf({
+    isOn: settings.console.statistics,
+    connection: commands,
+    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    telemetry,
+    models: models.map(({ id }) => id),
+    clock,
+    logger,
+  });
+  recorder?.start();
   const names = [...new Set(models.map(({ queue }) => queue))];
   const queues = new ResponseQueue({
     connection: commands,
@@ -68,6 +79,8 @@ export async function openOperator(settings: Settings & { redisUrl: string }): P
     names,
     telemetry,
     async [Symbol.asyncDispose]() {
+      await recorder?.stop();
+      clock.stop();
       await queues.close();
       await journal?.stop();
       await close();

@@ -58,26 +58,51 @@ export const upstreamOverviewSchema = z.object({
 });
 export type UpstreamOverview = z.output<typeof upstreamOverviewSchema>;
 
-const processMembers = {
-  id: z.string(),
+/** What a process says of itself. */
+const saidMembers = {
   host: z.string(),
   pid: z.int(),
   version: z.string(),
   started_at: moment,
-  /** When it was heard of last. One that is silent for too long is left out. */
-  seen_at: moment,
   stopping: z.boolean(),
 };
-export const processOverviewSchema = z.discriminatedUnion('role', [
-  z.object({ role: z.literal('api'), ...processMembers, open_requests: count, web_sockets: count }),
+const apiMembers = { role: z.literal('api'), ...saidMembers, open_requests: count, web_sockets: count };
+const workerMembers = {
+  role: z.literal('worker'),
+  ...saidMembers,
+  running: count,
+  slots: z.array(z.object({ queue: z.string(), running: count, slots: count })),
+  /** When it last took or ended something; null when it never did. */
+  active_at: moment.nullable(),
+};
+
+/** What each process writes into Redis every few seconds, and what processes of other releases must be able to read. */
+export const announcementSchema = z.discriminatedUnion('role', [
+  z.object(apiMembers),
   z.object({
-    role: z.literal('worker'),
-    ...processMembers,
-    running: count,
-    slots: z.array(z.object({ queue: z.string(), running: count, slots: count })),
-    /** When it last took or ended something; null when it never did. */
-    active_at: moment.nullable(),
+    ...workerMembers,
+    upstreams: z.array(
+      z.object({
+        provider: z.string(),
+        breaker: z.enum(['closed', 'half_open', 'open']),
+        metrics_fault: z.string().nullable(),
+        models: z.array(upstreamModelSchema),
+      }),
+    ),
   }),
+]);
+export type Announcement = z.output<typeof announcementSchema>;
+export type ApiAnnouncement = Extract<Announcement, { role: 'api' }>;
+export type WorkerAnnouncement = Extract<Announcement, { role: 'worker' }>;
+
+const heardMembers = {
+  id: z.string(),
+  /** When it was heard of last. One that is silent for too long is left out. */
+  seen_at: moment,
+};
+export const processOverviewSchema = z.discriminatedUnion('role', [
+  z.object({ ...apiMembers, ...heardMembers }),
+  z.object({ ...workerMembers, ...heardMembers }),
 ]);
 export type ProcessOverview = z.output<typeof processOverviewSchema>;
 
@@ -120,6 +145,8 @@ export const overviewSchema = z.object({
   processes: z.array(processOverviewSchema),
   upstreams: z.array(upstreamOverviewSchema),
   redis: redisOverviewSchema,
+  /** Parts that could not be read now and are empty for that; absent when there are none. */
+  missing: z.array(z.enum(['statistics', 'processes', 'queues'])).optional(),
 });
 export type Overview = z.output<typeof overviewSchema>;
 

@@ -12,6 +12,34 @@ export const queueSwitchSchema = z.object({
   paused: z.boolean(),
 });
 export type QueueSwitch = z.output<typeof queueSwitchSchema>;
+/** A page of tenants, or of keys by their tenants. */
+export const tenantPageQuerySchema = z.object({
+  /** What the name of the tenant begins with. */
+  q: text("'q' must be what the name of a tenant begins with, once.").optional(),
+  /** How many to pass over. */
+  offset: wholeNumber("'offset' must be a whole number from 0 to 1000000.", 0, 1_000_000).default(0),
+  limit: wholeNumber("'limit' must be a whole number from 1 to 200.", 1, 200).default(100),
+});
+export type TenantPageQuery = z.output<typeof tenantPageQuerySchema>;
+
+function text(message: string) {
+  return z.string().refine((value) => value.length <= 256, refusal(message));
+}
+
+/** Arrives as text. */
+function wholeNumber(message: string, least: number, most: number) {
+  return z
+    .string()
+    .refine(
+      (value) => /^\d{1,7}$/.test(value) && Number(value) >= least && Number(value) <= most,
+      refusal(message),
+    )
+    .transform(Number);
+}
+
+function refusal(message: string) {
+  return { params: { code: 'invalid_value', message } };
+}
 
 const limit = count.nullable();
 
@@ -47,7 +75,11 @@ export const tenantSchema = z.object({
   keys: count,
 });
 export type TenantReportRow = z.output<typeof tenantSchema>;
-export const tenantListSchema = z.object({ object: z.literal('list'), data: z.array(tenantSchema) });
+export const tenantListSchema = z.object({
+  object: z.literal('list'),
+  data: z.array(tenantSchema),
+  has_more: z.boolean().optional(),
+});
 export type TenantList = z.output<typeof tenantListSchema>;
 
 /** An API key. The key itself is kept nowhere. */
@@ -65,7 +97,11 @@ export const keySchema = z.object({
   models: z.array(z.string()),
 });
 export type KeyReport = z.output<typeof keySchema>;
-export const keyListSchema = z.object({ object: z.literal('list'), data: z.array(keySchema) });
+export const keyListSchema = z.object({
+  object: z.literal('list'),
+  data: z.array(keySchema),
+  has_more: z.boolean().optional(),
+});
 export type KeyList = z.output<typeof keyListSchema>;
 
 /** The rules of a new key, in the names of the settings file. The service checks the rest. */

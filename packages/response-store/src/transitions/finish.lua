@@ -14,7 +14,7 @@
 -- Returns one word, or a list of it and then id, queue and priority of each response that may go into its queue now:
 --   ok          ended, or ended before by this very attempt (a retry after a lost reply)
 --   superseded  another attempt holds the lease, or the status may not follow; nothing was written
---   terminal    the response had ended already; nothing was written
+--   terminal    the response had ended already, and it is not known that this very writer ended it; nothing was written
 --   missing     no such record; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
@@ -26,7 +26,7 @@ local last = first + count - 1
 -- While it is queued nobody runs it: a lease there was taken by a worker that meant to end it and may be dead.
 local is_mine = (f.token or '') == token or (token == '' and f.status == QUEUED)
 if not is_open(f.status) then
-  if is_mine and status == f.status and last == f.seq then return 'ok' end
+  if token ~= '' and is_mine and status == f.status and last == f.seq then return 'ok' end
   return 'terminal'
 end
 if not is_mine then return 'superseded' end

@@ -4,6 +4,7 @@ import type { Acting } from '../acting/acting.ts';
 import type { MatchingResponses } from '../acting/matching-responses.ts';
 import type { DetailSources } from '../response-detail.ts';
 import type { ResponseIndex } from '../response-index.ts';
+import type { ServiceReports } from '../reports/service-reports.ts';
 
 /** What the routes of the admin API work with, all together. */
 export interface AdminContext {
@@ -20,5 +21,7 @@ export interface AdminContext {
   matching: MatchingResponses;
   /** What the detail of a response is made from. */
   detail: DetailSources;
+  /** What operators are told of the service as a whole. */
+  reports: ServiceReports;
   logger: Logger;
 }

@@ -4,6 +4,11 @@ import { followAllResponses } from './routes/follow-responses.ts';
 import { listAllResponses } from './routes/list-responses.ts';
 import { readResponseDetail } from './routes/read-response-detail.ts';
 import { readResponseFacets } from './routes/read-response-facets.ts';
+import { followOverview } from './routes/follow-overview.ts';
+import { listKeys } from './routes/list-keys.ts';
+import { listQueues } from './routes/list-queues.ts';
+import { listTenants } from './routes/list-tenants.ts';
+import { readOverview } from './routes/read-overview.ts';
 import { readSession } from './routes/read-session.ts';
 
 /** Every route of the admin API. The document of the API is made from this list, too. */
@@ -13,5 +18,10 @@ export const adminRoutes: readonly AdminRoute[] = [
   readResponseFacets,
   followAllResponses,
   readResponseDetail,
+  readOverview,
+  followOverview,
+  listQueues,
+  listTenants,
+  listKeys,
   ...actingRoutes,
 ];

@@ -1,0 +1,71 @@
+import { queueName, type QueueDepth } from '@sluice/queue';
+import type { QueueOverview } from '@sluice/contract/admin';
+import type { HeardProcess } from './process-report.ts';
+import type { ReportSources } from './report-sources.ts';
+
+/** Queues that are read at once: so long other commands of this process wait for them. */
+const pageSize = 50;
+
+/** What there is in a queue, and how long the oldest of it had waited when it was read, by the store's clock. */
+export interface ReadQueue {
+  queue: string;
+  depth: QueueDepth;
+  oldestWaitMs: number | undefined;
+}
+
+/** What there is in each queue of the settings, in their order. */
+export async function readQueues({
+  queue,
+  store,
+  settings,
+  now,
+}: Pick<ReportSources, 'queue' | 'store' | 'settings' | 'now'>): Promise<ReadQueue[]> {
+  const names = [...new Set(settings.models.map((model) => model.queue))];
+  const read: ReadQueue[] = [];
+  for (let first = 0; first < names.length; first += pageSize) {
+    const page = names.slice(first, first + pageSize);
+    const depths = await Promise.all(page.map((name) => queue.depth(queueName(name))));
+    const oldest = depths.flatMap((depth) => depth.oldest ?? []);
+    const at = now();
+    const acceptedAt = await store.acceptedAt(oldest.map(({ responseId }) => responseId));
+    for (const [each, depth] of depths.entries()) {
+      const since = depth.oldest && (acceptedAt[oldest.indexOf(depth.oldest)] ?? depth.oldest.addedAt);
+      const oldestWaitMs = since === undefined ? undefined : Math.max(0, at - since);
+      read.push({ queue: page[each] ?? '', depth, oldestWaitMs });
+    }
+  }
+  return read;
+}
+
+/** The rows of queues, with the slots that the workers have for each. */
+export function queueRows(
+  read: readonly ReadQueue[],
+  processes: readonly HeardProcess[],
+  { settings }: Pick<ReportSources, 'settings'>,
+): QueueOverview[] {
+  const slots = slotsOf(processes);
+  const models = Map.groupBy(settings.models, (model) => model.queue);
+  return read.map(({ queue, depth, oldestWaitMs }) => {
+    const ofQueue = models.get(queue) ?? [];
+    return {
+      queue,
+      models: ofQueue.map(({ id }) => id),
+      paused: depth.isPaused,
+      waiting: depth.waiting,
+      active: depth.active,
+      oldest_wait_ms: oldestWaitMs ?? null,
+      concurrency: ofQueue[0]?.concurrency ?? null,
+      slots: slots.get(queue) ?? 0,
+    };
+  });
+}
+
+/** Slots by queue over all workers that take jobs. */
+function slotsOf(processes: readonly HeardProcess[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const { said } of processes) {
+    if (said.role !== 'worker' || said.stopping) continue;
+    for (const { queue, slots } of said.slots) sums.set(queue, (sums.get(queue) ?? 0) + slots);
+  }
+  return sums;
+}

@@ -1,0 +1,45 @@
+import type { KeyList, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
+import { readProcesses, StatsReader, type StatsReaderOptions } from '@sluice/service-stats';
+import { keyRows } from './key-rows.ts';
+import { OverviewFeed } from './overview-feed.ts';
+import { OverviewReader } from './overview-reader.ts';
+import { heardProcesses } from './process-report.ts';
+import { queueRows, readQueues } from './queue-report.ts';
+import type { ReportSources } from './report-sources.ts';
+import { TenantDirectory } from './tenant-directory.ts';
+import { tenantRows } from './tenant-rows.ts';
+
+/** What operators are told of the service as a whole. What reads Redis rejects while it does not answer. */
+export interface ServiceReports {
+  overview: OverviewFeed;
+  queues: () => Promise<QueueList>;
+  tenants: (query: TenantPageQuery) => Promise<TenantList>;
+  keys: (query: TenantPageQuery) => KeyList;
+}
+
+/** The sources that are in Redis beside the queues and the store. */
+export function statsSources(
+  options: StatsReaderOptions & Parameters<typeof readProcesses>[0],
+): Pick<ReportSources, 'stats' | 'processes' | 'now'> {
+  return {
+    stats: new StatsReader(options),
+    processes: () => readProcesses(options, options.now()),
+    now: options.now,
+  };
+}
+
+export function serviceReports(sources: ReportSources): ServiceReports {
+  const directory = new TenantDirectory(sources.live);
+  return {
+    overview: new OverviewFeed(new OverviewReader(sources)),
+    async queues() {
+      const [read, announced] = await Promise.all([
+        readQueues(sources),
+        sources.processes().catch(() => []), // The queues are there without their slots, too.
+      ]);
+      return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
+    },
+    tenants: (query) => tenantRows(sources, directory, query),
+    keys: (query) => keyRows(sources, query),
+  };
+}

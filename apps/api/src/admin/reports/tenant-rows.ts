@@ -1,0 +1,54 @@
+import { ServiceError } from '@sluice/contract';
+import type { TenantList, TenantPageQuery } from '@sluice/contract/admin';
+import { reportTenants } from '../tenant-report.ts';
+import type { ReportSources } from './report-sources.ts';
+import type { TenantDirectory } from './tenant-directory.ts';
+
+/** How far back shares look, in minutes, the present one included. */
+const shareMinutes = 6;
+
+/**
+ * A page of tenants: what each may do, what it uses of that now, and its share of the output of the last five minutes.
+ *
+ * Rejects while Redis does not answer, or while the stored keys are not known. Without the statistics there are no shares.
+ */
+export async function tenantRows(
+  { store, stats, live, now }: Pick<ReportSources, 'store' | 'stats' | 'live' | 'now'>,
+  directory: TenantDirectory,
+  query: TenantPageQuery,
+): Promise<TenantList> {
+  if (!live.keys.isComplete) {
+    throw new ServiceError('server_is_overloaded', 'The stored keys are not known yet. Please try again.');
+  }
+  const { tenants, hasMore } = await directory.page(query, now());
+  const [report, recent] = await Promise.all([
+    reportTenants(
+      store,
+      tenants.map(({ tenant }) => tenant),
+    ),
+    stats.read(shareMinutes).catch(() => undefined),
+  ]);
+  const active = [...(recent?.tenants ?? [])].filter(
+    ([, { accepted, output_tokens: tokens }]) => accepted > 0 || tokens > 0,
+  );
+  const weights = await directory.weightsOf(active.map(([name]) => name));
+  const allWeights = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
+  const allTokens = recent?.total.output_tokens ?? 0;
+  return {
+    object: 'list',
+    data: report.tenants.map((row, at) => {
+      const weight = weights.get(row.tenant);
+      const tokens = recent?.tenants.get(row.tenant)?.output_tokens ?? 0;
+      return {
+        ...row,
+        tiers: [...row.tiers],
+        models: [...row.models],
+        share: allTokens > 0 ? Math.min(1, tokens / allTokens) : null,
+        // Of those who were active. Who was not had no share to be fair or not.
+        fair_share: weight === undefined ? null : weight / allWeights,
+        keys: tenants[at]?.keys ?? 0,
+      };
+    }),
+    has_more: hasMore,
+  };
+}

@@ -1,0 +1,31 @@
+-- What there is in a queue of BullMQ. Changes nothing.
+--
+-- KEYS  wait, prioritized, delayed, active, meta
+-- ARGV  what the keys of jobs begin with; how many jobs at the front of each list are looked at
+--
+-- Returns the numbers of jobs that wait and that are active, 1 if the queue is paused, and of the oldest among the jobs that
+-- were looked at its id and when it was added, in milliseconds; two empty texts when none waits.
+--
+-- The order of a queue is not that of age. Who has waited longest is at the front of its flow, though, and the fronts of the
+-- flows are together at the front of the queue.
+
+local wait, prioritized, delayed, active, meta = unpack(KEYS)
+local prefix, count = ARGV[1], tonumber(ARGV[2])
+
+local waiting = redis.call('LLEN', wait) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', delayed)
+local oldest_id, oldest_at = '', ''
+local function look(ids)
+  for _, id in ipairs(ids) do
+    local at = tonumber(redis.call('HGET', prefix .. id, 'timestamp') or nil)
+    if at and (oldest_at == '' or at < oldest_at) then oldest_id, oldest_at = id, at end
+  end
+end
+if waiting > 0 then
+  look(redis.call('LRANGE', wait, -count, -1))
+  look(redis.call('ZRANGE', prioritized, 0, count - 1))
+  look(redis.call('ZRANGE', delayed, 0, count - 1))
+end
+local paused = redis.call('HEXISTS', meta, 'paused')
+return {
+  waiting, redis.call('LLEN', active), paused, oldest_id, oldest_at == '' and '' or string.format('%.0f', oldest_at)
+}

@@ -1,0 +1,14 @@
+/** Hash: the sums of the minute that begins at a moment; see `add-minute.lua`. */
+export function minuteKey(keyPrefix: string, minute: number): string {
+  return `${keyPrefix}stats:${minute}`;
+}
+
+/** Sorted set: ids of processes, scored by when they were heard of, in milliseconds. */
+export function processesKey(keyPrefix: string): string {
+  return `${keyPrefix}processes`;
+}
+
+/** String: what a process says of itself, as JSON. */
+export function processKey(keyPrefix: string, id: string): string {
+  return `${keyPrefix}process:${id}`;
+}

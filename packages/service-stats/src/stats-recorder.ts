@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import type { Telemetry } from '@sluice/runtime';
+import type { Redis } from 'ioredis';
+import { minuteKey } from './keys.ts';
+import { MinuteSums, minuteMs } from './minute-sums.ts';
+import { binOf } from './time-bins.ts';
+
+/** How often a process adds what it has counted, in milliseconds. */
+const addEveryMs = 2_000;
+
+/** How long a minute stays after its last addition, in milliseconds: an hour, and what the clocks of readers may differ by. */
+const keepMs = 65 * 60_000;
+
+/** Most models, tenants and error codes of a minute, each; what happened to others is in the rest. */
+const mostOfKind = 128;
+
+/** Most minutes that a process keeps while Redis does not take them. Older ones are lost. */
+const mostKept = 10;
+
+const script = readFileSync(new URL('../src/add-minute.lua', import.meta.url), 'utf8');
+
+export interface StatsRecorderOptions {
+  connection: Pick<Redis, 'eval'>;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+  /** Tells this process from all others, for as long as its minutes are kept. */
+  processId: string;
+  telemetry: Pick<Telemetry, 'on'>;
+  /** Ids of the models of the service. What a client asked for besides has no name here, or clients could fill a minute. */
+  models: readonly string[];
+  /** The store's clock, in milliseconds; undefined while it is not known. What happens until then is not counted. */
+  now: () => number | undefined;
+  /** Called when Redis did not take what was counted, and when some of that is lost. */
+  onError: (error: unknown) => void;
+}
+
+/** Fields that one script adds, each with its sums: in a millisecond at the most, as other clients of Redis wait for it. */
+const mostAtOnce = 32;
+
+/** An addition that Redis has not confirmed. It is sent again as it is, under its number. */
+interface Addition {
+  minute: number;
+  /** Of the parts that the fields of a minute are added in; each has numbers of its own. */
+  part: number;
+  number: number;
+  fields: string[];
+}
+
+/**
+ * Counts what happens to responses in this process, and adds it every two seconds to the sums that all processes share. That takes
+ * a few commands, by how many models and tenants there are and not by how many responses there were. Nobody waits for it.
+ *
+ * Each addition has a number and counts once, also when its reply was lost and it is sent again. While Redis is silent ten
+ * minutes are kept. What a process had not added when it died, two seconds as a rule, is lost.
+ */
+export class StatsRecorder {
+  readonly #options: StatsRecorderOptions;
+  readonly #models: ReadonlySet<string>;
+  readonly #minutes = new Map<number, MinuteSums>();
+  #unconfirmed: Addition[] = [];
+  #number = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #adding: Promise<void> | undefined;
+
+  constructor(options: StatsRecorderOptions) {
+    this.#options = options;
+    this.#models = new Set(options.models);
+    const { telemetry } = options;
+    telemetry.on('response.accepted', (about) => this.#count(about, 'accepted'));
+    telemetry.on('response.refused', (about) => this.#count(about, 'refused'));
+    telemetry.on('response.first_output', ({ model, sinceRequestMs }) =>
+      this.#count({ tenant: undefined, model }, binOf(sinceRequestMs)),
+    );
+    telemetry.on('response.ended', ({ tenant, model, status, code, inputTokens, outputTokens }) => {
+      const about = { tenant, model };
+      this.#count(about, status);
+      if (inputTokens) this.#count(about, 'input_tokens', inputTokens);
+      if (outputTokens) this.#count(about, 'output_tokens', outputTokens);
+      if (code !== undefined) this.#present()?.sums.countCode(code);
+    });
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.add(), addEveryMs);
+  }
+
+  /** Adds what is left, if Redis answers. Twice, or before `start`, is fine. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#adding;
+    await this.add();
+  }
+
+  /** Adds what was counted so far. Never rejects; what Redis did not take is added the next time. */
+  add(): Promise<void> {
+    this.#adding ??= this.#addAll().finally(() => {
+      this.#adding = undefined;
+    });
+    return this.#adding;
+  }
+
+  #count({ tenant, model }: { tenant: string | undefined; model: string }, name: string, by?: number): void {
+    const present = this.#present();
+    const about = { tenant, model: this.#models.has(model) ? model : undefined };
+    present?.sums.count(present.at, about, name, by);
+  }
+
+  #present(): { at: number; sums: MinuteSums } | undefined {
+    const at = this.#options.now();
+    if (at === undefined) return undefined;
+    const minute = Math.floor(at / minuteMs) * minuteMs;
+    const known = this.#minutes.get(minute);
+    if (known) return { at, sums: known };
+    for (const past of this.#minutes.values()) past.trim();
+    const sums = new MinuteSums();
+    this.#minutes.set(minute, sums);
+    this.#forgetOldest();
+    return { at, sums };
+  }
+
+  async #addAll(): Promise<void> {
+    const { connection, keyPrefix, processId, onError } = this.#options;
+    if (this.#unconfirmed.length === 0) this.#unconfirmed = this.#take();
+    const sent = this.#unconfirmed;
+    const added = await Promise.allSettled(
+      sent.map(({ minute, part, number, fields }) =>
+        connection.eval(
+          script,
+          1,
+          minuteKey(keyPrefix, minute),
+          `${processId}.${part}`,
+          number,
+          keepMs,
+          mostOfKind,
+          ...fields,
+        ),
+      ),
+    );
+    this.#unconfirmed = sent.filter((_addition, at) => added[at]?.status === 'rejected');
+    const failed = added.find((each) => each.status === 'rejected');
+    if (failed) onError(failed.reason);
+  }
+
+  #take(): Addition[] {
+    this.#number += 1;
+    const number = this.#number;
+    const taken: Addition[] = [];
+    for (const [minute, sums] of this.#minutes) {
+      const fields = sums.fields();
+      for (let at = 0, part = 0; at < fields.length; at += 2 * mostAtOnce, part += 1) {
+        taken.push({ minute, part, number, fields: fields.slice(at, at + 2 * mostAtOnce) });
+      }
+    }
+    this.#minutes.clear();
+    return taken;
+  }
+
+  #forgetOldest(): void {
+    const kept = new Set([...this.#minutes.keys(), ...this.#unconfirmed.map(({ minute }) => minute)]);
+    if (kept.size <= mostKept) return;
+    const oldest = Math.min(...kept);
+    this.#minutes.delete(oldest);
+    this.#unconfirmed = this.#unconfirmed.filter(({ minute }) => minute !== oldest);
+    this.#options.onError(
+      new Error(`What was counted in the minute from ${new Date(oldest).toISOString()} is lost`),
+    );
+  }
+}

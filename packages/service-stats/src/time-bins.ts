@@ -1,0 +1,45 @@
+import type { Sums } from './sums.ts';
+
+/** Bins for each doubling of a time: a bin is 19 % wide, and no quantile is further from the true one. */
+const perDoubling = 4;
+
+/** The last bin takes what is longer, from 4.7 hours on. */
+const lastBin = 24 * perDoubling;
+
+const prefix = 'ms';
+
+/** The name of the bin that counts a time in milliseconds. All below one are in the first. */
+export function binOf(ms: number): string {
+  const bin = ms < 1 ? 0 : 1 + Math.floor(Math.log2(ms) * perDoubling);
+  return `${prefix}${Math.min(bin, lastBin)}`;
+}
+
+/**
+ * The time below which a share of those lie that were counted, in milliseconds; undefined when none were. Within a bin they are
+ * taken to lie evenly. Not more than a bin away from the true one, however many there were.
+ */
+export function quantileOf(sums: Readonly<Sums>, share: number): number | undefined {
+  const bins: [bin: number, count: number][] = [];
+  let total = 0;
+  for (const [name, count] of Object.entries(sums)) {
+    if (!name.startsWith(prefix) || count <= 0) continue;
+    bins.push([Number(name.slice(prefix.length)), count]);
+    total += count;
+  }
+  if (total === 0) return undefined;
+  bins.sort(([one], [other]) => one - other);
+  const rank = share * total;
+  let before = 0;
+  for (const [bin, count] of bins) {
+    if (before + count >= rank) {
+      const [low, high] = [startOf(bin), startOf(bin + 1)];
+      return low + (high - low) * ((rank - before) / count);
+    }
+    before += count;
+  }
+  return startOf((bins.at(-1)?.[0] ?? 0) + 1);
+}
+
+function startOf(bin: number): number {
+  return bin === 0 ? 0 : 2 ** ((bin - 1) / perDoubling);
+}
