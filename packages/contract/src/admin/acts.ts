@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { responseIdSchema } from '../ids.ts';
+import { statuses } from '../response.ts';
 import { responseFilterSchema } from './response-rows.ts';
 import { count, moment } from './values.ts';
 
@@ -36,6 +37,14 @@ export type Act = z.output<typeof actSchema>;
 
 export const actListSchema = z.object({ object: z.literal('list'), data: z.array(actSchema) });
 
+/** What became of a response that was to be cancelled. Another status than `cancelled`: it had ended, or its worker is not done yet. */
+export const cancelledSchema = z.object({
+  object: z.literal('cancelled'),
+  id: responseIdSchema,
+  status: z.enum(statuses),
+});
+export type CancelledResponse = z.output<typeof cancelledSchema>;
+
 /** A response that was made to try another one again. */
 export const retriedSchema = z.object({
   object: z.literal('retried'),
@@ -56,6 +65,8 @@ export const auditEntrySchema = z.object({
   address: z.string(),
   outcome: z.enum(['asked', 'done', 'refused', 'failed']),
   detail: z.string().nullable(),
+  /** Of an outcome: the id of the entry `asked` that it belongs to. */
+  asked: z.string().nullable(),
 });
 export type AuditEntry = z.output<typeof auditEntrySchema>;
 

@@ -5,6 +5,14 @@ import { count, moment } from './values.ts';
 export const queueListSchema = z.object({ object: z.literal('list'), data: z.array(queueOverviewSchema) });
 export type QueueList = z.output<typeof queueListSchema>;
 
+/** A queue that was paused or resumed. */
+export const queueSwitchSchema = z.object({
+  object: z.literal('queue'),
+  queue: z.string(),
+  paused: z.boolean(),
+});
+export type QueueSwitch = z.output<typeof queueSwitchSchema>;
+
 const limit = count.nullable();
 
 /** A tenant: what it may do, what it uses of that, and its share of what all of them used in the last minutes. */
@@ -69,5 +77,17 @@ export const issuedKeySchema = z.object({
   id: z.string(),
   key: z.string(),
   tenant: z.string(),
+  /** Whether it is stored as safely as the setting `durability` asks for. It is in effect either way. */
+  is_safe: z.boolean(),
 });
 export type IssuedKey = z.output<typeof issuedKeySchema>;
+
+/** A key that is refused from now on, or was already. */
+export const revokedKeySchema = z.object({
+  object: z.literal('revoked_key'),
+  id: z.string(),
+  tenant: z.string(),
+  revoked_at: moment,
+  is_safe: z.boolean(),
+});
+export type RevokedKey = z.output<typeof revokedKeySchema>;
