@@ -61,7 +61,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       return;
     }
     const answered = route.answer(given);
-    if (answered === undefined) break;
+    if (answered === undefined) continue;
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answered));
     return;
   }

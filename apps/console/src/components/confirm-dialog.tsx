@@ -1,5 +1,6 @@
 import { Button, Group, Modal, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { NotUnlockedError } from '../api/request.ts';
 import { describeError } from './states.tsx';
 import classes from './confirm-dialog.module.css';
 
@@ -47,7 +48,7 @@ function Question({
       await onConfirm();
       onClose();
     } catch (caught) {
-      setError(caught);
+      if (!(caught instanceof NotUnlockedError)) setError(caught);
     } finally {
       setRunning(false);
     }

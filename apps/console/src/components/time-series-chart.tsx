@@ -24,6 +24,10 @@ interface TimeSeriesChartProps {
   series: readonly Series[];
   format?: (value: number | null | undefined) => string;
   kind?: 'line' | 'area' | 'bars';
+  /** Puts the series on each other, the last one on the ground. */
+  stacked?: boolean;
+  /** Charts with the same key show the same moment under the pointer. */
+  syncKey?: string;
   height?: number;
 }
 
@@ -33,23 +37,34 @@ interface TimeSeriesChartProps {
  */
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
   const { title, times, series, format = formatCompact, kind = 'area' } = props;
-  const { hidesTitle = false, height = 180 } = props;
+  const { hidesTitle = false, height = 180, stacked = false, syncKey } = props;
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
   const scheme = useComputedColorScheme('light');
   const titleId = useId();
-  const shape = JSON.stringify([series.map(({ label, color }) => [label, color]), kind, height, scheme]);
-  const data: UPlot.AlignedData = [times.map((at) => at / 1000), ...series.map(({ values }) => [...values])];
-  const latest = useRef({ data, series, kind, height, format });
+  const shape = JSON.stringify([
+    series.map(({ label, color }) => [label, color]),
+    kind,
+    height,
+    stacked,
+    scheme,
+  ]);
+  const lines = stacked ? stack(series) : series.map(({ values }) => [...values]);
+  const data: UPlot.AlignedData = [times.map((at) => at / 1000), ...lines];
+  const latest = useRef({ data, series, kind, height, syncKey, format });
   useEffect(() => {
-    latest.current = { data, series, kind, height, format };
+    latest.current = { data, series, kind, height, syncKey, format };
   });
 
   useEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
     const { data: first, ...look } = latest.current;
-    const options = plotOptions(element, { ...look, format: (value) => latest.current.format(value) });
+    const options = plotOptions(element, {
+      ...look,
+      format: (value) => latest.current.format(value),
+      valuesOf: (line) => latest.current.series[line]?.values ?? [],
+    });
     const made = new UPlot(options, first, element);
     plot.current = made;
     const resize = () => made.setSize({ width: element.clientWidth, height: look.height });
@@ -113,9 +128,33 @@ function Summary({
   );
 }
 
-type Look = Required<Pick<TimeSeriesChartProps, 'series' | 'kind' | 'height' | 'format'>>;
+/** The top of each series when it stands on those after it. A gap is as high as nothing. */
+function stack(series: readonly Series[]): number[][] {
+  const tops: number[][] = [];
+  let below: readonly number[] = [];
+  for (const { values } of series.toReversed()) {
+    const top = values.map((value, at) => (value ?? 0) + (below[at] ?? 0));
+    tops.unshift(top);
+    below = top;
+  }
+  return tops;
+}
 
-function plotOptions(element: HTMLElement, { series, kind, height, format }: Look): UPlot.Options {
+type Look = Required<Pick<TimeSeriesChartProps, 'series' | 'kind' | 'height' | 'format'>> & {
+  syncKey: string | undefined;
+  /** The values themselves, which are not how high they are drawn. */
+  valuesOf: (line: number) => readonly (number | null)[];
+};
+
+/** The moments whose neighbours are both unknown: a line would not show them. */
+function lonely(plot: UPlot, line: number): number[] {
+  const values = plot.data[line] ?? [];
+  const isKnown = (at: number) => typeof values[at] === 'number';
+  return [...values.keys()].filter((at) => isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1));
+}
+
+function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
+  const { series, kind, height, format, syncKey, valuesOf } = look;
   const style = getComputedStyle(element);
   const token = (name: string) => style.getPropertyValue(name).trim();
   const font = `11px ${style.fontFamily}`;
@@ -125,7 +164,12 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
     width: element.clientWidth,
     height,
     padding: [8, 18, 0, 0],
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: false, y: false },
+      ...(syncKey !== undefined && { sync: { key: syncKey } }),
+    },
     legend: { live: true },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
@@ -152,10 +196,16 @@ function plotOptions(element: HTMLElement, { series, kind, height, format }: Loo
           label,
           stroke,
           width: kind === 'bars' ? 0 : 1.75,
-          points: { show: false },
+          points: {
+            show: false,
+            filter: (plot, line) => (kind === 'bars' ? null : lonely(plot, line)),
+            size: 5,
+          },
           // The latest value while the pointer is elsewhere.
-          value: (plot, value, seriesAt, index) =>
-            format(index === null ? latestOf(plot.data[seriesAt]) : value),
+          value: (_plot, _top, line, moment) => {
+            const values = valuesOf(line - 1);
+            return format(moment === null ? latestOf(values) : values[moment]);
+          },
           ...(kind !== 'line' && {
             fill: kind === 'bars' ? stroke : `color-mix(in srgb, ${stroke} 14%, transparent)`,
           }),

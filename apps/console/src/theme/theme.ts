@@ -62,6 +62,9 @@ const fontFamily =
 export const monospace =
   "ui-monospace, 'SF Mono', SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace";
 
+/** The head of a dialog is a `<header>`, which would be a second banner of the page. */
+const dialogAttributes = { header: { role: 'presentation' } };
+
 /**
  * The theme of Mantine's components. Overlays do not lock the scroll bar of the page, because the library that does so writes a
  * `<style>` element, which the policy of the page does not allow; `base.css` does it.
@@ -82,8 +85,15 @@ export const theme: MantineThemeOverride = createTheme({
   cursorType: 'pointer',
   autoContrast: true,
   components: {
-    Modal: { defaultProps: { lockScroll: false, centered: true, overlayProps: { backgroundOpacity: 0.45 } } },
-    Drawer: { defaultProps: { lockScroll: false } },
+    Modal: {
+      defaultProps: {
+        lockScroll: false,
+        centered: true,
+        overlayProps: { backgroundOpacity: 0.45 },
+        attributes: dialogAttributes,
+      },
+    },
+    Drawer: { defaultProps: { lockScroll: false, attributes: dialogAttributes } },
     Tooltip: {
       defaultProps: { withArrow: true, openDelay: 300, events: { hover: true, focus: true, touch: true } },
     },

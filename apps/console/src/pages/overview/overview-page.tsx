@@ -1,11 +1,57 @@
+import type { Overview } from '@sluice/contract/admin';
 import { PageHeader } from '../../components/page-header.tsx';
+import { QueryView } from '../../components/query-view.tsx';
 import { EmptyState } from '../../components/states.tsx';
+import { AttentionStrip } from './attention-strip.tsx';
+import { hasStatistics } from './attention.ts';
+import { ErrorsPanel } from './errors-panel.tsx';
+import { HourCharts } from './hour-charts.tsx';
+import { ModelsPanel } from './models-panel.tsx';
+import classes from './overview.module.css';
+import { QueuesPanel } from './queues-panel.tsx';
+import { RedisPanel } from './redis-panel.tsx';
+import { StatTiles } from './stat-tiles.tsx';
+import { TenantsPanel } from './tenants-panel.tsx';
+import { UpstreamsPanel } from './upstreams-panel.tsx';
+import { useOverview } from './use-overview.ts';
+import { WorkersPanel } from './workers-panel.tsx';
 
+/** The page that an operator sees first: whether something is wrong, how much there is to do, and who does it. */
 export function OverviewPage() {
+  const query = useOverview();
   return (
     <>
       <PageHeader title="Overview" />
-      <EmptyState title="This page is not built yet" />
+      <QueryView query={query}>{(overview) => <Content overview={overview} />}</QueryView>
     </>
+  );
+}
+
+function Content({ overview }: { overview: Overview }) {
+  const hasNumbers = hasStatistics(overview);
+  return (
+    <div className={classes['page']}>
+      <AttentionStrip overview={overview} />
+      <StatTiles overview={overview} />
+      {hasNumbers ? (
+        <HourCharts overview={overview} />
+      ) : (
+        <EmptyState title="The service keeps no statistics">
+          Its setting <code>console.statistics</code> is off, so the queues and Redis are all that is known
+          here. With it on, this page shows the last hour, the workers and the upstreams.
+        </EmptyState>
+      )}
+      <div className={classes['columns']}>
+        <QueuesPanel overview={overview} />
+        {hasNumbers && <ErrorsPanel overview={overview} />}
+        {hasNumbers && <ModelsPanel overview={overview} />}
+        {hasNumbers && <TenantsPanel overview={overview} />}
+      </div>
+      {hasNumbers && <WorkersPanel overview={overview} />}
+      <div className={classes['columns']}>
+        {hasNumbers && <UpstreamsPanel overview={overview} />}
+        <RedisPanel redis={overview.redis} />
+      </div>
+    </div>
   );
 }

@@ -1,0 +1,128 @@
+import { Autocomplete, Button, Checkbox, Group, TagsInput, TextInput } from '@mantine/core';
+import type { IssuedKey } from '@sluice/contract/admin';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ApiError } from '../../api/api-error.ts';
+import { act, NotUnlockedError } from '../../api/request.ts';
+import { useSession } from '../../api/session.ts';
+import { describeError } from '../../components/states.tsx';
+import {
+  emptyKeyForm,
+  fieldOfParam,
+  type KeyField,
+  type KeyForm,
+  keyRequest,
+  tierNames,
+} from './key-form.ts';
+import { KeyLimits } from './key-limits.tsx';
+import classes from './keys.module.css';
+
+interface CreateKeyFormProps {
+  tenant: string;
+  tenants: readonly string[];
+  onCreated: (issued: IssuedKey) => void;
+  onCancel: () => void;
+}
+
+/** The rules of a new key. The service checks them; what it says stands at the field that it is about. */
+export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKeyFormProps) {
+  const client = useQueryClient();
+  const { data: session } = useSession();
+  const [form, setForm] = useState<KeyForm>({ ...emptyKeyForm, tenant });
+  const create = useMutation({
+    mutationFn: () => act<IssuedKey>('POST', '/keys', { body: keyRequest(form) }),
+    // The key stays in the dialog alone.
+    gcTime: 0,
+    onSuccess: (issued) => {
+      onCreated(issued);
+      void client.invalidateQueries({ queryKey: ['/keys'] });
+      void client.invalidateQueries({ queryKey: ['/tenants'] });
+    },
+  });
+  const problem = problemOf(create.error);
+  const errorOf = (field: KeyField) => (problem?.field === field ? problem.text : undefined);
+  const change = (part: Partial<KeyForm>) => {
+    setForm((before) => ({ ...before, ...part }));
+    if (create.isError) create.reset();
+  };
+  return (
+    <form
+      className={classes['form']}
+      onSubmit={(event) => {
+        event.preventDefault();
+        create.mutate();
+      }}
+    >
+      {problem !== undefined && problem.field === undefined && (
+        <p className={classes['error']} role="alert">
+          {problem.text}
+        </p>
+      )}
+      <Autocomplete
+        label="Tenant"
+        description="Keys of one tenant share its limits"
+        required
+        data={[...tenants]}
+        limit={20}
+        value={form.tenant}
+        onChange={(value) => change({ tenant: value })}
+        error={errorOf('tenant')}
+        data-autofocus
+      />
+      <TagsInput
+        label="Models"
+        description="None: all of them"
+        data={session?.models ?? []}
+        value={form.models}
+        onChange={(models) => change({ models })}
+        error={errorOf('models')}
+      />
+      <Checkbox.Group
+        label="Service tiers"
+        value={form.tiers}
+        onChange={(tiers) => change({ tiers: [...tiers] })}
+        error={errorOf('tiers')}
+      >
+        <div className={classes['tiers']}>
+          {tierNames.map((tier) => (
+            <Checkbox key={tier} value={tier} label={tier} />
+          ))}
+        </div>
+      </Checkbox.Group>
+      <KeyLimits limits={form.limits} onChange={(limits) => change({ limits })} errorOf={errorOf} />
+      <div className={classes['pair']}>
+        <TextInput
+          label="Weight"
+          description="Its share when models are busy; 1 if left out"
+          inputMode="decimal"
+          value={form.weight}
+          onChange={(event) => change({ weight: event.currentTarget.value })}
+          error={errorOf('weight')}
+        />
+        <TextInput
+          type="date"
+          label="Expires"
+          description="On this day, 00:00 UTC; never if left out"
+          value={form.expiresOn}
+          onChange={(event) => change({ expiresOn: event.currentTarget.value })}
+          error={errorOf('expiresAt')}
+        />
+      </div>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={create.isPending} disabled={form.tenant.trim() === ''}>
+          Create the key
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+/** What a refusal says, and the field that it is about; undefined while there is none. */
+function problemOf(error: unknown): { text: string; field: KeyField | undefined } | undefined {
+  if (error === null || error instanceof NotUnlockedError) return undefined;
+  const field = error instanceof ApiError ? fieldOfParam(error.param) : undefined;
+  return { text: describeError(error).title, field };
+}

@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { emptyKeyForm, fieldOfParam, keyRequest } from './key-form.ts';
+
+it('asks for what was filled in alone', () => {
+  expect(keyRequest({ ...emptyKeyForm, tenant: ' team ' })).toEqual({
+    tenant: 'team',
+    models: ['*'],
+    tiers: ['default', 'flex'],
+  });
+});
+
+it('sends numbers as numbers, however they were typed', () => {
+  const limits = { ...emptyKeyForm.limits, requestsPerMinute: '1,200', concurrent: ' 8 ' };
+  const form = {
+    ...emptyKeyForm,
+    tenant: 't',
+    models: ['m'],
+    weight: '0.5',
+    limits,
+    expiresOn: '2027-01-31',
+  };
+  expect(keyRequest(form)).toEqual({
+    tenant: 't',
+    models: ['m'],
+    tiers: ['default', 'flex'],
+    weight: 0.5,
+    limits: { requestsPerMinute: 1200, concurrent: 8 },
+    expiresAt: '2027-01-31',
+  });
+});
+
+it('leaves it to the service to refuse what is no number', () => {
+  const limits = { ...emptyKeyForm.limits, queued: 'many' };
+  expect(keyRequest({ ...emptyKeyForm, limits })).toMatchObject({ limits: { queued: 'many' } });
+});
+
+it('finds the field that an error is about', () => {
+  expect(fieldOfParam('tenant')).toBe('tenant');
+  expect(fieldOfParam('models[2]')).toBe('models');
+  expect(fieldOfParam('limits.queuedBytes')).toBe('limits.queuedBytes');
+  expect(fieldOfParam('expiresAt')).toBe('expiresAt');
+  expect(fieldOfParam('limits')).toBeUndefined();
+  expect(fieldOfParam(null)).toBeUndefined();
+});

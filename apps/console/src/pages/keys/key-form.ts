@@ -1,0 +1,81 @@
+/** The limits that a key may have, by the names of the settings. */
+export const limitFields = [
+  { name: 'requestsPerMinute', label: 'Requests per minute' },
+  { name: 'tokensPerMinute', label: 'Tokens per minute' },
+  { name: 'concurrent', label: 'Running at a time' },
+  { name: 'queued', label: 'Waiting at a time' },
+  { name: 'queuedBytes', label: 'Bytes of what waits' },
+  { name: 'maxOutputTokens', label: 'Output tokens of a request' },
+  { name: 'readsPerMinute', label: 'Reads per minute' },
+] as const;
+export type LimitName = (typeof limitFields)[number]['name'];
+
+export const tierNames = ['default', 'flex', 'priority'] as const;
+
+/** The form of a new key as it is filled in. An empty text is left to the service. */
+export interface KeyForm {
+  tenant: string;
+  /** None: all models. */
+  models: string[];
+  tiers: string[];
+  weight: string;
+  limits: Record<LimitName, string>;
+  /** The value of a field for a date: `2027-01-31`. */
+  expiresOn: string;
+}
+
+export const emptyKeyForm: KeyForm = {
+  tenant: '',
+  models: [],
+  tiers: ['default', 'flex'],
+  weight: '',
+  limits: {
+    requestsPerMinute: '',
+    tokensPerMinute: '',
+    concurrent: '',
+    queued: '',
+    queuedBytes: '',
+    maxOutputTokens: '',
+    readsPerMinute: '',
+  },
+  expiresOn: '',
+};
+
+/** The body that creates the key. What is no number goes as it is, so that the service says what is wrong with it. */
+export function keyRequest(form: KeyForm): Record<string, unknown> {
+  const limits = Object.entries(form.limits).filter(([, typed]) => typed.trim() !== '');
+  return {
+    tenant: form.tenant.trim(),
+    models: form.models.length === 0 ? ['*'] : form.models,
+    tiers: form.tiers,
+    ...(form.weight.trim() !== '' && { weight: numberOf(form.weight) }),
+    ...(limits.length > 0 && {
+      limits: Object.fromEntries(limits.map(([name, typed]) => [name, numberOf(typed)])),
+    }),
+    ...(form.expiresOn !== '' && { expiresAt: form.expiresOn }),
+  };
+}
+
+function numberOf(typed: string): number | string {
+  const number = Number(typed.replaceAll(/[\s,_]/g, ''));
+  return Number.isFinite(number) ? number : typed.trim();
+}
+
+/** A field of the form, as errors name it. */
+export type KeyField = 'tenant' | 'models' | 'tiers' | 'weight' | 'expiresAt' | `limits.${LimitName}`;
+
+/** The field that the `param` of an error is about, such as `models[0]`; undefined when the form has none for it. */
+export function fieldOfParam(param: string | null): KeyField | undefined {
+  if (param === null) return undefined;
+  const [name = ''] = param.split('[');
+  return keyFields.find((field) => field === name);
+}
+
+const keyFields: readonly KeyField[] = [
+  'tenant',
+  'models',
+  'tiers',
+  'weight',
+  'expiresAt',
+  ...limitFields.map(({ name }) => `limits.${name}` as const),
+];

@@ -1,0 +1,37 @@
+import type { KeyReport, RevokedKey } from '@sluice/contract/admin';
+import { useQueryClient } from '@tanstack/react-query';
+import { act } from '../../api/request.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { notifyDone } from '../../components/notify.ts';
+import { useLast } from '../../components/use-last.ts';
+
+interface RevokeDialogProps {
+  /** The key that is asked about; the dialog is closed without one. */
+  shown: KeyReport | undefined;
+  onClose: () => void;
+}
+
+/** Asks before a key is refused for good. */
+export function RevokeDialog({ shown, onClose }: RevokeDialogProps) {
+  const client = useQueryClient();
+  const key = useLast(shown);
+  if (key === undefined || key.id === null) return null;
+  const { id } = key;
+  const revoke = async () => {
+    const revoked = await act<RevokedKey>('POST', `/keys/${encodeURIComponent(id)}/revoke`);
+    notifyDone(`The key of ${revoked.tenant} is revoked.`);
+    await client.invalidateQueries({ queryKey: ['/keys'] });
+  };
+  return (
+    <ConfirmDialog
+      isOpen={shown !== undefined}
+      onClose={onClose}
+      title="Revoke this key?"
+      action="Revoke the key"
+      onConfirm={revoke}
+    >
+      The key of <strong>{key.tenant}</strong> that ends with <code>{key.ends_with}</code> is refused from now
+      on, by every api, and cannot be brought back. What was asked for with it goes on.
+    </ConfirmDialog>
+  );
+}

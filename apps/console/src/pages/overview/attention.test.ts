@@ -1,0 +1,130 @@
+import type {
+  Bucket,
+  Overview,
+  ProcessOverview,
+  QueueOverview,
+  UpstreamOverview,
+} from '@sluice/contract/admin';
+import { describe, expect, it } from 'vitest';
+import { problemsOf } from './attention.ts';
+
+const at = 1_800_000_000_000;
+const none = { accepted: 0, completed: 0, incomplete: 0, failed: 0, cancelled: 0, refused: 0 };
+const figures = {
+  ...none,
+  input_tokens: 0,
+  output_tokens: 0,
+  first_token_p50_ms: null,
+  first_token_p99_ms: null,
+};
+const worker: ProcessOverview = {
+  ...{ role: 'worker', id: 'w', host: 'gpu-1', pid: 7, version: '1', started_at: 0, seen_at: at },
+  ...{ stopping: false, running: 0, slots: [], active_at: null },
+};
+const queue: QueueOverview = {
+  ...{ queue: 'q', models: ['m'], paused: false, waiting: 0, active: 0, oldest_wait_ms: null },
+  ...{ concurrency: null, slots: 4 },
+};
+const upstream: UpstreamOverview = {
+  ...{ provider: 'p', breaker: 'closed', workers_open: 0, workers: 2, metrics_fault: null, models: [] },
+};
+
+function overview(
+  given: Partial<Overview> & { bucket?: Partial<Bucket>; redisPercent?: number | null } = {},
+): Overview {
+  const { bucket, redisPercent = 10, ...rest } = given;
+  return {
+    ...{ object: 'overview', at, bucket_seconds: 10, hour: figures, errors: [], models: [], tenants: [] },
+    buckets: [{ at: at - 10_000, ...figures, ...bucket }],
+    queues: [queue],
+    processes: [worker],
+    upstreams: [upstream],
+    redis: {
+      ...{ used_bytes: 1, limit_bytes: 10, used_percent: redisPercent, refuses_at_percent: 90 },
+      ...{ version: '8', is_persistent: true },
+    },
+    ...rest,
+  };
+}
+
+/** Each problem as its tone, its key and where it leads. */
+const told = (given: Overview) =>
+  problemsOf(given).map(({ tone, key, look }) => `${tone} ${key} ${look.to}${look.hash ?? ''}`);
+
+describe('problemsOf', () => {
+  it('is silent when all is well', () => {
+    expect(told(overview())).toEqual([]);
+  });
+
+  it('tells that no worker runs, once, however many queues wait for it', () => {
+    const queues = [{ ...queue, slots: 0, waiting: 3, oldest_wait_ms: 900 }];
+    expect(told(overview({ processes: [], queues }))).toEqual(['bad no-worker /workers']);
+  });
+
+  it('does not take missing statistics for missing workers', () => {
+    const queues = [{ ...queue, slots: 0, waiting: 3, oldest_wait_ms: 900 }];
+    expect(told(overview({ buckets: [], processes: [], queues }))).toEqual([]);
+  });
+
+  it('tells of a queue that no worker serves, one that is paused, and one that waits long', () => {
+    const waiting = { ...queue, waiting: 3 };
+    const queues = [
+      { ...waiting, queue: 'unserved', slots: 0, oldest_wait_ms: 900 },
+      { ...waiting, queue: 'paused', paused: true, oldest_wait_ms: 900 },
+      { ...waiting, queue: 'slow', oldest_wait_ms: 61_000 },
+      { ...waiting, queue: 'stuck', oldest_wait_ms: 301_000 },
+      { ...waiting, queue: 'fine', oldest_wait_ms: 59_000 },
+      { ...queue, queue: 'empty', paused: true },
+    ];
+    expect(told(overview({ queues }))).toEqual([
+      'bad queue:unserved /queues',
+      'bad queue:stuck /responses',
+      'warn queue:paused /queues',
+      'warn queue:slow /responses',
+    ]);
+  });
+
+  it('tells of a worker that has fallen silent', () => {
+    expect(told(overview({ processes: [worker, { ...worker, id: 'x', seen_at: at - 26_000 }] }))).toEqual([
+      'warn silent:x /workers',
+    ]);
+  });
+
+  it('tells of upstreams that are down, tried again, or limit us for long', () => {
+    const model = {
+      model: 'm',
+      parked_ms: 14_000,
+      in_flight: 0,
+      limit: null,
+      calls_per_second: null,
+      waiting: 0,
+    };
+    const upstreams: UpstreamOverview[] = [
+      { ...upstream, provider: 'down', breaker: 'open', workers_open: 1, models: [model] },
+      { ...upstream, provider: 'tried', breaker: 'half_open', workers_open: 1 },
+      { ...upstream, provider: 'limited', models: [model] },
+      { ...upstream, provider: 'pressed', models: [{ ...model, parked_ms: 800 }] },
+    ];
+    expect(told(overview({ upstreams }))).toEqual([
+      'bad breaker:down /upstreams',
+      'warn breaker:tried /upstreams',
+      'warn parked:limited /upstreams',
+    ]);
+  });
+
+  it('tells when Redis comes near its limit, and when it is past it', () => {
+    expect(told(overview({ redisPercent: 79 }))).toEqual([]);
+    expect(told(overview({ redisPercent: null }))).toEqual([]);
+    expect(told(overview({ redisPercent: 82 }))).toEqual(['warn redis /redis']);
+    expect(told(overview({ redisPercent: 93 }))).toEqual(['bad redis /redis']);
+  });
+
+  it('tells of high rates of failures and refusals once enough happened to know', () => {
+    expect(told(overview({ bucket: { failed: 2, completed: 2 } }))).toEqual([]);
+    expect(told(overview({ bucket: { failed: 3, completed: 27, accepted: 27, refused: 3 } }))).toEqual([
+      'warn errors /responses',
+      'warn refusals /tenants',
+    ]);
+    expect(told(overview({ bucket: { failed: 30, completed: 30 } }))).toEqual(['bad errors /responses']);
+  });
+});

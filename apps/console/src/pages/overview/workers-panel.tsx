@@ -1,0 +1,104 @@
+import type { Overview, ProcessOverview } from '@sluice/contract/admin';
+import { Meter } from '../../components/meter.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { EmptyState } from '../../components/states.tsx';
+import { Duration } from '../../components/times.tsx';
+import { ToneBadge } from '../../components/tone-badge.tsx';
+import { formatCount } from '../../format/numbers.ts';
+import { isSilent } from './attention.ts';
+import classes from './overview.module.css';
+
+type Worker = Extract<ProcessOverview, { role: 'worker' }>;
+type Api = Extract<ProcessOverview, { role: 'api' }>;
+
+/** The processes of the service: workers with their slots, then apis. */
+export function WorkersPanel({ overview: { at, processes } }: { overview: Overview }) {
+  const workers = processes.filter((each): each is Worker => each.role === 'worker');
+  const apis = processes.filter((each): each is Api => each.role === 'api');
+  const note = `${counted(workers.length, 'worker')}, ${counted(apis.length, 'api')}`;
+  return (
+    <div className={classes['anchor']} id="workers">
+      <Panel title="Processes" note={note} padded={false}>
+        {workers.length === 0 && (
+          <EmptyState title="No worker runs">
+            Start one, and it takes what waits. If one is running, see whether it reaches the same Redis.
+          </EmptyState>
+        )}
+        <ul className={classes['processes']}>
+          {workers.map((worker) => (
+            <li key={worker.id} className={classes['process']}>
+              <Name process={worker} at={at} />
+              <Slots worker={worker} />
+              <State process={worker} at={at} />
+            </li>
+          ))}
+          {apis.map((api) => (
+            <li key={api.id} className={classes['process']}>
+              <Name process={api} at={at} />
+              <div className={classes['slots']}>
+                <span className={classes['detail']}>
+                  {formatCount(api.open_requests)} open requests, {formatCount(api.web_sockets)} WebSockets
+                </span>
+              </div>
+              <State process={api} at={at} />
+            </li>
+          ))}
+        </ul>
+      </Panel>
+    </div>
+  );
+}
+
+function Name({ process, at }: { process: ProcessOverview; at: number }) {
+  return (
+    <div className={classes['name']}>
+      <div className={classes['host']} title={process.host}>
+        {process.host}
+      </div>
+      <div className={classes['detail']}>
+        {process.role} {process.version}, process {process.pid}, up{' '}
+        <Duration ms={Math.max(0, at - process.started_at)} />
+      </div>
+    </div>
+  );
+}
+
+function Slots({ worker }: { worker: Worker }) {
+  return (
+    <div className={classes['slots']}>
+      {worker.slots.map(({ queue, running, slots }) => {
+        const text = `${formatCount(running)} of ${formatCount(slots)}`;
+        return (
+          <div key={queue} className={classes['slot']}>
+            <span title={queue}>{queue}</span>
+            <span>{text}</span>
+            <Meter label={`Slots of ${worker.host} for ${queue}`} value={running} max={slots} text={text} />
+          </div>
+        );
+      })}
+      {worker.slots.length === 0 && <span className={classes['detail']}>It takes from no queue.</span>}
+    </div>
+  );
+}
+
+function State({ process, at }: { process: ProcessOverview; at: number }) {
+  if (isSilent(process, at)) {
+    return (
+      <ToneBadge tone="bad" title="It says that it is there every few seconds, and has not">
+        Silent for {Math.round((at - process.seen_at) / 1000)} s
+      </ToneBadge>
+    );
+  }
+  if (process.stopping) {
+    return (
+      <ToneBadge tone="warn" title="It takes nothing new and finishes what runs">
+        Stopping
+      </ToneBadge>
+    );
+  }
+  return <ToneBadge tone="good">Up</ToneBadge>;
+}
+
+function counted(count: number, word: string): string {
+  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+}
