@@ -11,6 +11,8 @@ export interface Filters {
   text: (key: string) => string;
   /** Puts values in place of those of one filter, or takes the filter away. */
   set: (key: string, values: readonly string[]) => void;
+  /** The same for several filters in one step. */
+  setAll: (values: Readonly<Record<string, readonly string[]>>) => void;
   clear: () => void;
   /** How many filters are set. */
   count: number;
@@ -39,6 +41,10 @@ export function useFilters(keys: readonly string[]): Filters {
       values: Object.fromEntries(set.map((key) => [key, search[key]])),
       text: (key) => search[key]?.[0] ?? '',
       set: (key, values) => change({ [key]: values.length > 0 ? values : undefined }),
+      setAll: (all) =>
+        change(
+          Object.fromEntries(Object.entries(all).map(([key, of]) => [key, of.length > 0 ? of : undefined])),
+        ),
       clear: () => change(Object.fromEntries(keys.map((key) => [key, undefined]))),
       count: set.length,
     };

@@ -1,67 +1,10 @@
-import { Button } from '@mantine/core';
-import type { Act } from '@sluice/contract/admin';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { adminQuery } from '../../api/query-client.ts';
-import { act } from '../../api/request.ts';
-import { notifyFailed } from '../../components/notify.ts';
-import { ProgressBanner } from '../../components/progress-banner.tsx';
-import { describeError } from '../../components/states.tsx';
+import { ActProgress } from '../../components/act-progress.tsx';
 import { useFilters } from '../../components/use-filters.ts';
-import { actTone, actTitle, actNote } from './act-words.ts';
 import { drainKeys } from './drain-keys.ts';
-import classes from './queues.module.css';
-
-const refreshMs = 700;
 
 /** How far the drain is that the address names; nothing when it names none. */
 export function DrainProgress() {
   const filters = useFilters(drainKeys);
   const id = filters.text('act');
-  return id === '' ? null : <Progress key={id} id={id} onClose={() => filters.set('act', [])} />;
-}
-
-function Progress({ id, onClose }: { id: string; onClose: () => void }) {
-  const client = useQueryClient();
-  const query = adminQuery<Act>(`/acts/${encodeURIComponent(id)}`);
-  const { data, error } = useQuery({
-    ...query,
-    refetchInterval: ({ state }) =>
-      state.data === undefined || state.data.state === 'running' ? refreshMs : false,
-  });
-  const stop = useMutation({
-    mutationFn: () => act<Act>('POST', `/acts/${encodeURIComponent(id)}/stop`),
-    onSuccess: (stopped) => client.setQueryData(query.queryKey, stopped),
-    onError: (failure) => notifyFailed('It was not stopped', failure),
-  });
-  const dismiss = (
-    <Button variant="subtle" color="gray" size="compact-sm" onClick={onClose}>
-      Dismiss
-    </Button>
-  );
-  if (data === undefined) {
-    if (error === null) return null;
-    return (
-      <p className={classes['lost']} role="status">
-        The progress of this drain is not known: {describeError(error).title} {dismiss}
-      </p>
-    );
-  }
-  return (
-    <ProgressBanner
-      title={actTitle(data)}
-      done={data.done + data.skipped + data.failed}
-      total={data.total}
-      tone={actTone(data)}
-      note={actNote(data)}
-      actions={
-        data.state === 'running' ? (
-          <Button variant="default" size="compact-sm" loading={stop.isPending} onClick={() => stop.mutate()}>
-            Stop
-          </Button>
-        ) : (
-          dismiss
-        )
-      }
-    />
-  );
+  return id === '' ? null : <ActProgress key={id} id={id} onClose={() => filters.set('act', [])} />;
 }

@@ -1,11 +1,185 @@
+import { Alert, Button } from '@mantine/core';
+import type { FacetField, Facets, ResponseFilter } from '@sluice/contract/admin';
+import { IconArrowUp } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { adminQuery } from '../../api/query-client.ts';
+import { ActProgress } from '../../components/act-progress.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { EmptyState } from '../../components/states.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
+import { statusWords } from '../../components/status-badge.tsx';
+import { useFilters } from '../../components/use-filters.ts';
+import { formatCount } from '../../format/numbers.ts';
+import { ActOnAll } from './act-on-all.tsx';
+import { IndexNote } from './index-note.tsx';
+import classes from './responses.module.css';
+import { modeWords, rowColumns } from './row-columns.tsx';
+import { filterOf, isWholeId, rowFilterKeys, searchOf, spans } from './row-search.ts';
+import { useRows } from './use-rows.ts';
 
+const actKeys = ['act'] as const;
+const facetLabels: readonly [FacetField, string][] = [
+  ['status', 'Status'],
+  ['model', 'Model'],
+  ['tenant', 'Tenant'],
+  ['mode', 'Mode'],
+  ['tier', 'Tier'],
+  ['error_code', 'Error'],
+];
+const words: Readonly<Record<string, string>> = { ...statusWords, ...modeWords };
+
+/** Every response of every tenant: searched, filtered, and kept up to date. */
 export function ResponsesPage() {
+  const filters = useFilters(rowFilterKeys);
+  const acts = useFilters(actKeys);
+  const filter = useFilter(filters.values);
+  const rows = useRows(filter);
+  const facets = useQuery({
+    ...adminQuery<Facets>('/responses/facets', filter),
+    placeholderData: (before) => before,
+    refetchInterval: 10_000,
+  });
+  const fields = facetLabels.map(([key, label]) => ({
+    key,
+    label,
+    allowsOther: key === 'tenant' || key === 'error_code',
+    options: (facets.data?.fields[key] ?? []).map(({ value, count }) => ({
+      value,
+      label: words[value] ?? value,
+      count,
+    })),
+  }));
+  const act = acts.text('act');
   return (
     <>
-      <PageHeader title="Responses" />
-      <EmptyState title="This page is not built yet" />
+      <PageHeader
+        title="Responses"
+        description="Of all tenants, newest first. Prompts and answers are not among what is searched."
+        actions={
+          <ActOnAll
+            filter={filter}
+            total={rows.total ?? 0}
+            hasFilters={filters.count > 0}
+            onStarted={({ id }) => acts.set('act', [id])}
+          />
+        }
+      />
+      {act !== '' && <ActProgress key={act} id={act} onClose={() => acts.set('act', [])} />}
+      <FilterBar
+        filters={filters}
+        fields={[{ key: 'since', label: 'Time', options: spans }, ...fields]}
+        end={
+          rows.total !== undefined && (
+            <span role="status">
+              {formatCount(rows.total)} {rows.total === 1 ? 'response' : 'responses'}
+            </span>
+          )
+        }
+      >
+        <Search filters={filters} />
+      </FilterBar>
+      <IndexNote index={rows.index} />
+      {rows.fresh.length > 0 && (
+        <div className={classes['fresh']}>
+          <Button
+            size="compact-md"
+            radius="xl"
+            leftSection={<IconArrowUp size={15} />}
+            onClick={rows.showFresh}
+          >
+            {formatCount(rows.fresh.length)} new
+          </Button>
+        </div>
+      )}
+      <Panel padded={false}>
+        {rows.error !== undefined && rows.shown.length === 0 ? (
+          <ErrorState error={rows.error} onRetry={rows.reload} />
+        ) : (
+          <Table rows={rows} hasFilters={filters.count > 0} onClear={filters.clear} />
+        )}
+      </Panel>
+      {rows.error !== undefined && rows.shown.length > 0 && (
+        <Alert color="red" title="Older responses could not be read" mt="md">
+          <Button variant="default" size="compact-sm" onClick={rows.reload}>
+            Read the list again
+          </Button>
+        </Alert>
+      )}
     </>
   );
+}
+
+interface TableProps {
+  rows: ReturnType<typeof useRows>;
+  hasFilters: boolean;
+  onClear: () => void;
+}
+
+function Table({ rows, hasFilters, onClear }: TableProps) {
+  const navigate = useNavigate();
+  return (
+    <DataTable
+      label="Responses"
+      columns={rowColumns}
+      rows={rows.shown}
+      rowKey={({ id }) => id}
+      total={rows.total ?? rows.shown.length}
+      isLoading={rows.isLoading}
+      onOpen={({ id }) => void navigate({ to: '/responses/$id', params: { id } })}
+      onEnd={rows.loadMore}
+      empty={
+        hasFilters ? (
+          <EmptyState
+            title="No response matches"
+            action={
+              <Button variant="default" onClick={onClear}>
+                Clear filters
+              </Button>
+            }
+          >
+            Metadata is matched exactly, as key:value.
+          </EmptyState>
+        ) : (
+          rows.index?.state !== 'off' && (
+            <EmptyState title="No response yet">
+              Send one to the API, or try one in the playground. It appears here at once.
+            </EmptyState>
+          )
+        )
+      }
+    />
+  );
+}
+
+/** The search box: a whole id opens its response. */
+function Search({ filters }: { filters: ReturnType<typeof useFilters> }) {
+  const navigate = useNavigate();
+  const text = filters.text('metadata') || filters.text('id');
+  return (
+    <SearchBox
+      label="Search responses by id or metadata"
+      placeholder="Id, or key:value of metadata"
+      value={text}
+      onChange={(typed) => {
+        if (isWholeId(typed)) {
+          void navigate({ to: '/responses/$id', params: { id: typed.trim() } });
+          return;
+        }
+        const { id, metadata } = searchOf(typed);
+        filters.setAll({ id, metadata });
+      }}
+    />
+  );
+}
+
+/** The filter of the address. It stays the same object as long as the address does. */
+function useFilter(values: ReturnType<typeof useFilters>['values']): ResponseFilter {
+  const key = JSON.stringify(values);
+  const [openedAt] = useState(() => Date.now());
+  return useMemo(() => filterOf(JSON.parse(key), openedAt), [key, openedAt]);
 }

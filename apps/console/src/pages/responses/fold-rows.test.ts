@@ -1,0 +1,61 @@
+import type { ResponseRow } from '@sluice/contract/admin';
+import { describe, expect, it } from 'vitest';
+import { addPage, foldRows, mostFresh, showFresh } from './fold-rows.ts';
+
+const row = (id: string, at: number, status: ResponseRow['status'] = 'queued'): ResponseRow => ({
+  id,
+  tenant: 'acme',
+  model: 'qwen3-8b',
+  tier: 'default',
+  mode: 'stream',
+  status,
+  error_code: null,
+  accepted_at: at,
+  started_at: null,
+  first_output_at: null,
+  ended_at: null,
+  attempts: 0,
+  input_tokens: null,
+  output_tokens: null,
+});
+const ids = (rows: readonly ResponseRow[]) => rows.map(({ id }) => id);
+
+describe('a list that is kept up to date', () => {
+  const rows = { shown: [row('b', 20), row('a', 10)], fresh: [] };
+
+  it('changes a row where it stands', () => {
+    const folded = foldRows(rows, { rows: [row('a', 10, 'completed')], total: 2 });
+    expect(folded.shown.map(({ status }) => status)).toEqual(['queued', 'completed']);
+    expect(folded.fresh).toEqual([]);
+  });
+
+  it('gathers new rows apart, newest first, and shows them when asked to', () => {
+    const once = foldRows(rows, { rows: [row('c', 30)], total: 3 });
+    const twice = foldRows(once, { rows: [row('d', 40), row('c', 30, 'failed')], total: 4 });
+    expect(ids(twice.shown)).toEqual(['b', 'a']);
+    expect(ids(twice.fresh)).toEqual(['d', 'c']);
+    expect(twice.fresh[1]?.status).toBe('failed');
+    expect(ids(showFresh(twice).shown)).toEqual(['d', 'c', 'b', 'a']);
+  });
+
+  it('leaves out what it has not loaded: rows older than those that are shown', () => {
+    expect(foldRows(rows, { rows: [row('old', 5, 'completed')], total: 9 }).fresh).toEqual([]);
+  });
+
+  it('takes away what no longer matches', () => {
+    const folded = foldRows({ ...rows, fresh: [row('c', 30)] }, { rows: [], gone: ['a', 'c'], total: 1 });
+    expect(ids(folded.shown)).toEqual(['b']);
+    expect(folded.fresh).toEqual([]);
+  });
+
+  it('keeps a bounded number of new rows', () => {
+    const many = Array.from({ length: mostFresh + 5 }, (_, at) => row(`n${at}`, 100 + at));
+    const { fresh } = foldRows(rows, { rows: many, total: 1000 });
+    expect(fresh).toHaveLength(mostFresh);
+    expect(fresh[0]?.id).toBe(`n${mostFresh + 4}`);
+  });
+
+  it('adds a page without what is there already', () => {
+    expect(ids(addPage(rows, [row('a', 10), row('z', 1)]).shown)).toEqual(['b', 'a', 'z']);
+  });
+});

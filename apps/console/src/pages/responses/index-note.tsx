@@ -1,0 +1,35 @@
+import { Alert } from '@mantine/core';
+import type { ResponseRows } from '@sluice/contract/admin';
+import { formatCount } from '../../format/numbers.ts';
+
+/** Says when the list is not all there is: while the index loads, or when there is none. */
+export function IndexNote({ index }: { index: ResponseRows['index'] | undefined }) {
+  switch (index?.state) {
+    case 'loading':
+      return (
+        <Alert
+          color="blue"
+          role="status"
+          title={`Reading the journal: ${Math.floor(index.loaded_percent)} %`}
+        >
+          {formatCount(index.size)} responses so far, the newest first. Counts grow until it is done.
+        </Alert>
+      );
+    case 'off':
+      return (
+        <Alert color="gray" title="No journal is kept">
+          The setting <code>console.journal</code> is off, so there is no list of responses. One of which you
+          know the id can be opened by it.
+        </Alert>
+      );
+    case 'unavailable':
+      return (
+        <Alert color="yellow" role="status" title="The journal cannot be read at the moment">
+          What is shown may be old. It goes on by itself when Redis answers.
+        </Alert>
+      );
+    case 'ready':
+    case undefined:
+      return null;
+  }
+}

@@ -1,0 +1,111 @@
+import type { ResponseRow } from '@sluice/contract/admin';
+import { Link } from '@tanstack/react-router';
+import type { Column } from '../../components/data-table.tsx';
+import { IdText } from '../../components/id-text.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { Duration, Moment, useNow } from '../../components/times.tsx';
+import { formatCompact } from '../../format/numbers.ts';
+import classes from './responses.module.css';
+
+export const rowColumns: readonly Column<ResponseRow>[] = [
+  { key: 'status', header: 'Status', width: '8.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    key: 'id',
+    header: 'Response',
+    width: 'minmax(9rem, 1.6fr)',
+    cell: ({ id }) => (
+      <IdText
+        id={id}
+        of="response"
+        short
+        wrap={(text) => (
+          <Link className={classes['link']} to="/responses/$id" params={{ id }}>
+            {text}
+          </Link>
+        )}
+      />
+    ),
+  },
+  {
+    key: 'tenant',
+    header: 'Tenant',
+    width: 'minmax(6rem, 1fr)',
+    hideBelow: 'sm',
+    cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi>,
+  },
+  {
+    key: 'model',
+    header: 'Model',
+    width: 'minmax(6rem, 1.2fr)',
+    hideBelow: 'sm',
+    cell: ({ model }) => <span title={model}>{model}</span>,
+  },
+  {
+    key: 'mode',
+    header: 'Mode',
+    width: '8.5rem',
+    hideBelow: 'md',
+    cell: ({ mode, tier }) => (
+      <span>
+        {modeWords[mode]}
+        {tier !== 'default' && <span className={classes['tier']}>{tier}</span>}
+      </span>
+    ),
+  },
+  {
+    key: 'accepted',
+    header: 'Accepted',
+    width: '6rem',
+    align: 'end',
+    hideBelow: 'sm',
+    cell: ({ accepted_at: at }) => <Moment at={at} />,
+  },
+  { key: 'waited', header: 'Waited', width: '5.5rem', align: 'end', cell: (row) => <Waited row={row} /> },
+  {
+    key: 'ran',
+    header: 'Ran',
+    width: '5.5rem',
+    align: 'end',
+    hideBelow: 'md',
+    cell: (row) => <Ran row={row} />,
+  },
+  {
+    key: 'tokens',
+    header: 'Tokens',
+    width: '6rem',
+    align: 'end',
+    hideBelow: 'md',
+    cell: ({ input_tokens: input, output_tokens: output }) => (
+      <span title="input, output">
+        {input === null && output === null ? '–' : `${formatCompact(input)} → ${formatCompact(output)}`}
+      </span>
+    ),
+  },
+  {
+    key: 'error',
+    header: 'Error',
+    width: 'minmax(6rem, 1fr)',
+    hideBelow: 'md',
+    cell: ({ error_code: code }) => code !== null && <code title={code}>{code}</code>,
+  },
+];
+
+/** How the caller gets the response, as the console says it. */
+export const modeWords: Record<ResponseRow['mode'], string> = {
+  whole: 'sync',
+  stream: 'stream',
+  background: 'background',
+};
+
+/** From the accept to the first attempt, or to the end of one that never had any. */
+function Waited({ row }: { row: ResponseRow }) {
+  const now = useNow();
+  const until = row.started_at ?? row.ended_at ?? now;
+  return <Duration ms={Math.max(0, until - row.accepted_at)} />;
+}
+
+function Ran({ row }: { row: ResponseRow }) {
+  const now = useNow();
+  if (row.started_at === null) return '–';
+  return <Duration ms={Math.max(0, (row.ended_at ?? now) - row.started_at)} />;
+}

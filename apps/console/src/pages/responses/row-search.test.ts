@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { filterOf, isWholeId, searchOf } from './row-search.ts';
+
+describe('the filter of an address', () => {
+  it('has every value, and nothing that is not there', () => {
+    const values = { status: ['failed', 'queued'], tenant: ['acme'], other: ['x'], id: [''] };
+    expect(filterOf(values, 0)).toEqual({ status: ['failed', 'queued'], tenant: ['acme'] });
+  });
+
+  it('counts a span back from now', () => {
+    expect(filterOf({ since: ['5m'] }, 1_000_000)).toEqual({ from: 700_000 });
+    expect(filterOf({ since: ['nonsense'] }, 1_000_000)).toEqual({});
+  });
+
+  it('takes moments as they are', () => {
+    expect(filterOf({ from: ['5'], to: ['7'] }, 0)).toEqual({ from: 5, to: 7 });
+    expect(filterOf({ from: ['soon'] }, 0)).toEqual({});
+  });
+});
+
+describe('what was searched for', () => {
+  it.each([
+    ['', { id: [], metadata: [] }],
+    [' create-response_ab ', { id: ['create-response_ab'], metadata: [] }],
+    ['order:17', { id: [], metadata: ['order:17'] }],
+    ['url:http://x', { id: [], metadata: ['url:http://x'] }],
+  ])('reads %j', (text, meaning) => {
+    expect(searchOf(text)).toEqual(meaning);
+  });
+
+  it.each([
+    ['create-response_0123456789abcdef01', true],
+    ['create-response_01', false],
+    ['order:create-response_0123456789abcdef01', false],
+  ])('knows whether %s is a whole id', (text, isWhole) => {
+    expect(isWholeId(text)).toBe(isWhole);
+  });
+});

@@ -1,0 +1,55 @@
+import type { ResponseFilter } from '@sluice/contract/admin';
+import type { UrlSearch } from '../../components/use-filters.ts';
+
+/** The parameters of the address that narrow the list. `since` is a span of time, `q` what was searched for. */
+export const rowFilterKeys = [
+  'status',
+  'model',
+  'tenant',
+  'tier',
+  'mode',
+  'error_code',
+  'since',
+  'from',
+  'to',
+  'metadata',
+  'id',
+] as const;
+
+const lists = ['status', 'model', 'tenant', 'tier', 'mode', 'error_code', 'metadata'] as const;
+
+/** Spans of time to choose from, with their length in milliseconds. */
+export const spans = [
+  { value: '5m', label: 'Last 5 minutes', ms: 300_000 },
+  { value: '1h', label: 'Last hour', ms: 3_600_000 },
+  { value: '6h', label: 'Last 6 hours', ms: 21_600_000 },
+  { value: '24h', label: 'Last 24 hours', ms: 86_400_000 },
+] as const;
+
+/** The filter that an address means. A span becomes the moment where it begins, counted back from `now`. */
+export function filterOf(values: UrlSearch, now: number): ResponseFilter {
+  const filter: Record<string, unknown> = {};
+  for (const name of lists) if (values[name]?.length) filter[name] = values[name];
+  const [id] = values['id'] ?? [];
+  if (id !== undefined && id !== '') filter['id'] = id;
+  const span = spans.find(({ value }) => value === values['since']?.[0]);
+  if (span) filter['from'] = now - span.ms;
+  for (const name of ['from', 'to']) {
+    const at = Number(values[name]?.[0]);
+    if (values[name]?.[0] !== undefined && Number.isSafeInteger(at)) filter[name] = at;
+  }
+  // Values of the address that are none of the service's are refused there, with a message that names them.
+  return filter;
+}
+
+/** What a text in the search box means: a pair of metadata when it has a colon, otherwise how an id begins. */
+export function searchOf(text: string): { id: string[]; metadata: string[] } {
+  const wanted = text.trim();
+  if (wanted === '') return { id: [], metadata: [] };
+  return wanted.includes(':') ? { id: [], metadata: [wanted] } : { id: [wanted], metadata: [] };
+}
+
+/** A whole id, which leads to its response at once. */
+export function isWholeId(text: string): boolean {
+  return /^(?:create-response|resp)_[A-Za-z0-9]{16,}$/.test(text.trim());
+}

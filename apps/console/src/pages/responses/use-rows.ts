@@ -1,0 +1,106 @@
+import type { ResponseFilter, ResponseRows, RowsEvent } from '@sluice/contract/admin';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { LiveState } from '../../api/live-states.ts';
+import { getJson } from '../../api/request.ts';
+import { useLive } from '../../api/use-live.ts';
+import { addPage, foldRows, type LiveRows, showFresh } from './fold-rows.ts';
+
+const pageSize = 100;
+const none: LiveRows = { shown: [], fresh: [] };
+
+export interface Rows extends LiveRows {
+  total: number | undefined;
+  index: ResponseRows['index'] | undefined;
+  error: unknown;
+  isLoading: boolean;
+  live: LiveState;
+  /** Loads older rows, if there are any. */
+  loadMore: () => void;
+  showFresh: () => void;
+  reload: () => void;
+}
+
+/** How often a list is read again whose index is still loading, in milliseconds. */
+const whileLoadingMs = 1_500;
+
+/** The rows that match a filter: a page at a time, and kept up to date. `filter` changes only when its content does. */
+export function useRows(filter: ResponseFilter): Rows {
+  const [rows, setRows] = useState<LiveRows>(none);
+  const [page, setPage] = useState<Omit<ResponseRows, 'data'>>();
+  const [error, setError] = useState<unknown>();
+  const [isLoading, setLoading] = useState(true);
+  const [round, setRound] = useState(0);
+  const current = useRef<AbortController>(undefined);
+
+  const load = useCallback(
+    async (after: string | undefined) => {
+      const controller = new AbortController();
+      if (after === undefined) current.current?.abort();
+      current.current = controller;
+      setLoading(true);
+      try {
+        const { data, ...rest } = await getJson<ResponseRows>(
+          '/responses',
+          { ...filter, limit: pageSize, after },
+          controller.signal,
+        );
+        setRows((before) => (after === undefined ? { shown: data, fresh: [] } : addPage(before, data)));
+        setPage(rest);
+        setError(undefined);
+      } catch (caught) {
+        if (!controller.signal.aborted) setError(caught);
+      } finally {
+        if (!controller.signal.aborted) setLoading(false);
+      }
+    },
+    [filter],
+  );
+  useEffect(() => {
+    void load(undefined);
+    return () => current.current?.abort();
+  }, [load, round]);
+
+  const isIndexLoading = page?.index.state === 'loading';
+  const reload = useCallback(() => setRound((before) => before + 1), []);
+  useEffect(() => {
+    if (!isIndexLoading) return undefined;
+    const timer = setTimeout(reload, whileLoadingMs);
+    return () => clearTimeout(timer);
+  }, [isIndexLoading, reload, round]);
+
+  const live = useLive(
+    '/responses/events',
+    ({ event, data }) => {
+      if (event !== 'rows') return;
+      const change = data as RowsEvent; // The API's own event; the contract says its shape.
+      setRows((before) => {
+        const folded = foldRows(before, change);
+        // Who is at the top of the page sees new rows at once.
+        return window.scrollY < topOfPage ? showFresh(folded) : folded;
+      });
+      setPage((before) => before && { ...before, total: change.total });
+    },
+    { search: filter },
+  );
+
+  const next = page?.next ?? undefined;
+  return {
+    ...rows,
+    total: page?.total,
+    index: page?.index,
+    error,
+    isLoading,
+    live,
+    loadMore: () => {
+      if (next !== undefined && !isLoading) void load(next);
+    },
+    showFresh: () => {
+      setRows(showFresh);
+      window.scrollTo({ top: 0 });
+    },
+    reload,
+  };
+}
+
+/** Pixels from the top within which the reader is taken to look at the newest rows. */
+const topOfPage = 120;
