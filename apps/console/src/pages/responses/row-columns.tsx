@@ -12,7 +12,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'id',
     header: 'Response',
-    width: 'minmax(9rem, 1.6fr)',
+    width: 'minmax(10.5rem, 1fr)',
     cell: ({ id }) => (
       <IdText
         id={id}
@@ -29,7 +29,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'tenant',
     header: 'Tenant',
-    width: 'minmax(6rem, 1fr)',
+    width: 'minmax(7rem, 1.2fr)',
     hideBelow: 'sm',
     cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi>,
   },
@@ -43,7 +43,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'mode',
     header: 'Mode',
-    width: '8.5rem',
+    width: '7rem',
     hideBelow: 'md',
     cell: ({ mode, tier }) => (
       <span>
@@ -84,7 +84,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'error',
     header: 'Error',
-    width: 'minmax(6rem, 1fr)',
+    width: 'minmax(5rem, 0.8fr)',
     hideBelow: 'md',
     cell: ({ error_code: code }) => code !== null && <code title={code}>{code}</code>,
   },
