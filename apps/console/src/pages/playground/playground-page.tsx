@@ -137,18 +137,18 @@ function Side({ side, models, apiUrl, name }: SideProps) {
   const { form, setForm, problem, runner } = side;
   const [language, setLanguage] = useState<keyof Snippets>('curl');
   const made = bodyOf(form);
-  const of = name === undefined ? '' : `${name} `;
+  const titled = (what: string) => (name === undefined ? what : `${name} ${what.toLowerCase()}`);
   return (
     <section className={classes['side']} aria-label={name ?? 'Request'}>
-      <Panel title={`${of}Request`}>
+      <Panel title={titled('Request')}>
         <RequestFields form={form} models={models} problem={problem} onChange={setForm} />
       </Panel>
-      <Panel title={`${of}Response`}>
+      <Panel title={titled('Response')}>
         <RunView run={runner.run} />
       </Panel>
       {'body' in made && (
         <Panel
-          title={`${of}Code`}
+          title={titled('Code')}
           actions={
             <SegmentedControl
               size="xs"
