@@ -80,7 +80,7 @@ describe('a response that an api ends', () => {
         model,
         attempt: 0,
         status: 'cancelled',
-        because: 'queued',
+        because: 'cancelled',
         code: undefined,
         inputTokens: undefined,
         outputTokens: undefined,

@@ -5,11 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
+import { type Look, openConsole, pageWidth, phone, wide } from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
-const wide = { width: 1280, height: 800 };
-const phone = { width: 390, height: 844 };
 
 describe.skipIf(chromiumPath === undefined)('the shell of the console in a browser (needs Chromium)', () => {
   let service: Service;
@@ -25,30 +24,8 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await service?.stop();
   });
 
-  interface Look {
-    viewport?: typeof wide;
-    colorScheme?: 'light' | 'dark';
-  }
-
-  /** Opens a page of the console, and collects errors of the browser and its requests to other hosts. */
-  async function open(path: string, { viewport = wide, colorScheme = 'light' }: Look = {}) {
-    const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-    });
-    page.on('request', (request) => {
-      if (new URL(request.url()).hostname !== '127.0.0.1') complaints.push(`asked ${request.url()}`);
-    });
-    page.on('response', (response) => {
-      if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
-    });
-    await page.goto(`${service.adminUrls[0]}${path}`);
-    await page.locator('h1').waitFor();
-    return { page, complaints };
-  }
+  const open = (path: string, look: Look = {}) =>
+    openConsole(browser, `${service.adminUrls[0]}${path}`, look);
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const tokenField = (page: Page) => page.getByRole('textbox', { name: 'Action token' });
@@ -99,8 +76,7 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
       await page.screenshot({ path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), name) });
       expect(await accessibilityViolations(page)).toEqual([]);
       expect(complaints).toEqual([]);
-      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-      expect(width).toBeLessThanOrEqual((viewport ?? wide).width);
+      expect(await pageWidth(page)).toBeLessThanOrEqual((viewport ?? wide).width);
       await page.context().close();
     });
   });

@@ -139,7 +139,7 @@ function Side({ side, models, apiUrl, name }: SideProps) {
   const made = bodyOf(form);
   const titled = (what: string) => (name === undefined ? what : `${name} ${what.toLowerCase()}`);
   return (
-    <section className={classes['side']} aria-label={name ?? 'Request'}>
+    <section className={classes['side']} aria-label={name}>
       <Panel title={titled('Request')}>
         <RequestFields form={form} models={models} problem={problem} onChange={setForm} />
       </Panel>

@@ -22,7 +22,7 @@ export function AttemptsPanel({ attempts }: { attempts: readonly AttemptReport[]
         <p className={classes['quiet']}>No attempt has begun.</p>
       ) : (
         // It scrolls, so the keyboard has to reach it.
-        <div className={classes['scroller']} role="region" tabIndex={0} aria-label="Attempts">
+        <div className={classes['scroller']} role="region" tabIndex={0} aria-label="Attempts, first to last">
           <table className={classes['table']}>
             <thead>
               <tr>

@@ -12,7 +12,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'id',
     header: 'Response',
-    width: 'minmax(10.5rem, 1fr)',
+    width: 'minmax(10rem, 1fr)',
     cell: ({ id }) => (
       <IdText
         id={id}
@@ -29,21 +29,21 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'tenant',
     header: 'Tenant',
-    width: 'minmax(7rem, 1.2fr)',
+    width: 'minmax(5.5rem, 1.2fr)',
     hideBelow: 'sm',
     cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi>,
   },
   {
     key: 'model',
     header: 'Model',
-    width: 'minmax(6rem, 1.2fr)',
+    width: 'minmax(5.5rem, 1.2fr)',
     hideBelow: 'sm',
     cell: ({ model }) => <span title={model}>{model}</span>,
   },
   {
     key: 'mode',
     header: 'Mode',
-    width: '7rem',
+    width: '6rem',
     hideBelow: 'md',
     cell: ({ mode, tier }) => (
       <span>
@@ -55,16 +55,23 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'accepted',
     header: 'Accepted',
-    width: '6rem',
+    width: '5.25rem',
     align: 'end',
     hideBelow: 'sm',
     cell: ({ accepted_at: at }) => <Moment at={at} />,
   },
-  { key: 'waited', header: 'Waited', width: '5.5rem', align: 'end', cell: (row) => <Waited row={row} /> },
+  {
+    key: 'waited',
+    header: 'Waited',
+    width: '4.75rem',
+    align: 'end',
+    hideBelow: 'sm',
+    cell: (row) => <Waited row={row} />,
+  },
   {
     key: 'ran',
     header: 'Ran',
-    width: '5.5rem',
+    width: '4.75rem',
     align: 'end',
     hideBelow: 'md',
     cell: (row) => <Ran row={row} />,
@@ -72,7 +79,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'tokens',
     header: 'Tokens',
-    width: '6rem',
+    width: '5.5rem',
     align: 'end',
     hideBelow: 'md',
     cell: ({ input_tokens: input, output_tokens: output }) => (
@@ -84,7 +91,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'error',
     header: 'Error',
-    width: 'minmax(5rem, 0.8fr)',
+    width: 'minmax(4rem, 0.8fr)',
     hideBelow: 'md',
     cell: ({ error_code: code }) => code !== null && <code title={code}>{code}</code>,
   },

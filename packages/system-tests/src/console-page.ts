@@ -1,0 +1,39 @@
+import type { Browser, Page } from 'playwright-core';
+
+export const wide = { width: 1280, height: 800 };
+export const phone = { width: 390, height: 844 };
+
+/** How a page of the console is looked at. */
+export interface Look {
+  viewport?: typeof wide;
+  colorScheme?: 'light' | 'dark';
+}
+
+/** Opens a page of the console, and collects errors of the browser and its requests to other hosts. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  { viewport = wide, colorScheme = 'light' }: Look = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (new URL(request.url()).hostname !== '127.0.0.1') complaints.push(`asked ${request.url()}`);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 400) complaints.push(`${response.status()} for ${response.url()}`);
+  });
+  await page.goto(url);
+  await page.locator('h1').waitFor();
+  return { page, complaints };
+}
+
+/** Pixels that the page is wide, with what would have to be scrolled to sideways. */
+export function pageWidth(page: Page): Promise<number> {
+  return page.evaluate<number>('document.documentElement.scrollWidth');
+}

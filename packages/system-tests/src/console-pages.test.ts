@@ -1,0 +1,225 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@sluice/testing';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessibilityViolations } from './accessibility.ts';
+import { builtConsole } from './built-console.ts';
+import { callerOf } from './caller.ts';
+import { chromiumPath, launchChromium } from './chromium.ts';
+import { type Look, openConsole, pageWidth, phone, wide } from './console-page.ts';
+import { type Service, startService } from './service.ts';
+
+const actionToken = 'action-token-of-the-test';
+const prompt = 'What only its tenant may read: zanzibar-7431.';
+const completed = 20;
+
+describe.skipIf(chromiumPath === undefined)('the pages of the console in a browser (need Chromium)', () => {
+  let service: Service;
+  let browser: Browser;
+  let caller: ReturnType<typeof callerOf>;
+  let answeredId: string;
+
+  beforeAll(async () => {
+    await builtConsole();
+    service = await startService({
+      env: { ADMIN_ACTION_TOKEN: actionToken },
+      settings: {
+        providers: [
+          { id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
+          { id: 'slow', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 10 },
+        ],
+        models: [
+          { id: 'simulator', routes: [{ provider: 'fast' }] },
+          { id: 'slow', routes: [{ provider: 'slow' }], concurrency: 1 },
+        ],
+      },
+    });
+    caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const { body } = await caller.create({ input: prompt, metadata: { order: 'seventeen' } });
+    answeredId = body.id;
+    await Promise.all(
+      Array.from({ length: completed - 1 }, (_, at) => caller.create({ input: `Hello ${at}` })),
+    );
+    await caller.stream({ input: 'Hi [[sluice: fail=invalid_prompt]]' });
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const open = (path: string, look: Look = {}) =>
+    openConsole(browser, `${service.adminUrls[0]}/console${path}`, look);
+  const button = (page: Page, name: string | RegExp) =>
+    page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
+  const table = (page: Page) => page.getByRole('table', { name: 'Responses' });
+
+  /** Enters the token into the dialog that an act has opened. */
+  async function unlock(page: Page): Promise<void> {
+    await page.getByRole('textbox', { name: 'Action token' }).fill(actionToken);
+    await page.keyboard.press('Enter');
+  }
+
+  /** Starts a slow stream in the background, which goes on by itself, and returns the id of its response. */
+  async function startedStream(input: string): Promise<string> {
+    const began = Promise.withResolvers<string>();
+    caller
+      .stream(
+        { model: 'slow', background: true, input },
+        {
+          onEvent: (event) => {
+            if (event.response !== undefined) began.resolve(event.response.id);
+          },
+        },
+      )
+      .catch(began.reject);
+    return began.promise;
+  }
+
+  const pages: [string, string, (page: Page) => Promise<unknown>][] = [
+    ['overview', '', (page) => page.getByRole('heading', { name: 'Redis' }).waitFor()],
+    ['responses', '/responses', (page) => page.getByText(`${completed + 1} responses`).waitFor()],
+    ['queues', '/queues', (page) => button(page, 'Pause slow').waitFor()],
+    [
+      'tenants',
+      '/tenants',
+      (page) => page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor(),
+    ],
+    ['keys', '/keys', (page) => button(page, 'Create a key').waitFor()],
+    ['playground', '/playground', (page) => button(page, 'Send').waitFor()],
+    ['audit', '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],
+  ];
+  describe.each([
+    { name: 'light', colorScheme: 'light', viewport: wide },
+    { name: 'dark', colorScheme: 'dark', viewport: wide },
+    { name: 'phone', colorScheme: 'light', viewport: phone },
+  ] as const)('$name', ({ name, ...look }) => {
+    it.each(pages)('shows %s without a barrier or an error', async (what, path, ready) => {
+      const { page, complaints } = await open(path, look);
+      await ready(page);
+      const picture = `sluice-console-${what}-${name}.png`;
+      await page.screenshot({ path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), picture) });
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await pageWidth(page)).toBeLessThanOrEqual(look.viewport.width);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+
+    it('shows one response without a barrier or an error, and none of its content', async () => {
+      const { page, complaints } = await open(`/responses/${answeredId}`, look);
+      await page.getByText('Generating', { exact: true }).waitFor();
+      expect(await page.content()).not.toContain('zanzibar');
+      await page.screenshot({
+        path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), `sluice-console-response-${name}.png`),
+      });
+      expect(await accessibilityViolations(page)).toEqual([]);
+      expect(await pageWidth(page)).toBeLessThanOrEqual(look.viewport.width);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    });
+  });
+
+  it('narrows the list by filters that complete themselves, by metadata and by an id', async () => {
+    const { page, complaints } = await open('/responses');
+    await button(page, 'Status').click();
+    await page.getByRole('option', { name: 'Failed' }).click();
+    await page.getByText('1 response', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await table(page).getByText('invalid_prompt').waitFor();
+    expect(page.url()).toContain('status=failed');
+    await button(page, 'Clear filters').click();
+    const search = page.getByRole('searchbox', { name: 'Search responses by id or metadata' });
+    await search.fill('order:seventeen');
+    await page.getByText('1 response', { exact: true }).waitFor();
+    await search.fill(answeredId);
+    await page.getByRole('heading', { name: 'Where its time went' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows what is created while somebody looks', async () => {
+    const { page, complaints } = await open('/responses?tenant=nobody');
+    await page.getByText('No response matches').waitFor();
+    await button(page, 'Clear filters').first().click();
+    await page.getByText(/^\d+ responses$/).waitFor();
+    const { body } = await caller.create({ input: 'New' });
+    await table(page).locator(`a[href$="${body.id}"]`).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('follows a response that runs, loses no event over a cut, and cancels it', async () => {
+    const id = await startedStream('Go on [[sluice: tokens=1000 tokens_per_second=10]]');
+    const { page, complaints } = await open(`/responses/${id}`);
+    await button(page, 'Follow').click();
+    const received = page.getByText(/events received up to number/);
+    const countOf = async () => Number(/^(\d+) events/.exec((await received.textContent()) ?? '')?.[1]);
+    await eventually(async () => expect(await countOf()).toBeGreaterThan(5));
+    await button(page, 'Cut and resume').click();
+    const before = await countOf();
+    await eventually(async () => expect(await countOf()).toBeGreaterThan(before + 5), { timeoutMs: 20_000 });
+    expect(await received.textContent()).toMatch(/over one cut: 0 missing, 0 repeated/);
+    await button(page, 'Cancel').click();
+    await unlock(page);
+    await button(page, 'Cancel the response').click();
+    await page.getByText('Everything was sent').waitFor();
+    await page.getByText('Cancelled', { exact: true }).waitFor();
+    expect(await received.textContent()).toMatch(/0 missing, 0 repeated/);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows a prompt to who may act, and the audit log says so', async () => {
+    const { page, complaints } = await open(`/responses/${answeredId}`);
+    await button(page, 'Show').click();
+    await unlock(page);
+    await page.locator('pre', { hasText: prompt }).first().waitFor();
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await page.getByText(answeredId).first().waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('pauses a queue, cancels all that wait in it, and lets it go on', async () => {
+    const { page, complaints } = await open('/queues');
+    await button(page, 'Pause slow').click();
+    await unlock(page);
+    await button(page, 'Pause the queue').click();
+    await button(page, 'Resume slow').waitFor();
+    const waiting = Array.from({ length: 12 }, () =>
+      caller.create({ model: 'slow', input: 'Wait', background: true }),
+    );
+    await Promise.all(waiting);
+    await page.goto(`${service.adminUrls[0]}/console/responses?status=queued&model=slow`);
+    await page.getByText('12 responses', { exact: true }).waitFor();
+    await button(page, /^Act on all 12/).click();
+    await page.getByRole('menuitem', { name: /Cancel/ }).click();
+    await button(page, 'Cancel 12 responses').click();
+    await page.getByText('Cancelled responses').waitFor();
+    await page.getByText('12 of 12').waitFor();
+    await page.getByText('No response matches').waitFor();
+    await page.goto(`${service.adminUrls[0]}/console/queues`);
+    await button(page, 'Resume slow').click();
+    await button(page, 'Pause slow').waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('tries two requests side by side, and says which field was refused', async () => {
+    const { page, complaints } = await open('/playground');
+    await page.getByLabel('API key').fill(service.key);
+    await page.getByRole('checkbox', { name: 'Two side by side' }).check();
+    const [first, second] = ['First', 'Second'].map((name) =>
+      page.getByRole('region', { name, exact: true }),
+    );
+    await second?.getByLabel('Model').fill('simulator');
+    await second?.getByLabel('Temperature').fill('9');
+    await button(page, 'Send').click();
+    await first?.getByText('Done', { exact: true }).waitFor();
+    await first?.getByLabel('Answer').getByText('what a sluice is').waitFor();
+    await second?.getByText("Invalid 'temperature'").first().waitFor();
+    expect(complaints.filter((each) => !each.includes('400'))).toEqual([]);
+    await page.context().close();
+  });
+});
