@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { shellQuoted, snippetsOf } from './snippets.ts';
+import { shellQuoted, snippetsOf } from '../src/pages/playground/snippets.ts';
 
 const hostile = `It's "quoted" $HOME \`id\` \\ and\nmore; rm`;
 
