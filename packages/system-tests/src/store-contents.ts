@@ -11,9 +11,12 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
   return contents;
 }
 
-/** Whether a service writes the key without any request: leases, locks, and the timers of BullMQ. */
+/**
+ * Whether a service writes the key without any request, or after it: leases, locks, the timers of BullMQ, what processes say of
+ * themselves, and what is kept for the console.
+ */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescuer|stalled(-check)?)$/.test(key);
+  return /:(api:[0-9a-f-]{36}|rescuer|stalled(-check)?|process(es|:[^:]+)|stats:.+|journal)$/.test(key);
 }
 
 /** The differences between two looks, without housekeeping. */

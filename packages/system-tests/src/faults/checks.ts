@@ -139,6 +139,8 @@ const permanent = [
   /:load$/,
   // One for the whole life of the service: what it sealed is with clients.
   /:sealing-key$/,
+  // What the console shows of the past, bounded in number, without content.
+  /:(journal|audit)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
   /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,
