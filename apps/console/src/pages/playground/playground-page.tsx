@@ -7,7 +7,8 @@ import { CodeBlock } from '../../components/code-block.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import classes from './playground.module.css';
-import { bodyOf, emptyForm, type FormProblem, type RequestField, type RequestForm } from './request-body.ts';
+import { keepForm, readForm } from './kept-form.ts';
+import { bodyOf, type FormProblem, requestFields, type RequestForm } from './request-body.ts';
 import { RequestFields } from './request-form.tsx';
 import { RunView } from './run-view.tsx';
 import { type Snippets, snippetsOf } from './snippets.ts';
@@ -26,8 +27,8 @@ export function PlaygroundPage() {
   const models = session?.models ?? [];
   const [apiKey, setApiKey] = useState(() => sessionStorage.getItem(keyName) ?? '');
   const [isCompared, setCompared] = useState(false);
-  const first = useSide(models[0] ?? '');
-  const second = useSide(models[1] ?? models[0] ?? '');
+  const first = useSide('first', models[0] ?? '');
+  const second = useSide('second', models[1] ?? models[0] ?? '');
   const sides = isCompared ? [first, second] : [first];
   const isRunning = sides.some(({ runner }) => runner.run?.state === 'running');
   const takeKey = (key: string) => {
@@ -99,14 +100,18 @@ interface SideState {
   send: (apiKey: string) => void;
 }
 
-function useSide(model: string): SideState {
-  const [typed, setForm] = useState<RequestForm>(emptyForm);
+function useSide(name: string, model: string): SideState {
+  const storageName = `sluice-playground-${name}`;
+  const [typed, setTyped] = useState<RequestForm>(() => readForm(sessionStorage, storageName));
   const [problem, setProblem] = useState<FormProblem>();
   const runner = useRun();
   const form = typed.model === '' ? { ...typed, model } : typed;
   return {
     form,
-    setForm,
+    setForm: (changed) => {
+      setTyped(changed);
+      keepForm(sessionStorage, storageName, changed);
+    },
     problem: problem ?? refusedField(runner.run?.error),
     runner,
     send: (apiKey) => {
@@ -117,12 +122,10 @@ function useSide(model: string): SideState {
   };
 }
 
-const fields: readonly RequestField[] = ['model', 'input', 'tools', 'temperature', 'max_output_tokens'];
-
 /** The field that the service named when it refused the request, if the form has it. */
 function refusedField(error: unknown): FormProblem | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  const field = fields.find((name) => error.param === name || error.param?.startsWith(`${name}[`));
+  const field = requestFields.find((name) => error.param?.split(/[.[]/)[0] === name);
   return field && { field, message: error.message };
 }
 

@@ -12,25 +12,31 @@ describe('the body of a request', () => {
         instructions: 'Be short',
         temperature: '0',
         maxOutputTokens: '20',
+        effort: 'low',
+        tier: 'flex',
+        isStored: false,
         isStreamed: true,
         isBackground: true,
       }),
     ).toEqual({
       body: {
         ...{ model: 'm', input: 'Hi', instructions: 'Be short' },
+        ...{ reasoning: { effort: 'low' }, service_tier: 'flex', store: false },
         ...{ temperature: 0, max_output_tokens: 20, stream: true, background: true },
       },
     });
   });
 
-  it('takes a list as items', () => {
-    expect(bodyOf({ ...form, input: ' [{"role":"user","content":"Hi"}]' })).toEqual({
+  it('takes a list as items where that was chosen, and as a text where it was not', () => {
+    const input = '[{"role":"user","content":"Hi"}]';
+    expect(bodyOf({ ...form, input, isInputItems: true })).toEqual({
       body: { model: 'm', input: [{ role: 'user', content: 'Hi' }] },
     });
+    expect(bodyOf({ ...form, input })).toEqual({ body: { model: 'm', input } });
   });
 
   it.each([
-    [{ input: '[{"role":' }, 'input', 'no JSON'],
+    [{ input: '[{"role":', isInputItems: true }, 'input', 'no JSON'],
     [{ tools: '{}' }, 'tools', 'JSON array'],
     [{ tools: '[' }, 'tools', 'no JSON'],
     [{ temperature: 'warm' }, 'temperature', 'number'],

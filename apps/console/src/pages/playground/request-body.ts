@@ -2,18 +2,29 @@
 export interface RequestForm {
   model: string;
   instructions: string;
-  /** A text, or items as a JSON array. */
   input: string;
+  /** Whether the input is items as a JSON array, and not the text of a message. */
+  isInputItems: boolean;
   /** Tools as a JSON array; empty for none. */
   tools: string;
   /** Empty for the default. */
   temperature: string;
   maxOutputTokens: string;
+  /** Empty for the default. */
+  effort: string;
+  /** Empty for the default. */
+  tier: string;
+  isStored: boolean;
   isStreamed: boolean;
   isBackground: boolean;
 }
 
-export type RequestField = 'model' | 'input' | 'tools' | 'temperature' | 'max_output_tokens';
+/** The members of a request that the form has a field for. A problem of another one is shown with the answer. */
+export const requestFields = [
+  ...(['model', 'instructions', 'input', 'tools', 'temperature', 'max_output_tokens'] as const),
+  ...(['reasoning', 'service_tier', 'store', 'stream', 'background'] as const),
+];
+export type RequestField = (typeof requestFields)[number];
 
 /** A value that cannot be sent, and the field that it stands in. */
 export interface FormProblem {
@@ -25,16 +36,20 @@ export const emptyForm: RequestForm = {
   model: '',
   instructions: '',
   input: 'Explain in three sentences what a sluice is.',
+  isInputItems: false,
   tools: '',
   temperature: '',
   maxOutputTokens: '',
+  effort: '',
+  tier: '',
+  isStored: true,
   isStreamed: true,
   isBackground: false,
 };
 
 /** Makes the body of the request, or says what of the form is no value. */
 export function bodyOf(form: RequestForm): { body: Record<string, unknown> } | { problem: FormProblem } {
-  const input = inputOf(form.input);
+  const input = inputOf(form);
   if ('problem' in input) return input;
   const tools = listOf(form.tools, 'tools');
   if ('problem' in tools) return tools;
@@ -50,6 +65,9 @@ export function bodyOf(form: RequestForm): { body: Record<string, unknown> } | {
       ...(tools.value !== undefined && { tools: tools.value }),
       ...(temperature.value !== undefined && { temperature: temperature.value }),
       ...(tokens.value !== undefined && { max_output_tokens: tokens.value }),
+      ...(form.effort !== '' && { reasoning: { effort: form.effort } }),
+      ...(form.tier !== '' && { service_tier: form.tier }),
+      ...(!form.isStored && { store: false }),
       ...(form.isStreamed && { stream: true }),
       ...(form.isBackground && { background: true }),
     },
@@ -58,10 +76,8 @@ export function bodyOf(form: RequestForm): { body: Record<string, unknown> } | {
 
 type Read<T> = { value: T } | { problem: FormProblem };
 
-/** What begins like a list is one; everything else is the text of a message. */
-function inputOf(text: string): Read<unknown> {
-  if (!text.trimStart().startsWith('[')) return { value: text };
-  return listOf(text, 'input');
+function inputOf({ input, isInputItems }: RequestForm): Read<unknown> {
+  return isInputItems ? listOf(input, 'input') : { value: input };
 }
 
 function listOf(text: string, field: RequestField): Read<unknown[] | undefined> {

@@ -1,6 +1,6 @@
-import { Autocomplete, Checkbox, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, Checkbox, NativeSelect, SegmentedControl, Textarea, TextInput } from '@mantine/core';
 import classes from './playground.module.css';
-import type { FormProblem, RequestForm } from './request-body.ts';
+import type { FormProblem, RequestField, RequestForm } from './request-body.ts';
 
 interface RequestFormProps {
   form: RequestForm;
@@ -9,10 +9,18 @@ interface RequestFormProps {
   onChange: (form: RequestForm) => void;
 }
 
+const inputKinds = [
+  { value: 'text', label: 'Text' },
+  { value: 'items', label: 'Items' },
+];
+const byDefault = { value: '', label: 'Default' };
+const efforts = [byDefault, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+const tiers = [byDefault, 'flex', 'priority'];
+
 /** What is asked of one model. A value that was refused says so where it stands. */
 export function RequestFields({ form, models, problem, onChange }: RequestFormProps) {
   const set = (change: Partial<RequestForm>) => onChange({ ...form, ...change });
-  const errorOf = (field: string) => (problem?.field === field ? problem.message : undefined);
+  const errorOf = (field: RequestField) => (problem?.field === field ? problem.message : undefined);
   return (
     <div className={classes['form']}>
       <Autocomplete
@@ -28,11 +36,20 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
         minRows={1}
         maxRows={8}
         value={form.instructions}
+        error={errorOf('instructions')}
         onChange={(event) => set({ instructions: event.currentTarget.value })}
+      />
+      <SegmentedControl
+        size="xs"
+        aria-label="Kind of input"
+        className={classes['kind'] ?? ''}
+        data={inputKinds}
+        value={form.isInputItems ? 'items' : 'text'}
+        onChange={(kind) => set({ isInputItems: kind === 'items' })}
       />
       <Textarea
         label="Input"
-        description="A text, or items as a JSON array"
+        description={form.isInputItems ? 'A JSON array of items' : 'The text of one message'}
         autosize
         minRows={4}
         maxRows={16}
@@ -68,16 +85,40 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
           onChange={(event) => set({ maxOutputTokens: event.currentTarget.value })}
         />
       </div>
+      <div className={classes['pair']}>
+        <NativeSelect
+          label="Reasoning effort"
+          data={efforts}
+          value={form.effort}
+          error={errorOf('reasoning')}
+          onChange={(event) => set({ effort: event.currentTarget.value })}
+        />
+        <NativeSelect
+          label="Service tier"
+          data={tiers}
+          value={form.tier}
+          error={errorOf('service_tier')}
+          onChange={(event) => set({ tier: event.currentTarget.value })}
+        />
+      </div>
       <div className={classes['line']}>
         <Checkbox
           label="Stream"
+          error={errorOf('stream')}
           checked={form.isStreamed}
           onChange={(event) => set({ isStreamed: event.currentTarget.checked })}
         />
         <Checkbox
           label="Background"
+          error={errorOf('background')}
           checked={form.isBackground}
           onChange={(event) => set({ isBackground: event.currentTarget.checked })}
+        />
+        <Checkbox
+          label="Store"
+          error={errorOf('store')}
+          checked={form.isStored}
+          onChange={(event) => set({ isStored: event.currentTarget.checked })}
         />
       </div>
     </div>

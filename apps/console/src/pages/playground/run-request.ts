@@ -1,103 +1,137 @@
 import { createParser } from 'eventsource-parser';
 import { fetchAdmin } from '../../api/request.ts';
+import { endRun, isEnded, type ResponseBody, type Run, takeEvent, takeResponse } from './fold-run.ts';
 
-const playground = '/admin/v1/playground/v1';
+const responsesPath = '/admin/v1/playground/v1/responses';
 
-/** What a run has come to so far. Times are milliseconds since it was sent. */
-export interface Run {
-  state: 'running' | 'done' | 'failed' | 'stopped';
-  id: string | undefined;
-  status: string | undefined;
-  text: string;
-  events: number;
-  firstTokenMs: number | undefined;
-  tookMs: number | undefined;
-  outputTokens: number | undefined;
-  error: unknown;
+/** How often a background response is asked for until it has ended, in milliseconds. */
+const askEveryMs = 1_000;
+
+export interface RequestOptions {
+  apiKey: string;
+  /** Is told how each thing that arrives changes the run. */
+  onChange: (change: (run: Run) => Run) => void;
 }
 
-export const newRun: Run = {
-  state: 'running',
-  id: undefined,
-  status: undefined,
-  text: '',
-  events: 0,
-  firstTokenMs: undefined,
-  tookMs: undefined,
-  outputTokens: undefined,
-  error: undefined,
-};
+/** One request that the playground of the service passes on. */
+export class PlaygroundRequest {
+  readonly #body: Readonly<Record<string, unknown>>;
+  readonly #options: RequestOptions;
+  readonly #connection = new AbortController();
+  readonly #sentAt = performance.now();
+  #id: string | undefined;
+  #isStopped = false;
 
-/** What the console looks at in a response; the API's own schema has the rest. */
-interface ResponseBody {
-  id?: string;
-  status?: string;
-  output_text?: string;
-  usage?: { output_tokens?: number } | null;
-  error?: { code?: string; message?: string } | null;
-}
-
-/** The part of a run that one event, or the whole response, changes. */
-export function takeEvent(run: Run, event: Record<string, unknown>, elapsedMs: number): Run {
-  const next = { ...run, events: run.events + 1 };
-  if (event['type'] === 'response.output_text.delta' && typeof event['delta'] === 'string') {
-    return { ...next, text: run.text + event['delta'], firstTokenMs: run.firstTokenMs ?? elapsedMs };
+  constructor(body: Readonly<Record<string, unknown>>, options: RequestOptions) {
+    this.#body = body;
+    this.#options = options;
   }
-  const { response } = event;
-  return typeof response === 'object' && response !== null ? takeResponse(next, response) : next;
-}
 
-export function takeResponse(run: Run, response: ResponseBody): Run {
-  const { id, status, output_text: text, usage, error } = response;
-  return {
-    ...run,
-    id: id ?? run.id,
-    status: status ?? run.status,
-    // An event at the beginning has an empty one.
-    text: text === undefined || text === '' ? run.text : text,
-    outputTokens: usage?.output_tokens ?? run.outputTokens,
-    error: error ? new Error(`${error.code ?? 'error'}: ${error.message ?? ''}`) : run.error,
-  };
-}
+  /** Sends it, and tells what it comes to. Rejects as `fetch` does, and for every answer that is an error. */
+  async send(): Promise<void> {
+    const { onChange } = this.#options;
+    const answer = await this.#call('', 'POST', JSON.stringify(this.#body));
+    if (this.#body['stream'] === true) {
+      await this.#readEvents(answer);
+    } else {
+      let response = await this.#take(answer);
+      while (this.#isBackground && !isEnded(response.status) && response.id !== undefined) {
+        await pause(askEveryMs, this.#connection.signal);
+        response = await this.#take(await this.#call(`/${response.id}`, 'GET'));
+      }
+    }
+    onChange((run) => endRun(run, this.#elapsedMs()));
+  }
 
-/**
- * Sends a request through the playground of the service and tells what it comes to. Rejects as `fetch` does, and for every
- * answer that is an error.
- */
-export async function sendRequest(
-  body: Readonly<Record<string, unknown>>,
-  {
-    apiKey,
-    signal,
-    onChange,
-  }: { apiKey: string; signal: AbortSignal; onChange: (change: (run: Run) => Run) => void },
-): Promise<void> {
-  const startedAt = performance.now();
-  const elapsed = () => performance.now() - startedAt;
-  const answer = await fetchAdmin(`${playground}/responses`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'sluice-api-key': apiKey },
-    body: JSON.stringify(body),
-    signal,
-  });
-  if (body['stream'] !== true) {
+  /**
+   * Takes no more of the answer. A response in the background runs without a caller, so it is cancelled, as soon as its id is
+   * known.
+   */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    if (!this.#isBackground) this.#connection.abort();
+    else await this.#cancelStopped();
+  }
+
+  /** Takes no more of the answer, and lets a response in the background run on. */
+  leave(): void {
+    this.#connection.abort();
+  }
+
+  get #isBackground(): boolean {
+    return this.#body['background'] === true;
+  }
+
+  #elapsedMs(): number {
+    return performance.now() - this.#sentAt;
+  }
+
+  async #cancelStopped(): Promise<void> {
+    if (!this.#isStopped || this.#id === undefined || this.#connection.signal.aborted) return;
+    this.#connection.abort();
+    await this.#call(`/${this.#id}/cancel`, 'POST', undefined, {});
+  }
+
+  #call(
+    path: string,
+    method: string,
+    body?: string,
+    init: RequestInit = { signal: this.#connection.signal },
+  ): Promise<Response> {
+    return fetchAdmin(`${responsesPath}${path}`, {
+      ...init,
+      method,
+      headers: {
+        'sluice-api-key': this.#options.apiKey,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body }),
+    });
+  }
+
+  async #take(answer: Response): Promise<ResponseBody> {
     const response = (await answer.json()) as ResponseBody; // The API's own answer.
-    onChange((run) => ({ ...takeResponse(run, response), tookMs: elapsed() }));
-    return;
+    this.#options.onChange((run) => takeResponse(run, response));
+    this.#id ??= response.id;
+    await this.#cancelStopped();
+    return response;
   }
-  const parser = createParser({
-    onEvent: ({ data }) => {
-      if (data === '[DONE]') return;
-      const event = JSON.parse(data) as Record<string, unknown>; // So is each event.
-      const at = elapsed();
-      onChange((run) => takeEvent(run, event, at));
-    },
+
+  async #readEvents(answer: Response): Promise<void> {
+    let events: Record<string, unknown>[] = [];
+    const parser = createParser({
+      onEvent: ({ data }) => {
+        if (data !== '[DONE]') events.push(JSON.parse(data) as Record<string, unknown>); // The API's own event.
+      },
+    });
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const read = await reader?.read();
+      if (read === undefined || read.done) return;
+      parser.feed(read.value);
+      // All that came at once is one change.
+      const arrived = events;
+      events = [];
+      const at = this.#elapsedMs();
+      this.#options.onChange((run) => arrived.reduce((before, event) => takeEvent(before, event, at), run));
+      this.#id ??= arrived.map(({ response }) => (response as ResponseBody | undefined)?.id).find(Boolean);
+      await this.#cancelStopped();
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason as Error);
+      },
+      { once: true },
+    );
+    if (signal.aborted) reject(signal.reason as Error);
   });
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const read = await reader?.read();
-    if (read === undefined || read.done) break;
-    parser.feed(read.value);
-  }
-  onChange((run) => ({ ...run, tookMs: elapsed() }));
 }

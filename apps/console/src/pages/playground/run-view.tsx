@@ -1,10 +1,11 @@
 import { Link } from '@tanstack/react-router';
+import { CodeBlock } from '../../components/code-block.tsx';
 import { Duration } from '../../components/times.tsx';
 import { describeError } from '../../components/states.tsx';
 import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
 import { formatCount, formatRate } from '../../format/numbers.ts';
 import classes from './playground.module.css';
-import type { Run } from './run-request.ts';
+import type { Run } from './fold-run.ts';
 
 const states: Record<Run['state'], [Tone, string]> = {
   running: ['info', 'Running'],
@@ -16,7 +17,7 @@ const states: Record<Run['state'], [Tone, string]> = {
 /** What a run has come to: its text as it comes, and its figures. */
 export function RunView({ run }: { run: Run | undefined }) {
   if (run === undefined) return <p className={classes['quiet']}>Nothing was sent yet.</p>;
-  const { state, id, status, text, events, firstTokenMs, tookMs, outputTokens, error } = run;
+  const { state, id, status, text, events, firstTokenMs, tookMs, outputTokens, position, calls, error } = run;
   const [tone, word] = states[state];
   const seconds = tookMs === undefined ? undefined : (tookMs - (firstTokenMs ?? 0)) / 1000;
   return (
@@ -24,6 +25,7 @@ export function RunView({ run }: { run: Run | undefined }) {
       <div className={classes['line']} role="status">
         <ToneBadge tone={tone}>{word}</ToneBadge>
         {status !== undefined && <span>{status.replace('_', ' ')}</span>}
+        {position !== undefined && <span>place {formatCount(position)} in its queue</span>}
         {id !== undefined && (
           <Link to="/responses/$id" params={{ id }}>
             Its page
@@ -68,6 +70,17 @@ export function RunView({ run }: { run: Run | undefined }) {
         <pre className={classes['text']} tabIndex={0} aria-label="Answer">
           {text}
         </pre>
+      )}
+      {calls.length > 0 && (
+        <ul className={classes['calls']} aria-label="Calls of tools">
+          {calls.map((call, at) => (
+            // Calls are only ever added.
+            <li key={at}>
+              <span className={classes['call']}>{call.name}</span>
+              <CodeBlock text={call.arguments} label={`Copy what ${call.name} is called with`} />
+            </li>
+          ))}
+        </ul>
       )}
     </>
   );
