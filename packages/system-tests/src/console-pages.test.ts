@@ -222,4 +222,78 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([]);
     await page.context().close();
   });
+
+  it('shows what the model calls, keeps what was typed over a reload, and takes back what runs in the background', async () => {
+    const { page, complaints } = await open('/playground');
+    await page.getByLabel('API key').fill(service.key);
+    await page.getByLabel('Input', { exact: true }).fill('What is the weather in Ulm?');
+    const tool = { type: 'function', name: 'weather', parameters: { type: 'object', properties: {} } };
+    await page.getByLabel('Tools').fill(JSON.stringify([tool]));
+    await button(page, 'Send').click();
+    await page.getByText('Done', { exact: true }).waitFor();
+    await page.getByRole('list', { name: 'Calls of tools' }).getByText('weather', { exact: true }).waitFor();
+    await page.reload();
+    expect(await page.getByLabel('Input', { exact: true }).inputValue()).toBe('What is the weather in Ulm?');
+    await page.getByLabel('Tools').fill('');
+    await page.getByRole('combobox', { name: 'Model' }).fill('slow');
+    await page.getByLabel('Input', { exact: true }).fill('Go on [[sluice: tokens=1000]]');
+    await page.getByRole('checkbox', { name: 'Stream' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Background' }).check();
+    await button(page, 'Send').click();
+    await page.getByText('in progress', { exact: true }).waitFor();
+    await button(page, 'Stop').click();
+    await page.getByText('Stopped', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Its page' }).click();
+    await page.getByText('Cancelled', { exact: true }).first().waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Playground' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('makes a key that is taken, shows it once, and revokes it', async () => {
+    const { page, complaints } = await open('/keys');
+    await button(page, 'Create a key').click();
+    await unlock(page);
+    await page
+      .getByRole('dialog', { name: 'Create a key' })
+      .getByLabel(/^Tenant/)
+      .fill('newcomers');
+    await button(page, 'Create the key').click();
+    await page.getByRole('alert').getByText('It is kept nowhere').waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    const key = (await page.getByRole('dialog').locator('pre').textContent()) ?? '';
+    const models = () =>
+      fetch(`${service.apiUrls[0]}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+    await eventually(async () => expect((await models()).status).toBe(200));
+    await button(page, 'I have copied it').click();
+    expect(await page.content()).not.toContain(key);
+    await page
+      .getByRole('row', { name: /newcomers/ })
+      .getByRole('button', { name: /revoke/i })
+      .click();
+    await button(page, 'Revoke the key').click();
+    await page.getByText('The key of newcomers is revoked.').waitFor();
+    await eventually(async () => expect((await models()).status).toBe(401));
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('goes back and forward through filters, by the browser', async () => {
+    const { page, complaints } = await open('/responses');
+    await button(page, 'Status').click();
+    await page.getByRole('option', { name: 'Failed' }).click();
+    await page.getByText('1 response', { exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await table(page).getByRole('link').first().click();
+    await page.getByRole('heading', { name: 'Where its time went' }).waitFor();
+    await page.goBack();
+    await page.getByText('1 response', { exact: true }).waitFor();
+    await page.goBack();
+    await page.getByText(/^\d\d+ responses$/).waitFor();
+    await page.goForward();
+    await page.getByText('1 response', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

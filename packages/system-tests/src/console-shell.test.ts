@@ -136,4 +136,16 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     expect(complaints).toEqual([]);
     await page.context().close();
   });
+
+  it('says where nothing can be changed, because the service has no action token', async () => {
+    await using bare = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: '' } });
+    const { page, complaints } = await openConsole(browser, `${bare.adminUrls[0]}/console/keys`);
+    await button(page, 'Create a key').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('ADMIN_ACTION_TOKEN').first().waitFor();
+    expect(await tokenField(page).isVisible()).toBe(false);
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -11,8 +11,11 @@ export interface Filters {
   text: (key: string) => string;
   /** Puts values in place of those of one filter, or takes the filter away. */
   set: (key: string, values: readonly string[]) => void;
-  /** The same for several filters in one step. */
-  setAll: (values: Readonly<Record<string, readonly string[]>>) => void;
+  /**
+   * Puts typed texts in place of those before; an empty one takes its filter away. While somebody types on, it stays one step of
+   * the browser's history.
+   */
+  type: (texts: Readonly<Record<string, string>>) => void;
   clear: () => void;
   /** How many filters are set. */
   count: number;
@@ -26,11 +29,11 @@ export function useFilters(keys: readonly string[]): Filters {
   const search = useSearch({ strict: false });
   const navigate = useNavigate();
   const change = useCallback(
-    (next: UrlSearch) => {
+    (next: UrlSearch, replace = false) => {
       void navigate({
         to: '.',
         search: (before: UrlSearch) => ({ ...before, ...next }),
-        replace: true,
+        replace,
       } as never);
     },
     [navigate],
@@ -41,9 +44,12 @@ export function useFilters(keys: readonly string[]): Filters {
       values: Object.fromEntries(set.map((key) => [key, search[key]])),
       text: (key) => search[key]?.[0] ?? '',
       set: (key, values) => change({ [key]: values.length > 0 ? values : undefined }),
-      setAll: (all) =>
+      type: (texts) =>
         change(
-          Object.fromEntries(Object.entries(all).map(([key, of]) => [key, of.length > 0 ? of : undefined])),
+          Object.fromEntries(
+            Object.entries(texts).map(([key, text]) => [key, text === '' ? undefined : [text]]),
+          ),
+          Object.keys(texts).some((key) => search[key] !== undefined),
         ),
       clear: () => change(Object.fromEntries(keys.map((key) => [key, undefined]))),
       count: set.length,

@@ -62,7 +62,7 @@ export function KeysPage() {
                   label="Search keys"
                   placeholder="Tenant, id or last characters"
                   value={filters.text('q')}
-                  onChange={(text) => filters.set('q', text === '' ? [] : [text])}
+                  onChange={(q) => filters.type({ q })}
                 />
               </FilterBar>
               <Panel padded={false}>

@@ -20,7 +20,11 @@ export function ErrorsPanel({ overview }: { overview: Overview }) {
         <ul className={classes['bars']}>
           {errors.map(({ value, count }) => (
             <li key={value}>
-              <Link className={classes['bar']} to="/responses" search={{ error_code: [value] }}>
+              <Link
+                className={classes['bar']}
+                to="/responses"
+                search={{ error_code: [value], since: ['1h'] }}
+              >
                 <span className={classes['length']} style={{ width: `${(count / largest) * 100}%` }} />
                 <code className={classes['code']} title={value}>
                   {value}

@@ -16,7 +16,12 @@ const columns: readonly SmallColumn<ModelUse>[] = [
     header: 'Model',
     grows: true,
     cell: ({ model }) => (
-      <Link className={classes['link']} to="/responses" search={{ model: [model] }} title={model}>
+      <Link
+        className={classes['link']}
+        to="/responses"
+        search={{ model: [model], since: ['1h'] }}
+        title={model}
+      >
         {model}
       </Link>
     ),

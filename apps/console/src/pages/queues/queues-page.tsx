@@ -26,7 +26,6 @@ type Question = { kind: 'pause' | 'drain'; queue: string };
 export function QueuesPage() {
   const query = useQuery({ ...adminQuery<QueueList>('/queues'), refetchInterval: refreshMs });
   const filters = useFilters(filterKeys);
-  const { set } = filters;
   const [question, setQuestion] = useState<Question>();
   const asked = query.data?.data.find(({ queue }) => queue === question?.queue);
   return (
@@ -54,7 +53,7 @@ export function QueuesPage() {
                 <SearchBox
                   label="Search queues and models"
                   value={filters.text('q')}
-                  onChange={(text) => set('q', text === '' ? [] : [text])}
+                  onChange={(q) => filters.type({ q })}
                 />
               </FilterBar>
               {found.length === 0 ? (

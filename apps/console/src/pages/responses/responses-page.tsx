@@ -170,8 +170,7 @@ function Search({ filters }: { filters: ReturnType<typeof useFilters> }) {
           void navigate({ to: '/responses/$id', params: { id: typed.trim() } });
           return;
         }
-        const { id, metadata } = searchOf(typed);
-        filters.setAll({ id, metadata });
+        filters.type(searchOf(typed));
       }}
     />
   );

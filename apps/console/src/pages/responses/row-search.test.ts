@@ -20,10 +20,10 @@ describe('the filter of an address', () => {
 
 describe('what was searched for', () => {
   it.each([
-    ['', { id: [], metadata: [] }],
-    [' create-response_ab ', { id: ['create-response_ab'], metadata: [] }],
-    ['order:17', { id: [], metadata: ['order:17'] }],
-    ['url:http://x', { id: [], metadata: ['url:http://x'] }],
+    ['', { id: '', metadata: '' }],
+    [' create-response_ab ', { id: 'create-response_ab', metadata: '' }],
+    ['order:17', { id: '', metadata: 'order:17' }],
+    ['url:http://x', { id: '', metadata: 'url:http://x' }],
   ])('reads %j', (text, meaning) => {
     expect(searchOf(text)).toEqual(meaning);
   });

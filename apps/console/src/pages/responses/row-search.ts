@@ -43,10 +43,9 @@ export function filterOf(values: UrlSearch, now: number): ResponseFilter {
 }
 
 /** What a text in the search box means: a pair of metadata when it has a colon, otherwise how an id begins. */
-export function searchOf(text: string): { id: string[]; metadata: string[] } {
+export function searchOf(text: string): { id: string; metadata: string } {
   const wanted = text.trim();
-  if (wanted === '') return { id: [], metadata: [] };
-  return wanted.includes(':') ? { id: [], metadata: [wanted] } : { id: [wanted], metadata: [] };
+  return wanted.includes(':') ? { id: '', metadata: wanted } : { id: wanted, metadata: '' };
 }
 
 /** A whole id, which leads to its response at once. */

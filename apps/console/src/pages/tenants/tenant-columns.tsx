@@ -16,7 +16,6 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
         className={classes['link']}
         to="."
         search={(before) => ({ ...before, tenant: [tenant] })}
-        replace
         title={tenant}
       >
         <bdi>{tenant}</bdi>

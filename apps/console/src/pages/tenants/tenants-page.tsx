@@ -47,7 +47,7 @@ export function TenantsPage() {
                 <SearchBox
                   label="Search tenants"
                   value={filters.text('q')}
-                  onChange={(text) => filters.set('q', text === '' ? [] : [text])}
+                  onChange={(q) => filters.type({ q })}
                 />
                 <NativeSelect
                   aria-label="Order"
