@@ -107,6 +107,6 @@ function callsOf(items: readonly OutputItem[]): RunCall[] {
     .map(({ name = '', arguments: given, input }) => ({ name, arguments: given ?? input ?? '' }));
 }
 
-function errorOf({ code, message }: { code?: unknown; message?: unknown }): Error {
-  return new Error(`${String(code ?? 'error')}: ${String(message ?? '')}`);
+function errorOf({ code = 'error', message = '' }: { code?: string; message?: string }): Error {
+  return new Error(`${code}: ${message}`);
 }
