@@ -2,13 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { eventually, startLocalRedis } from '@sluice/testing';
+import type { Browser } from 'playwright-core';
 import { type Caller, callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
+import { photographConsole } from './console-pictures.ts';
 import { type Service, startService } from './service.ts';
 
 /**
  * Takes the pictures of the documents: `npm run pictures`. Builds the apps, runs them over a Redis of its own with some
- * load, and photographs the dashboard once it shows that load.
+ * load, and photographs the dashboard and the console once they show that load. Takes five minutes.
  */
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -39,8 +41,13 @@ async function main(): Promise<void> {
   await mkdir(pictures, { recursive: true });
   const redis = await startLocalRedis();
   try {
-    await using service = await startLoaded(redis.url);
-    await photograph(service);
+    const browser = await launchChromium();
+    try {
+      await photographDashboard(browser, redis.url);
+      await photographConsole({ browser, redisUrl: redis.url, pictures });
+    } finally {
+      await browser.close();
+    }
   } finally {
     await redis.stop();
   }
@@ -86,25 +93,22 @@ async function addLoad(
 }
 
 /** The page of one queue: every count, and the latest jobs with nothing in them but the ids of responses. */
-async function photograph(service: Service): Promise<void> {
+async function photographDashboard(browser: Browser, redisUrl: string): Promise<void> {
+  await using service = await startLoaded(redisUrl);
   const { active, waiting, completed, failed } = loads[model];
   const counts = [`active ${active}`, `waiting ${waiting}`, `completed ${completed}`, `failed ${failed}`];
   const facts = [...Object.keys(loads), ...counts, 'create-response_'];
-  const browser = await launchChromium();
-  try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 660 } });
-    await page.goto(`${service.adminUrls[0]}/queues/queue/${model}?status=latest`);
-    // The tabs of all states are wider than the picture otherwise.
-    await page.addStyleTag({ content: 'html { zoom: 0.85 }' });
-    await eventually(async () => {
-      const text = (await page.innerText('body')).toLowerCase().replaceAll(/\s+/g, ' ');
-      return facts.every((fact) => text.includes(fact));
-    });
-    await page.getByText('Loading...').waitFor({ state: 'hidden' });
-    await page.screenshot({ path: `${pictures}/dashboard.png` });
-  } finally {
-    await browser.close();
-  }
+  const page = await browser.newPage({ viewport: { width: 1280, height: 660 } });
+  await page.goto(`${service.adminUrls[0]}/queues/queue/${model}?status=latest`);
+  // The tabs of all states are wider than the picture otherwise.
+  await page.addStyleTag({ content: 'html { zoom: 0.85 }' });
+  await eventually(async () => {
+    const text = (await page.innerText('body')).toLowerCase().replaceAll(/\s+/g, ' ');
+    return facts.every((fact) => text.includes(fact));
+  });
+  await page.getByText('Loading...').waitFor({ state: 'hidden' });
+  await page.screenshot({ path: `${pictures}/dashboard.png` });
+  await page.close();
 }
 
 await main();
