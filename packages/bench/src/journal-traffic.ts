@@ -8,6 +8,8 @@ export interface JournalTraffic {
   fill(responses: number): Promise<void>;
   /** Writes so many entries a second until it is stopped: accepts, claims, first outputs and ends in turns. */
   begin(entriesPerSecond: number): void;
+  /** Writes no more. Resolves when all was written. */
+  end(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -32,6 +34,10 @@ export async function startJournalTraffic(redisUrl: string, keyPrefix: string): 
   };
   let timer: NodeJS.Timeout | undefined;
   let written: Promise<unknown> = Promise.resolve();
+  const end = async () => {
+    clearInterval(timer);
+    await written;
+  };
   return {
     async fill(responses) {
       for (let at = 0; at < responses; at += batchSize) {
@@ -60,9 +66,9 @@ export async function startJournalTraffic(redisUrl: string, keyPrefix: string): 
         written = Promise.all([written, write(entries)]);
       }, writeEveryMs);
     },
+    end,
     async stop() {
-      clearInterval(timer);
-      await written;
+      await end();
       client.disconnect();
     },
   };
