@@ -121,12 +121,24 @@ describe('GET /tenants', () => {
     }
   });
 
-  it('finds by how a name begins, and comes in pages', async () => {
+  it('has those with output first, most of it first, over all pages', async () => {
+    const live = new LiveSettings({
+      keys: ['a', 'b', 'c', 'd'].map((name) => keyOf(name)),
+      limits: api.live.limits,
+    });
+    await build({ live, stats: statsOf({ c: 10, revoked: 99, d: 30, a: 0 }) });
+    const names = async (query: string) =>
+      (await tenantsOf(`/tenants?${query}`)).data.map(({ tenant }) => tenant);
+    expect(await names('')).toEqual(['d', 'c', 'a', 'b']);
+    expect([...(await names('limit=1')), ...(await names('limit=3&offset=1'))]).toEqual(['d', 'c', 'a', 'b']);
+  });
+
+  it('finds by any part of a name, and comes in pages', async () => {
     await build();
     const all = (await tenantsOf('/tenants')).data.map(({ tenant }) => tenant);
     expect(all).toContain('crowded');
-    const found = await tenantsOf('/tenants?q=c');
-    expect(found.data.map(({ tenant }) => tenant)).toEqual(['crowded', 'capped']);
+    const found = await tenantsOf('/tenants?q=OWD');
+    expect(found.data.map(({ tenant }) => tenant)).toEqual(['crowded']);
     const pages = [await tenantsOf('/tenants?limit=4'), await tenantsOf('/tenants?limit=200&offset=4')];
     expect(pages.map(({ has_more: hasMore }) => hasMore)).toEqual([true, false]);
     expect(pages.flatMap(({ data }) => data.map(({ tenant }) => tenant))).toEqual(all);
@@ -206,12 +218,12 @@ describe('GET /keys', () => {
     expect(data.map(({ id, origin, state, ends_with: ending }) => [id, origin, state, ending])).toEqual([
       [null, 'file', 'active', null],
       ['key_1', 'stored', 'active', 'wxyz'],
-      ['key_2', 'stored', 'expired', 'wxyz'],
-      ['key_3', 'stored', 'revoked', 'wxyz'],
       ['key_lost', 'stored', 'revoked', 'wxyz'],
+      ['key_3', 'stored', 'revoked', 'wxyz'],
+      ['key_2', 'stored', 'expired', 'wxyz'],
     ]);
     expect(data[1]?.created_at).toBe(Date.parse('2026-01-02T03:04:05.000Z'));
-    expect(data[4]?.revoked_at).toBe(Date.parse('2026-03-01T00:00:00.000Z'));
+    expect(data[2]?.revoked_at).toBe(Date.parse('2026-03-01T00:00:00.000Z'));
     const states = (await keysOf('/keys')).data.map(({ tenant, state }) => [tenant, state]);
     expect(states).toEqual(
       expect.arrayContaining([
@@ -222,6 +234,28 @@ describe('GET /keys', () => {
     const { text } = await ask('/keys?limit=200');
     expect(text).not.toContain('a'.repeat(64));
     for (const { hash } of api.settings.keys) expect(text).not.toContain(hash);
+  });
+
+  it('finds by a tenant, a state, and any part of an id or the last characters', async () => {
+    const known: ReportSources['keys']['known'] = {
+      file: [keyOf('acme')],
+      stored: [
+        stored('key_1', 'acme', { last4: 'abCD' }),
+        stored('key_2', 'acme-two', { revokedAt: '2026-02-01T00:00:00.000Z' }),
+        stored('key_3', 'acme', { expiresAt: '2020-01-01T00:00:00.000Z' }),
+      ],
+      revokedAt: (key) => key.revokedAt,
+    };
+    await build({ keys: { known } });
+    const ids = async (query: string) => (await keysOf(`/keys?${query}`)).data.map(({ id }) => id);
+    expect(await ids('')).toEqual([null, 'key_1', 'key_3', 'key_2']);
+    expect(await ids('tenant=acme')).toEqual([null, 'key_1', 'key_3']);
+    expect(await ids('tenant=acme-two&tenant=nobody')).toEqual(['key_2']);
+    expect(await ids('q=bcd')).toEqual(['key_1']);
+    expect(await ids('q=KEY_2')).toEqual(['key_2']);
+    expect(await ids('state=revoked&state=expired')).toEqual(['key_3', 'key_2']);
+    expect(await ids('state=active&offset=1')).toEqual(['key_1']);
+    expect(await ask('/keys?state=lost')).toMatchObject({ status: 400, body: { error: { param: 'state' } } });
   });
 
   it('comes in pages', async () => {

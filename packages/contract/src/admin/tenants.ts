@@ -12,15 +12,43 @@ export const queueSwitchSchema = z.object({
   paused: z.boolean(),
 });
 export type QueueSwitch = z.output<typeof queueSwitchSchema>;
-/** A page of tenants, or of keys by their tenants. */
-export const tenantPageQuerySchema = z.object({
-  /** What the name of the tenant begins with. */
-  q: text("'q' must be what the name of a tenant begins with, once.").optional(),
+const page = {
   /** How many to pass over. */
   offset: wholeNumber("'offset' must be a whole number from 0 to 1000000.", 0, 1_000_000).default(0),
   limit: wholeNumber("'limit' must be a whole number from 1 to 200.", 1, 200).default(100),
+};
+
+/** A page of tenants: those with output in the last five minutes first, most of it first; then the others as their keys are known. */
+export const tenantPageQuerySchema = z.object({
+  /** What the name has in it, in whichever case. */
+  q: text("'q' must be a part of the name of a tenant, once.").optional(),
+  ...page,
 });
 export type TenantPageQuery = z.output<typeof tenantPageQuerySchema>;
+
+const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((values) => [values].flat());
+const keyStates = ['active', 'expired', 'revoked', 'disabled'] as const;
+const isKeyState = (text: string): text is (typeof keyStates)[number] =>
+  keyStates.some((state) => state === text);
+
+/** A page of keys: those in effect first, of the file and then the newest. */
+export const keyPageQuerySchema = z.object({
+  /** What the tenant, the id, or the last characters have in them, in whichever case. */
+  q: text("'q' must be a part of a tenant, an id or the last characters of a key, once.").optional(),
+  /** May be repeated, as alternatives; so may the state. */
+  tenant: oneOrMore
+    .refine(
+      (names) => names.length <= 64 && names.every(({ length }) => length <= 256),
+      refusal("'tenant' must be the names of at most 64 tenants."),
+    )
+    .optional(),
+  state: oneOrMore
+    .refine((states) => states.every(isKeyState), refusal(`'state' must be one of ${keyStates.join(', ')}.`))
+    .transform((states) => states.filter(isKeyState))
+    .optional(),
+  ...page,
+});
+export type KeyPageQuery = z.output<typeof keyPageQuerySchema>;
 
 function text(message: string) {
   return z.string().refine((value) => value.length <= 256, refusal(message));
@@ -90,7 +118,7 @@ export const keySchema = z.object({
   /** Its last characters; null for a key of the settings file. */
   ends_with: z.string().nullable(),
   origin: z.enum(['file', 'stored']),
-  state: z.enum(['active', 'expired', 'revoked', 'disabled']),
+  state: z.enum(keyStates),
   created_at: moment.nullable(),
   expires_at: moment.nullable(),
   revoked_at: moment.nullable(),

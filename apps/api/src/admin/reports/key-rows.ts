@@ -1,24 +1,52 @@
 import { type KeySettings, stateOfKey, type StoredKey } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import type { KeyList, KeyReport, TenantPageQuery } from '@sluice/contract/admin';
+import type { KeyList, KeyPageQuery, KeyReport } from '@sluice/contract/admin';
 import type { ReportSources } from './report-sources.ts';
 
-/** A page of keys by their tenants: those of the file, then the stored ones, oldest first. Nothing of a key itself is in it. */
-export function keyRows({ keys, now }: Pick<ReportSources, 'keys' | 'now'>, query: TenantPageQuery): KeyList {
+/**
+ * A page of keys: those in effect first, of the file and then the newest. Nothing of a key itself is in it.
+ *
+ * Rejects while the stored keys are not known.
+ */
+export function keyRows({ keys, now }: Pick<ReportSources, 'keys' | 'now'>, query: KeyPageQuery): KeyList {
   const { file, stored, revokedAt } = keys.known;
   if (stored === undefined) {
     throw new ServiceError('server_is_overloaded', 'The stored keys are not known yet. Please try again.');
   }
-  const { q = '', offset, limit } = query;
-  const found = [...file, ...stored].filter(({ name }) => name.startsWith(q));
+  const { offset, limit } = query;
   const at = now();
-  return {
-    object: 'list',
-    data: found
-      .slice(offset, offset + limit)
-      .map((key) => ('id' in key ? ofStored(key, revokedAt(key), at) : ofFile(key, at))),
-    has_more: found.length > offset + limit,
+  const reports = function* () {
+    for (const key of file) yield ofFile(key, at);
+    for (let each = stored.length - 1; each >= 0; each -= 1) {
+      const key = stored[each];
+      if (key) yield ofStored(key, revokedAt(key), at);
+    }
   };
+  // Those that do not count any more are looked through only for a page that is not full of those that do.
+  const inOrder = function* () {
+    for (const key of reports()) if (isInEffect(key) && isWanted(key, query)) yield key;
+    for (const key of reports()) if (!isInEffect(key) && isWanted(key, query)) yield key;
+  };
+  const data: KeyReport[] = [];
+  let passed = 0;
+  for (const key of inOrder()) {
+    passed += 1;
+    if (passed > offset) data.push(key);
+    if (data.length > limit) break;
+  }
+  const hasMore = data.length > limit;
+  return { object: 'list', data: data.slice(0, limit), has_more: hasMore };
+}
+
+const isInEffect = ({ state }: KeyReport) => state === 'active';
+
+function isWanted(key: KeyReport, { q = '', tenant, state }: KeyPageQuery): boolean {
+  if (tenant !== undefined && !tenant.includes(key.tenant)) return false;
+  if (state !== undefined && !state.includes(key.state)) return false;
+  const wanted = q.trim().toLowerCase();
+  return (
+    wanted === '' || [key.tenant, key.id, key.ends_with].some((text) => text?.toLowerCase().includes(wanted))
+  );
 }
 
 function ofFile({ name, models, expiresAt, disabled }: KeySettings, now: number): KeyReport {

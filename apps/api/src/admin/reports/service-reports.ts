@@ -1,4 +1,4 @@
-import type { KeyList, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
+import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
 import { readProcesses, StatsReader, type StatsReaderOptions } from '@sluice/service-stats';
 import { keyRows } from './key-rows.ts';
 import { OverviewFeed } from './overview-feed.ts';
@@ -14,7 +14,7 @@ export interface ServiceReports {
   overview: OverviewFeed;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
-  keys: (query: TenantPageQuery) => KeyList;
+  keys: (query: KeyPageQuery) => KeyList;
 }
 
 /** The sources that are in Redis beside the queues and the store. */

@@ -18,20 +18,25 @@ export class TenantDirectory {
     this.#live = live;
   }
 
-  /** Some of those whose name begins so, in the order of their first keys. `now` is in milliseconds since 1970. */
+  /**
+   * Some of those whose name has the text in it, in whichever case: `first` before the others, which come in the order of their
+   * first keys. `now` is in milliseconds since 1970.
+   */
   async page(
     { q = '', offset, limit }: { q?: string | undefined; offset: number; limit: number },
-    now: number,
+    { first, now }: { first: readonly string[]; now: number },
   ): Promise<TenantPage> {
     const tenants = await this.#tenants();
+    const wanted = q.trim().toLowerCase();
     const page: TenantPage = { tenants: [], hasMore: false };
     let found = 0;
-    for (const [name, keys] of tenants) {
-      if (!name.startsWith(q)) continue;
+    for (const name of inOrder(tenants, first)) {
+      if (!name.toLowerCase().includes(wanted)) continue;
       found += 1;
       if (found <= offset) continue;
       page.hasMore = found > offset + limit;
       if (page.hasMore) break;
+      const keys = tenants.get(name) ?? [];
       for (const tenant of tenantsOf(keys, now)) page.tenants.push({ tenant, keys: keys.length });
     }
     return page;
@@ -49,6 +54,13 @@ export class TenantDirectory {
     if (this.#known?.ring !== ring) this.#known = { ring, tenants: gather(ring.all()) };
     return this.#known.tenants;
   }
+}
+
+/** The names that are known, some of them before the others. */
+function* inOrder(known: ReadonlyMap<string, unknown>, first: readonly string[]): Generator<string> {
+  const ahead = new Set(first.filter((name) => known.has(name)));
+  yield* ahead;
+  for (const name of known.keys()) if (!ahead.has(name)) yield name;
 }
 
 async function gather(keys: Iterable<KeySettings>): Promise<Map<string, KeySettings[]>> {

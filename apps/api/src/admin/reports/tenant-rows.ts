@@ -8,7 +8,8 @@ import type { TenantDirectory } from './tenant-directory.ts';
 const shareMinutes = 6;
 
 /**
- * A page of tenants: what each may do, what it uses of that now, and its share of the output of the last five minutes.
+ * A page of tenants: what each may do, what it uses of that now, and its share of the output of the last five minutes. Those with
+ * the most of it come first.
  *
  * Rejects while Redis does not answer, or while the stored keys are not known. Without the statistics there are no shares.
  */
@@ -20,14 +21,16 @@ export async function tenantRows(
   if (!live.keys.isComplete) {
     throw new ServiceError('server_is_overloaded', 'The stored keys are not known yet. Please try again.');
   }
-  const { tenants, hasMore } = await directory.page(query, now());
-  const [report, recent] = await Promise.all([
-    reportTenants(
-      store,
-      tenants.map(({ tenant }) => tenant),
-    ),
-    stats.read(shareMinutes).catch(() => undefined),
-  ]);
+  const recent = await stats.read(shareMinutes).catch(() => undefined);
+  const tokensOf = (name: string) => recent?.tenants.get(name)?.output_tokens ?? 0;
+  const first = [...(recent?.tenants.keys() ?? [])]
+    .filter((name) => tokensOf(name) > 0)
+    .toSorted((one, other) => tokensOf(other) - tokensOf(one));
+  const { tenants, hasMore } = await directory.page(query, { first, now: now() });
+  const report = await reportTenants(
+    store,
+    tenants.map(({ tenant }) => tenant),
+  );
   const active = [...(recent?.tenants ?? [])].filter(
     ([, { accepted, output_tokens: tokens }]) => accepted > 0 || tokens > 0,
   );
@@ -38,12 +41,11 @@ export async function tenantRows(
     object: 'list',
     data: report.tenants.map((row, at) => {
       const weight = weights.get(row.tenant);
-      const tokens = recent?.tenants.get(row.tenant)?.output_tokens ?? 0;
       return {
         ...row,
         tiers: [...row.tiers],
         models: [...row.models],
-        share: allTokens > 0 ? Math.min(1, tokens / allTokens) : null,
+        share: allTokens > 0 ? Math.min(1, tokensOf(row.tenant) / allTokens) : null,
         // Of those who were active. Who was not had no share to be fair or not.
         fair_share: weight === undefined ? null : weight / allWeights,
         keys: tenants[at]?.keys ?? 0,

@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { Column } from '../../components/data-table.tsx';
 import { Moment } from '../../components/times.tsx';
 import { type Tone, ToneBadge } from '../../components/tone-badge.tsx';
-import { stateWords } from './key-rows.ts';
+import { stateWords } from './key-state.ts';
 import classes from './keys.module.css';
 
 const tones: Record<KeyReport['state'], Tone> = {

@@ -15,13 +15,10 @@ export function orderOf(text: string): Order {
   return Object.hasOwn(orders, text) ? (text as Order) : 'share'; // It is one of its keys.
 }
 
-/** Those whose name has the text in it, in an order; names decide between equals, so that rows do not dance. */
-export function tenantRows(rows: readonly TenantReportRow[], text: string, order: Order): TenantReportRow[] {
-  const wanted = text.trim().toLowerCase();
+/** Tenants in an order; names decide between equals, so that rows do not dance. */
+export function tenantRows(rows: readonly TenantReportRow[], order: Order): TenantReportRow[] {
   const { of } = orders[order];
-  return rows
-    .filter(({ tenant }) => tenant.toLowerCase().includes(wanted))
-    .toSorted((one, other) => of(other) - of(one) || one.tenant.localeCompare(other.tenant));
+  return rows.toSorted((one, other) => of(other) - of(one) || one.tenant.localeCompare(other.tenant));
 }
 
 export type LimitUnit = 'count' | 'bytes';

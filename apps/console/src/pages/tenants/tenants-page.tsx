@@ -1,7 +1,8 @@
 import { NativeSelect } from '@mantine/core';
-import type { TenantList } from '@sluice/contract/admin';
+import type { TenantList, TenantReportRow } from '@sluice/contract/admin';
 import { useQuery } from '@tanstack/react-query';
 import { adminQuery } from '../../api/query-client.ts';
+import { useOffsetPages } from '../../api/use-offset-pages.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -22,12 +23,21 @@ const orderOptions = Object.entries(orders).map(([value, { word }]) => ({ value,
 
 /** Every tenant with its share of the work, its limits, and what it uses of them. */
 export function TenantsPage() {
-  const query = useQuery({ ...adminQuery<TenantList>('/tenants'), refetchInterval: refreshMs });
   const filters = useFilters(filterKeys);
+  const q = filters.text('q');
+  const {
+    query,
+    rows: loaded,
+    more,
+    hasMore,
+  } = useOffsetPages('/tenants', {
+    ...{ search: { q: q === '' ? undefined : q }, refreshMs, keyOf: nameOf },
+  });
   const view = useFilters(viewKeys);
   const order = orderOf(view.text('order'));
   const opened = view.text('tenant');
   const open = (tenant: string) => view.set('tenant', [tenant]);
+  const shown = useTenant(opened, loaded);
   return (
     <>
       <PageHeader
@@ -35,20 +45,16 @@ export function TenantsPage() {
         description="Shares are of the output tokens of the last five minutes; the mark on a bar is the fair share."
       />
       <QueryView query={query}>
-        {({ data }) => {
-          const rows = tenantRows(data, filters.text('q'), order);
+        {() => {
+          const rows = tenantRows(loaded, order);
           return (
             <>
               <FilterBar
                 filters={filters}
                 fields={[]}
-                end={`${formatCount(rows.length)} ${rows.length === 1 ? 'tenant' : 'tenants'}`}
+                end={`${formatCount(rows.length)}${hasMore ? ' of more' : ''} ${rows.length === 1 ? 'tenant' : 'tenants'}`}
               >
-                <SearchBox
-                  label="Search tenants"
-                  value={filters.text('q')}
-                  onChange={(q) => filters.type({ q })}
-                />
+                <SearchBox label="Search tenants" value={q} onChange={(text) => filters.type({ q: text })} />
                 <NativeSelect
                   aria-label="Order"
                   data={orderOptions}
@@ -64,25 +70,34 @@ export function TenantsPage() {
                   rowKey={({ tenant }) => tenant}
                   rowHeight={56}
                   onOpen={({ tenant }) => open(tenant)}
+                  onEnd={more}
                   isSelected={({ tenant }) => tenant === opened}
                   empty={
-                    <EmptyState title={data.length === 0 ? 'There are no tenants' : 'No tenant matches'}>
-                      {data.length === 0
+                    <EmptyState title={q === '' ? 'There are no tenants' : 'No tenant matches'}>
+                      {q === ''
                         ? 'Without keys everybody may ask for everything, as one. Create a key to tell tenants apart.'
                         : 'Search for another name, or clear the search.'}
                     </EmptyState>
                   }
                 />
               </Panel>
-              <TenantDrawer
-                name={opened}
-                tenant={data.find(({ tenant }) => tenant === opened)}
-                onClose={() => view.set('tenant', [])}
-              />
+              <TenantDrawer name={opened} tenant={shown} onClose={() => view.set('tenant', [])} />
             </>
           );
         }}
       </QueryView>
     </>
   );
+}
+
+const nameOf = ({ tenant }: TenantReportRow) => tenant;
+
+/** The tenant of a name, which may be on a page that was not read; undefined while it is not known. */
+function useTenant(name: string, loaded: readonly TenantReportRow[]): TenantReportRow | undefined {
+  const found = loaded.find(({ tenant }) => tenant === name);
+  const { data } = useQuery({
+    ...adminQuery<TenantList>('/tenants', { q: name, limit: 200 }),
+    enabled: name !== '' && found === undefined,
+  });
+  return found ?? data?.data.find(({ tenant }) => tenant === name);
 }

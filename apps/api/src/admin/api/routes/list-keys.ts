@@ -1,4 +1,4 @@
-import { keyListSchema, tenantPageQuerySchema } from '@sluice/contract/admin';
+import { keyListSchema, keyPageQuerySchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
 import { readingRoute } from '../admin-route.ts';
 
@@ -8,7 +8,7 @@ export const listKeys = readingRoute({
   path: '/keys',
   summary:
     'A page of the API keys of the settings file and of those that were made here, without the keys themselves.',
-  query: tenantPageQuerySchema,
+  query: keyPageQuerySchema,
   answers: [json(keyListSchema)],
   errors: ['invalid_value', 'server_is_overloaded'],
   handle: ({ query }, { reports }) => reports.keys(query),
