@@ -25,7 +25,7 @@ function build(token: string | undefined): Promise<FastifyInstance> {
   return buildAdminApp({
     queue: api.queue,
     registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2 },
+    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
     store: api.store,
     responses: api.responses,
     clock: api.clock,

@@ -27,7 +27,11 @@ async function build(options: { withToken: boolean; models?: TestApi['settings']
   admin = await buildAdminApp({
     queue: api.queue,
     registry: api.registry,
-    settings: { models: options.models ?? api.settings.models, workerConcurrency: 2 },
+    settings: {
+      models: options.models ?? api.settings.models,
+      workerConcurrency: 2,
+      console: api.settings.console,
+    },
     store: api.store,
     responses: api.responses,
     clock: api.clock,

@@ -24,7 +24,7 @@ async function build(more: Partial<ReportSources> = {}): Promise<void> {
   admin = await buildAdminApp({
     queue: api.queue,
     registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2 },
+    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
     store: api.store,
     live: api.live,
     token: undefined,

@@ -28,7 +28,7 @@ async function adminOf(api: TestApi, index: ResponseIndex = api.index) {
     acting: actingOf(api),
     reports: testReports(api),
     ...{ clock: api.clock, index, live: api.live, token: undefined, actionToken: undefined },
-    settings: { models: api.settings.models, workerConcurrency: 2 },
+    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
     apiUrl: () => 'http://127.0.0.1:3000',
     failedLogins: new FailedLogins(),
     logger: createLogger({ name: 'api', level: 'silent' }),

@@ -100,7 +100,7 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
   const app = await buildAdminApp({
     queue: api.queue,
     registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2 },
+    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
     store: api.store,
     live: api.live,
     acting,

@@ -63,8 +63,9 @@ function presentProcesses(): ProcessOverview[] {
   const queues = presentQueues();
   const worker = (at: number, look: Partial<ProcessOverview>): ProcessOverview => {
     const slots = queues
-      .filter(({ slots: all }) => all > 0)
-      .map(({ queue, slots: all, active }) => {
+      .filter(({ slots: all }) => all !== 0)
+      .map(({ queue, slots, active }) => {
+        const all = slots ?? 0;
         const mine = Math.ceil(all / 2);
         return {
           queue,

@@ -68,7 +68,7 @@ function switchQueue(name: string | undefined, paused: boolean): unknown {
   const found = queues.find((each) => each.queue === name);
   if (!found) return undefined;
   found.paused = paused;
-  found.active = paused ? 0 : Math.min(found.slots, found.concurrency ?? found.slots);
+  found.active = paused ? 0 : Math.min(found.slots ?? 0, found.concurrency ?? found.slots ?? 0);
   return { object: 'queue', queue: found.queue, paused };
 }
 

@@ -11,6 +11,7 @@ export const sessionRoutes: readonly MockRoute[] = [
       api_url: 'http://127.0.0.1:3000',
       acting: headers['sluice-action-token'] === 'mock' ? 'open' : 'locked',
       journal: true,
+      statistics: true,
       models: ['qwen3-8b', 'gpt-oss-20b'],
     }),
   },

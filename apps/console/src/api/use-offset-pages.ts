@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { getJson, type Search } from './request.ts';
+import { uniqueRows } from './unique-rows.ts';
 
 /** Rows of one request: the most that the service gives. */
 const pageSize = 200;
@@ -51,16 +52,4 @@ export function useOffsetPages<Row>(
     },
     hasMore: hasNextPage,
   };
-}
-
-/** The rows without those whose key came before. A row without a key is kept. */
-export function uniqueRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string | null): Row[] {
-  const seen = new Set<string>();
-  return rows.filter((row) => {
-    const key = keyOf(row);
-    if (key === null) return true;
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
 }

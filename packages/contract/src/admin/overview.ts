@@ -30,8 +30,8 @@ export const queueOverviewSchema = z.object({
   oldest_wait_ms: span.nullable(),
   /** Most that may run at a time over all workers; null for as many as there are slots. */
   concurrency: count.nullable(),
-  /** Slots of all workers together. */
-  slots: count,
+  /** Slots of all workers together; null when the service keeps no statistics, so that nobody knows them. */
+  slots: count.nullable(),
 });
 export type QueueOverview = z.output<typeof queueOverviewSchema>;
 

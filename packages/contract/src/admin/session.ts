@@ -14,6 +14,8 @@ export const sessionSchema = z.object({
   acting: z.enum(['off', 'locked', 'open']),
   /** Whether the journal is kept, without which there is no list of responses. */
   journal: z.boolean(),
+  /** Whether the statistics of the last hour are kept, and the processes announce themselves. */
+  statistics: z.boolean(),
   models: z.array(z.string()),
 });
 export type Session = z.output<typeof sessionSchema>;

@@ -8,7 +8,7 @@ import type { ServiceReports } from '../reports/service-reports.ts';
 
 /** What the routes of the admin API work with, all together. */
 export interface AdminContext {
-  settings: Pick<Settings, 'models'>;
+  settings: Pick<Settings, 'console' | 'models'>;
   live: Pick<LiveSettings, 'limits'>;
   /** Undefined: nothing can be changed. */
   actionToken: string | undefined;

@@ -37,7 +37,7 @@ export async function readQueues({
   return read;
 }
 
-/** The rows of queues, with the slots that the workers have for each. */
+/** The rows of queues, with the slots that the workers have for each, as far as workers tell of themselves. */
 export function queueRows(
   read: readonly ReadQueue[],
   processes: readonly HeardProcess[],
@@ -55,7 +55,7 @@ export function queueRows(
       active: depth.active,
       oldest_wait_ms: oldestWaitMs ?? null,
       concurrency: ofQueue[0]?.concurrency ?? null,
-      slots: slots.get(queue) ?? 0,
+      slots: settings.console.statistics ? (slots.get(queue) ?? 0) : null,
     };
   });
 }

@@ -63,7 +63,7 @@ describe('problemsOf', () => {
 
   it('does not take missing statistics for missing workers', () => {
     const queues = [{ ...queue, slots: 0, waiting: 3, oldest_wait_ms: 900 }];
-    expect(told(overview({ buckets: [], processes: [], queues }))).toEqual([]);
+    expect(told(overview({ missing: ['statistics', 'processes'], processes: [], queues }))).toEqual([]);
   });
 
   it('tells of a queue that no worker serves, one that is paused, and one that waits long', () => {

@@ -29,9 +29,12 @@ const longParkingMs = 5_000;
 /** Points below the mark at which Redis refuses work. */
 const nearRedisLimit = 10;
 
-/** Whether the service keeps statistics. Without them nobody knows which processes there are. */
-export function hasStatistics({ buckets }: Pick<Overview, 'buckets'>): boolean {
-  return buckets.length > 0;
+/**
+ * Whether the statistics are there: the service may keep none, and they may be out of reach. Without them nobody knows which
+ * processes there are.
+ */
+export function hasStatistics({ missing = [] }: Pick<Overview, 'missing'>): boolean {
+  return !missing.includes('statistics') && !missing.includes('processes');
 }
 
 export function isSilent({ seen_at }: Pick<ProcessOverview, 'seen_at'>, at: number): boolean {

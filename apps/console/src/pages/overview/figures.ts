@@ -57,7 +57,7 @@ export function latestFirstToken(
 export function queueSums(queues: readonly QueueOverview[]) {
   return {
     active: queues.reduce((sum, { active }) => sum + active, 0),
-    capacity: queues.reduce((sum, queue) => sum + capacityOf(queue), 0),
+    capacity: queues.reduce((sum, queue) => sum + (capacityOf(queue) ?? 0), 0),
     waiting: queues.reduce((sum, { waiting }) => sum + waiting, 0),
     oldestWaitMs: queues.reduce<number | null>(
       (oldest, { oldest_wait_ms: wait }) => (wait === null ? oldest : Math.max(oldest ?? 0, wait)),

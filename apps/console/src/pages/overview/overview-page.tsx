@@ -3,6 +3,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { AttentionStrip } from './attention-strip.tsx';
+import { useSession } from '../../api/session.ts';
 import { hasStatistics } from './attention.ts';
 import { ErrorsPanel } from './errors-panel.tsx';
 import { HourCharts } from './hour-charts.tsx';
@@ -33,14 +34,7 @@ function Content({ overview }: { overview: Overview }) {
     <div className={classes['page']}>
       <AttentionStrip overview={overview} />
       <StatTiles overview={overview} />
-      {hasNumbers ? (
-        <HourCharts overview={overview} />
-      ) : (
-        <EmptyState title="The service keeps no statistics">
-          Its setting <code>console.statistics</code> is off, so the queues and Redis are all that is known
-          here. With it on, this page shows the last hour, the workers and the upstreams.
-        </EmptyState>
-      )}
+      {hasNumbers ? <HourCharts overview={overview} /> : <NoStatistics />}
       <div className={classes['columns']}>
         <QueuesPanel overview={overview} />
         {hasNumbers && <ErrorsPanel overview={overview} />}
@@ -53,5 +47,22 @@ function Content({ overview }: { overview: Overview }) {
         <RedisPanel redis={overview.redis} />
       </div>
     </div>
+  );
+}
+
+function NoStatistics() {
+  const { data: session } = useSession();
+  if (session?.statistics !== false) {
+    return (
+      <EmptyState title="The statistics cannot be read at the moment">
+        The queues and Redis are all that is known here. This page shows the rest as soon as it can.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="The service keeps no statistics">
+      Its setting <code>console.statistics</code> is off, so the queues and Redis are all that is known here.
+      With it on, this page shows the last hour, the workers and the upstreams.
+    </EmptyState>
   );
 }

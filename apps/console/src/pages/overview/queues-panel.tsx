@@ -42,6 +42,7 @@ const columns: readonly SmallColumn<QueueOverview>[] = [
 
 function Running({ queue }: { queue: QueueOverview }) {
   const capacity = capacityOf(queue);
+  if (capacity === null) return formatCount(queue.active);
   const text = `${formatCount(queue.active)} of ${formatCount(capacity)}`;
   return (
     <span className={classes['gauge']}>

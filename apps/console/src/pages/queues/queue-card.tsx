@@ -19,12 +19,9 @@ interface QueueCardProps {
 
 /** One queue: its state, its figures, and what can be done with it. */
 export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
-  const { queue: name, models, paused, waiting, active, oldest_wait_ms: oldest, slots, concurrency } = queue;
-  const capacity = capacityOf(queue);
+  const { queue: name, models, paused, waiting, active, oldest_wait_ms: oldest } = queue;
   const resume = useSwitchQueue('resume');
   const unlocked = useUnlocked();
-  const running = `${formatCount(active)} of ${formatCount(capacity)}`;
-  const isBounded = concurrency !== null && concurrency < slots;
   return (
     <li className={classes['card']} aria-label={name}>
       <div className={classes['name']}>
@@ -54,13 +51,7 @@ export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
         <div className={classes['running']}>
           <dt>Running</dt>
           <dd>
-            {running}
-            <Meter label={`Running in ${name}`} value={active} max={capacity} text={running} />
-            <span className={classes['hint']}>
-              {isBounded
-                ? `limit of ${formatCount(concurrency)}, ${formatCount(slots)} slots`
-                : `${formatCount(slots)} slots`}
-            </span>
+            <Running queue={queue} />
           </dd>
         </div>
       </dl>
@@ -95,6 +86,26 @@ export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
         </Button>
       </div>
     </li>
+  );
+}
+
+function Running({ queue }: { queue: QueueOverview }) {
+  const { queue: name, active, slots, concurrency } = queue;
+  const capacity = capacityOf(queue);
+  if (capacity === null) return formatCount(active);
+  const running = `${formatCount(active)} of ${formatCount(capacity)}`;
+  const hints = [
+    ...(concurrency !== null && (slots === null || concurrency < slots)
+      ? [`limit of ${formatCount(concurrency)}`]
+      : []),
+    ...(slots === null ? [] : [`${formatCount(slots)} slots`]),
+  ];
+  return (
+    <>
+      {running}
+      <Meter label={`Running in ${name}`} value={active} max={capacity} text={running} />
+      <span className={classes['hint']}>{hints.join(', ')}</span>
+    </>
   );
 }
 

@@ -18,6 +18,7 @@ export const readSession = readingRoute({
       api_url: apiUrl(),
       acting: actingOf(request.raw, { actionToken, failedTokens: acting.failedTokens }),
       journal: index.isKept,
+      statistics: settings.console.statistics,
       models: settings.models.map(({ id }) => id),
     };
   },
