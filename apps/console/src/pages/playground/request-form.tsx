@@ -39,24 +39,26 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
         error={errorOf('instructions')}
         onChange={(event) => set({ instructions: event.currentTarget.value })}
       />
-      <SegmentedControl
-        size="xs"
-        aria-label="Kind of input"
-        className={classes['kind'] ?? ''}
-        data={inputKinds}
-        value={form.isInputItems ? 'items' : 'text'}
-        onChange={(kind) => set({ isInputItems: kind === 'items' })}
-      />
-      <Textarea
-        label="Input"
-        description={form.isInputItems ? 'A JSON array of items' : 'The text of one message'}
-        autosize
-        minRows={4}
-        maxRows={16}
-        value={form.input}
-        error={errorOf('input')}
-        onChange={(event) => set({ input: event.currentTarget.value })}
-      />
+      <div className={classes['input']}>
+        <Textarea
+          label="Input"
+          description={form.isInputItems ? 'A JSON array of items' : 'The text of one message'}
+          autosize
+          minRows={4}
+          maxRows={16}
+          value={form.input}
+          error={errorOf('input')}
+          onChange={(event) => set({ input: event.currentTarget.value })}
+        />
+        <SegmentedControl
+          size="xs"
+          aria-label="Kind of input"
+          className={classes['kind'] ?? ''}
+          data={inputKinds}
+          value={form.isInputItems ? 'items' : 'text'}
+          onChange={(kind) => set({ isInputItems: kind === 'items' })}
+        />
+      </div>
       <Textarea
         label="Tools"
         description="A JSON array; empty for none"
