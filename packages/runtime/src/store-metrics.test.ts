@@ -17,7 +17,7 @@ describe('the metrics of the store', () => {
     });
     const before = await registry.metrics();
     expect(before).toContain('sluice_store_ready 1');
-    expect(before).toContain('sluice_store_problems{severity="refuse"} 0');
+    expect(before).toContain('sluice_store_problems{level="refuse"} 0');
     expect(before).toContain('sluice_journal_dropped_total 0');
     expect(before).not.toMatch(/^sluice_store_memory_(used|limit)_bytes/m);
     redis.isWell = false;
@@ -26,8 +26,8 @@ describe('the metrics of the store', () => {
     journalDropped = 7;
     const text = await registry.metrics();
     expect(text).toContain('sluice_store_ready 0');
-    expect(text).toContain('sluice_store_problems{severity="warn"} 1');
-    expect(text).toContain('sluice_store_problems{severity="refuse"} 0');
+    expect(text).toContain('sluice_store_problems{level="warn"} 1');
+    expect(text).toContain('sluice_store_problems{level="refuse"} 0');
     expect(text).toContain('sluice_store_memory_used_bytes 50');
     expect(text).toContain('sluice_store_memory_limit_bytes 100');
     expect(text).toContain('sluice_store_memory_refusal_ratio 0.8');

@@ -25,11 +25,11 @@ export function measureStore(registry: Registry, { redis, memory, journalDropped
   new Gauge({
     name: 'sluice_store_problems',
     help: 'What makes Redis less safe than it should be, as of the last connect: refuse keeps the process from being ready, warn may lose accepted work.',
-    labelNames: ['severity'],
+    labelNames: ['level'],
     registers,
     collect() {
-      for (const severity of ['refuse', 'warn'] as const) {
-        this.set({ severity }, redis.problems.filter((problem) => problem.severity === severity).length);
+      for (const level of ['refuse', 'warn'] as const) {
+        this.set({ level }, redis.problems.filter(({ severity }) => severity === level).length);
       }
     },
   });
