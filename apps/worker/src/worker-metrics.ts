@@ -99,6 +99,11 @@ export function countWorker(
       }
     },
   });
+  // From 0 on: the first time would otherwise not be seen as an increase.
+  for (const { provider, routes } of upstreams()) {
+    openings.inc({ provider }, 0);
+    for (const { model } of routes) parkings.inc({ provider, upstream_model: model }, 0);
+  }
   countPressure(telemetry, registry, upstreams);
   // Finding a series by its labels hashes them: once for each, not for each response.
   const ofModel = memoize((model: string) => ({

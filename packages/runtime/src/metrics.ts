@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { watchEventLoop } from './event-loop.ts';
 import type { Logger } from './logger.ts';
+import { sampledCounter } from './sampled-counter.ts';
 import { serviceVersion } from './service-version.ts';
 
 export interface MetricsOptions {
@@ -36,6 +37,12 @@ export function createMetrics({ logger, labels = {} }: MetricsOptions): Metrics 
       delay.set({ quantile: '0.99' }, p99Ms / 1000);
       delay.set({ quantile: '1' }, maxMs / 1000);
     },
+  });
+  sampledCounter({
+    registry,
+    name: 'sluice_event_loop_stalled_seconds_total',
+    help: 'How long the event loop has stood still: of every ten seconds the longest stall of more than 200 ms.',
+    counts: () => [{ count: eventLoop.stalledMs / 1000 }],
   });
   new Gauge({
     name: 'sluice_build_info',
