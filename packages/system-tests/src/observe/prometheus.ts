@@ -27,8 +27,8 @@ export interface Prometheus {
   targets: () => Promise<{ job: string; instance: string; health: string; lastError: string }[]>;
   /** Every value of the last minute. Rejects for a query that it does not take. */
   query: (expr: string) => Promise<QueryResult>;
-  /** The labels of an alert that fires; undefined while it does not. */
-  firing: (alert: string) => Promise<Record<string, string> | undefined>;
+  /** The labels of an alert that fires with these labels; undefined while none does. */
+  firing: (alert: string, having?: Record<string, string>) => Promise<Record<string, string> | undefined>;
   stop: () => Promise<void>;
 }
 
@@ -89,11 +89,15 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Prome
       });
       return ((await ask(`query_range?${range}`)) as { result: QueryResult }).result;
     },
-    async firing(alert) {
+    async firing(alert, having = {}) {
       const { alerts } = (await ask('alerts')) as {
         alerts: { labels: Record<string, string>; state: string }[];
       };
-      return alerts.find(({ labels, state }) => labels['alertname'] === alert && state === 'firing')?.labels;
+      const wanted = Object.entries({ alertname: alert, ...having });
+      return alerts.find(
+        ({ labels, state }) =>
+          state === 'firing' && wanted.every(([label, value]) => labels[label] === value),
+      )?.labels;
     },
     stop,
   };
