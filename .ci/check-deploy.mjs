@@ -37,6 +37,7 @@ function checkCompose({ services, networks, volumes }) {
     }
     for (const volume of service.volumes ?? []) checkVolume(String(volume), volumes, must);
   }
+  checkObservers(services);
   checkStore(services.valkey, networks);
   for (const role of ['api', 'worker']) checkRole(role, services[role]);
   expectThat(
@@ -51,6 +52,23 @@ function checkCompose({ services, networks, volumes }) {
     services.api?.ports?.includes('127.0.0.1:3001:3001'),
     'docker-compose.yml: its admin on 127.0.0.1:3001',
   );
+}
+
+/** What observes is started when asked for, and cannot reach the store. */
+function checkObservers(services) {
+  for (const [name, { profiles, networks: reached = [] }] of Object.entries(services)) {
+    const isObserver = ['prometheus', 'grafana'].includes(name);
+    const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: ${name} ${what}`);
+    must(isObserver === (profiles?.includes('observe') ?? false), 'is in the wrong profile');
+    if (isObserver) must(!reached.includes('store'), 'must not reach the store');
+  }
+  const { environment = {}, command = [] } = services.prometheus ?? {};
+  const must = (isSo, what) => expectThat(isSo, `docker-compose.yml: prometheus ${what}`);
+  must(isDemanded(environment.ADMIN_TOKEN), 'must demand ADMIN_TOKEN');
+  const tokenFile = /credentials_file: (\S+)/
+    .exec(read('deploy/observe/prometheus.yml'))?.[1]
+    ?.replace(/\W+$/, '');
+  must(String(command).includes(`> ${tokenFile} `), 'must write the token where prometheus.yml reads it');
 }
 
 function checkVolume(volume, volumes, must) {

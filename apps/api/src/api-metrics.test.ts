@@ -3,33 +3,47 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { countApi } from './api-metrics.ts';
 
-const telemetry = new Telemetry(() => undefined);
-const counts = { waiting: 0, prioritized: 3, active: 1, delayed: 0, completed: 5, failed: 0, paused: 0 };
+function counted(): { telemetry: Telemetry; registry: Registry } {
+  const telemetry = new Telemetry((error) => {
+    throw error;
+  });
+  const registry = new Registry();
+  countApi(telemetry, registry, {
+    models: ['m'],
+    openRequests: () => 2,
+    sockets: () => ({ size: 0, contextBytes: 0 }),
+  });
+  return { telemetry, registry };
+}
 
-const sockets = () => ({ size: 0, contextBytes: 0 });
-
-describe('the depth of the queues', () => {
-  it('is told by queue and state', async () => {
-    const registry = new Registry();
-    countApi(telemetry, registry, {
-      queue: { names: ['m', 'team%2Fm'], counts: () => Promise.resolve(counts) },
-      openRequests: () => 2,
-      sockets,
+describe('the metrics of an api', () => {
+  it('count what was accepted by model and mode', async () => {
+    const { telemetry, registry } = counted();
+    telemetry.emit('response.accepted', {
+      ...{ responseId: 'r', requestId: 'q', tenant: 't', model: 'm', mode: 'stream', tier: 'default' },
+      ...{ acceptedAt: 0, isInLine: false, metadata: undefined },
     });
     const text = await registry.metrics();
-    expect(text).toContain('sluice_queue_jobs{queue="m",state="prioritized"} 3');
-    expect(text).toContain('sluice_queue_jobs{queue="team/m",state="active"} 1');
+    expect(text).toContain('sluice_responses_accepted_total{model="m",mode="stream"} 1');
+    expect(text).toContain('sluice_responses_accepted_total{model="m",mode="background"} 0');
+    expect(text).toContain('sluice_open_requests 2');
   });
 
-  it('is left out while the store does not answer, and everything else is there', async () => {
-    const registry = new Registry();
-    let isAway = false;
-    const ask = () => (isAway ? Promise.reject(new Error('Command timed out')) : Promise.resolve(counts));
-    countApi(telemetry, registry, { queue: { names: ['m'], counts: ask }, openRequests: () => 2, sockets });
-    expect(await registry.metrics()).toContain('sluice_queue_jobs{');
-    isAway = true;
+  it('count refusals by code, and have no series for a model that only a client has named', async () => {
+    const { telemetry, registry } = counted();
+    const refuse = (model: string) =>
+      telemetry.emit('response.refused', { tenant: 't', model, code: 'server_is_overloaded' });
+    for (const model of ['m', 'made up', 'made up too', '']) refuse(model);
     const text = await registry.metrics();
-    expect(text).not.toContain('sluice_queue_jobs{');
-    expect(text).toContain('sluice_open_requests 2');
+    expect(text).toContain('sluice_responses_refused_total{model="m",code="server_is_overloaded"} 1');
+    expect(text).toContain('sluice_responses_refused_total{model="",code="server_is_overloaded"} 3');
+    expect(text).toContain('sluice_responses_refused_total{model="m",code="rate_limit_exceeded"} 0');
+    expect(text).not.toContain('made up');
+  });
+
+  it('count the ends of the index thread', async () => {
+    const { telemetry, registry } = counted();
+    telemetry.emit('index.ended', { error: new Error('out of memory') });
+    expect(await registry.metrics()).toContain('sluice_index_failures_total 1');
   });
 });

@@ -24,7 +24,7 @@ import { KeyChanges } from './admin/keys/index.ts';
 import { ResponseIndex } from './admin/response-index.ts';
 import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
 import { logApi } from './api-log.ts';
-import { countApi } from './api-metrics.ts';
+import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
@@ -130,7 +130,7 @@ export function makeApiParts({
     redisUrl: settings.redisUrl,
     keyPrefix: settings.keyPrefix,
     settings: settings.console,
-    onError: (error) => logger.warn({ err: loggedError(error) }, 'index thread ended'),
+    onError: (error) => telemetry.emit('index.ended', { error }),
   });
   const redis = new RedisWatch({
     url: settings.redisUrl,
@@ -150,11 +150,6 @@ export function makeApiParts({
     names: [...new Set(settings.models.map((model) => queueName(model.queue)))],
     onError,
     onLetInFailed: (error) => onError(error),
-  });
-  countApi(telemetry, metrics.registry, {
-    queue,
-    openRequests: () => open.size,
-    sockets: () => sockets,
   });
   const sealing = new SealingKeys({
     connection: commands,
@@ -234,6 +229,18 @@ export function makeApiParts({
       now: () => clock.now(),
     }),
     logger,
+  });
+  measureApi(telemetry, metrics.registry, {
+    settings,
+    live,
+    queue,
+    store,
+    redis,
+    memory,
+    journal,
+    openRequests: () => open.size,
+    sockets: () => sockets,
+    now: () => clock.now(),
   });
   return {
     connections,

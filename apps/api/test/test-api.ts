@@ -21,7 +21,7 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { ResponseIndex } from '../src/admin/response-index.ts';
 import { logApi } from '../src/api-log.ts';
-import { countApi } from '../src/api-metrics.ts';
+import { measureApi } from '../src/measure-api.ts';
 import { buildApp } from '../src/app.ts';
 import { describedAnswers } from './described-answers.ts';
 import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
@@ -287,7 +287,15 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     },
     times: options.socketTimes ?? {},
   });
-  countApi(telemetry, registry, { queue, openRequests: () => open.size, sockets: () => sockets });
+  measureApi(telemetry, registry, {
+    ...{ settings, live, queue, store },
+    redis: { isWell: true, problems: [] },
+    memory: { used: undefined },
+    journal: undefined,
+    openRequests: () => open.size,
+    sockets: () => sockets,
+    now: () => Date.now(),
+  });
   const app = buildApp({
     responses,
     live,

@@ -1,4 +1,4 @@
-import { estimateInputTokens, type Generation } from '@sluice/contract';
+import { estimateInputTokens, type Generation, modeOf } from '@sluice/contract';
 import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
@@ -38,6 +38,8 @@ export interface CallModelDependencies extends ReadGenerationDependencies {
   turns: TurnBudget;
   /** From 0 to 1. */
   random: () => number;
+  /** The store's clock, in milliseconds since the epoch. */
+  storeNow: () => number;
 }
 
 /**
@@ -78,7 +80,11 @@ async function callRoutes(
     if (attempt.generation === undefined) {
       attempt.generation = await readGeneration(dependencies, attempt);
       // The store may have taken its time: another look at the routes, and at the signal.
-      dependencies.telemetry.emit('attempt.started', about(record));
+      dependencies.telemetry.emit('attempt.started', {
+        ...about(record),
+        mode: modeOf(record.request),
+        sinceAcceptMs: Math.max(0, dependencies.storeNow() - record.acceptedAt),
+      });
       continue;
     }
     const call = dependencies.health.begin(choice.route, waiter);

@@ -31,10 +31,11 @@ export function countWorker(
     labelNames: ['model', 'code'],
     registers,
   });
-  const ended = new Counter({
-    name: 'sluice_responses_total',
-    help: 'Responses that ended here, by status.',
-    labelNames: ['model', 'status'],
+  const waited = new Histogram({
+    name: 'sluice_queue_wait_seconds',
+    help: 'From the accept of a response to its first call of an upstream, by how its caller gets it: whole, stream or background.',
+    labelNames: ['model', 'mode'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
     registers,
   });
   const tokens = new Counter({
@@ -98,6 +99,11 @@ export function countWorker(
       }
     },
   });
+  // From 0 on: the first time would otherwise not be seen as an increase.
+  for (const { provider, routes } of upstreams()) {
+    openings.inc({ provider }, 0);
+    for (const { model } of routes) parkings.inc({ provider, upstream_model: model }, 0);
+  }
   countPressure(telemetry, registry, upstreams);
   // Finding a series by its labels hashes them: once for each, not for each response.
   const ofModel = memoize((model: string) => ({
@@ -106,8 +112,11 @@ export function countWorker(
     input: tokens.labels(model, 'input'),
     output: tokens.labels(model, 'output'),
   }));
-  const endedAs = memoize((model: string, status: string) => ended.labels(model, status));
-  telemetry.on('attempt.started', ({ model }) => ofModel(model).attempts.inc());
+  const waitedAs = memoize((model: string, mode: string) => waited.labels(model, mode));
+  telemetry.on('attempt.started', ({ model, attempt, mode, sinceAcceptMs }) => {
+    ofModel(model).attempts.inc();
+    if (attempt === 1) waitedAs(model, mode).observe(sinceAcceptMs / 1000);
+  });
   telemetry.on('attempt.first_token', ({ model, sinceCallMs }) =>
     ofModel(model).firstToken.observe(sinceCallMs / 1000),
   );
@@ -119,8 +128,7 @@ export function countWorker(
   telemetry.on('upstream.parked', ({ provider, upstreamModel }) =>
     parkings.inc({ provider, upstream_model: upstreamModel }),
   );
-  telemetry.on('response.ended', ({ model, status, inputTokens, outputTokens }) => {
-    endedAs(model, status).inc();
+  telemetry.on('response.ended', ({ model, inputTokens, outputTokens }) => {
     if (inputTokens !== undefined) ofModel(model).input.inc(inputTokens);
     if (outputTokens !== undefined) ofModel(model).output.inc(outputTokens);
   });

@@ -24,10 +24,10 @@ import type { ProcessStats } from '@sluice/service-stats';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
 import { IsolatedRuns } from './isolation/isolated-runs.ts';
+import { measureWorker } from './measure-worker.ts';
 import { Rescue } from './rescue-responses.ts';
 import { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
-import { countWorker } from './worker-metrics.ts';
 import { workerStats } from './worker-stats.ts';
 
 /** Of the time to drain, what is left for ending what did not finish. */
@@ -90,10 +90,6 @@ export class WorkerProcess {
       holdQueue,
       onLetIn,
     });
-    countWorker(telemetry, this.#metrics.registry, {
-      running: () => this.#runner.running.size,
-      upstreams: () => this.#runner.health.status(),
-    });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, ...others } = this.#runner.clients;
     this.#journal = openJournal(telemetry, {
@@ -145,6 +141,13 @@ export class WorkerProcess {
         logger.error(stuck, 'nothing is taken from a queue that is not empty');
         this.#requestStop?.(new Error(`The worker takes nothing from the queue '${stuck.queue}'`));
       },
+    });
+    measureWorker(telemetry, this.#metrics.registry, {
+      settings,
+      runner: this.#runner,
+      consumer: this.#worker,
+      redis: this.#redis,
+      journal: this.#journal,
     });
     this.#rescue = this.#scheduleRescue();
     this.#stats = workerStats({

@@ -261,6 +261,9 @@ export function isFailureCode(code: string): code is FailureCode {
 
 const errorCodes = Object.keys(errorCatalogue).filter(isErrorCode);
 
+/** Codes that the `error` of a failed response can have. */
+export const failureCodes: readonly FailureCode[] = errorCodes.filter(isFailureCode);
+
 /** The `error` member of the body of every refusal. */
 export const errorBodySchema = z.object({
   message: z.string(),
@@ -275,7 +278,7 @@ export const errorEnvelopeSchema = z.object({ error: errorBodySchema });
 
 /** The `error` member of a failed response. */
 export const failureBodySchema = errorBodySchema.extend({
-  code: z.enum(errorCodes.filter(isFailureCode)),
+  code: z.enum(failureCodes),
 });
 export type FailureBody = z.output<typeof failureBodySchema>;
 

@@ -5,6 +5,7 @@ export {
   errorRow,
   failureBody,
   failureBodySchema,
+  failureCodes,
   isErrorCode,
   isFailureCode,
   type ErrorBody,

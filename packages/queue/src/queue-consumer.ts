@@ -93,9 +93,14 @@ export class QueueConsumer {
     return this.#busy.get(name) ?? 0;
   }
 
+  /** Whether this consumer means to take jobs of a queue: it does not stop, and the queue is not held. */
+  isTaking(name: string): boolean {
+    return !this.#isQuiet && !this.#held.has(name);
+  }
+
   /** Whether this consumer could take another job of a queue. */
   hasFreeSlot(name: string): boolean {
-    if (this.#isQuiet || this.#held.has(name)) return false;
+    if (!this.isTaking(name)) return false;
     return (this.#busy.get(name) ?? 0) < this.#options.concurrency;
   }
 

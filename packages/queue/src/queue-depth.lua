@@ -4,7 +4,8 @@
 -- ARGV  what the keys of jobs begin with; how many jobs at the front of each list are looked at
 --
 -- Returns the numbers of jobs that wait and that are active, 1 if the queue is paused, and of the oldest among the jobs that
--- were looked at its id and when it was added, in milliseconds; two empty texts when none waits.
+-- were looked at its id and when it was added, in milliseconds; two empty texts when none waits. The same two follow for the
+-- oldest of those that a worker could take, which neither wait for a time nor outside of the queue.
 --
 -- The order of a queue is not that of age. Who has waited longest is at the front of its flow, though, and the fronts of the
 -- flows are together at the front of the queue.
@@ -14,6 +15,7 @@ local prefix, count = ARGV[1], tonumber(ARGV[2])
 
 local waiting = redis.call('LLEN', wait) + redis.call('ZCARD', prioritized) + redis.call('ZCARD', delayed)
 local oldest_id, oldest_at = '', ''
+local ready_id, ready_at = '', ''
 local function look(ids)
   for _, id in ipairs(ids) do
     local at = tonumber(redis.call('HGET', prefix .. id, 'timestamp') or nil)
@@ -23,9 +25,9 @@ end
 if waiting > 0 then
   look(redis.call('LRANGE', wait, -count, -1))
   look(redis.call('ZRANGE', prioritized, 0, count - 1))
+  ready_id, ready_at = oldest_id, oldest_at
   look(redis.call('ZRANGE', delayed, 0, count - 1))
 end
 local paused = redis.call('HEXISTS', meta, 'paused')
-return {
-  waiting, redis.call('LLEN', active), paused, oldest_id, oldest_at == '' and '' or string.format('%.0f', oldest_at)
-}
+local function text(at) return at == '' and '' or string.format('%.0f', at) end
+return { waiting, redis.call('LLEN', active), paused, oldest_id, text(oldest_at), ready_id, text(ready_at) }

@@ -16,7 +16,14 @@ export interface QueueDepth {
    * The job that has waited longest, as far as the first fifty of each list tell, and when it was added by the clock of who
    * added it, in milliseconds; undefined when none waits.
    */
-  oldest: { responseId: string; addedAt: number } | undefined;
+  oldest: WaitingJob | undefined;
+  /** The same of those that a worker could take: they neither wait for a time nor outside. */
+  oldestReady: WaitingJob | undefined;
+}
+
+export interface WaitingJob {
+  responseId: string;
+  addedAt: number;
 }
 
 /** `keyOf` gives the names that BullMQ has for the keys of the queue. */
@@ -24,11 +31,25 @@ export async function readDepth(redis: Redis, keyOf: (name: string) => string): 
   const keys = ['wait', 'prioritized', 'delayed', 'active', 'meta'].map(keyOf);
   const reply = await redis.eval(script, keys.length, ...keys, keyOf(''), lookedAt);
   // As the script says.
-  const [waiting, active, paused, responseId, addedAt] = reply as [number, number, number, string, string];
+  const [waiting, active, paused, ...jobs] = reply as [
+    number,
+    number,
+    number,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const [oldestId, oldestAt, readyId, readyAt] = jobs;
   return {
     waiting,
     active,
     isPaused: paused === 1,
-    oldest: responseId === '' ? undefined : { responseId, addedAt: Number(addedAt) },
+    oldest: jobOf(oldestId, oldestAt),
+    oldestReady: jobOf(readyId, readyAt),
   };
+}
+
+function jobOf(responseId: string, addedAt: string): WaitingJob | undefined {
+  return responseId === '' ? undefined : { responseId, addedAt: Number(addedAt) };
 }

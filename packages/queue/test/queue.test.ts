@@ -644,7 +644,8 @@ describe('what BullMQ keeps', () => {
 describe('the depth of a queue', () => {
   it('is what waits, what runs, and what has waited longest, whatever the order', async () => {
     const queue = aQueue();
-    expect(await queue.depth(name)).toEqual({ waiting: 0, active: 0, isPaused: false, oldest: undefined });
+    const empty = { waiting: 0, active: 0, isPaused: false };
+    expect(await queue.depth(name)).toEqual({ ...empty, oldest: undefined, oldestReady: undefined });
     const begunAt = Date.now();
     await queue.enqueue(name, 'oldest', 50);
     await eventually(() => Date.now() > begunAt + 2);
@@ -670,6 +671,7 @@ describe('the depth of a queue', () => {
       active: 1,
       isPaused: false,
       oldest: { responseId: 'parked' },
+      oldestReady: undefined,
     });
     goOn.open();
   });
@@ -678,6 +680,10 @@ describe('the depth of a queue', () => {
     const queue = aQueue();
     await queue.park(name, 'parked');
     for (let at = 0; at < 60; at += 1) await queue.enqueue(name, `job${at}`, at + 1);
-    expect(await queue.depth(name)).toMatchObject({ waiting: 61, oldest: { responseId: 'parked' } });
+    expect(await queue.depth(name)).toMatchObject({
+      waiting: 61,
+      oldest: { responseId: 'parked' },
+      oldestReady: { responseId: 'job0' },
+    });
   });
 });

@@ -11,6 +11,11 @@ export interface EventLoopDelay {
 export interface EventLoopWatch {
   /** The delay since the last call, which starts a new period. */
   takeDelay(): EventLoopDelay;
+  /**
+   * How long the loop has stood still since the start, in milliseconds: of every ten seconds the longest stall that was
+   * logged. Asking changes nothing, so nobody misses a stall that was over before the answer to a scrape could be.
+   */
+  readonly stalledMs: number;
   /** Ends the watch; twice is fine. */
   stop(): void;
 }
@@ -19,24 +24,41 @@ export interface EventLoopWatchOptions {
   logger: Logger;
   /** A stall longer than this is logged; 200 ms by default, far below the shortest lock a job can have. */
   warnAboveMs?: number;
+  /** How often a stall is logged at most; 10 s by default. */
+  periodMs?: number;
 }
 
 /**
  * Watches how late timers fire. A blocked event loop renews no locks: a process that stalls for as long as a lock lasts
  * loses all of its jobs. The warning comes long before that, at most once in ten seconds.
  */
-export function watchEventLoop({ logger, warnAboveMs = 200 }: EventLoopWatchOptions): EventLoopWatch {
+export function watchEventLoop({
+  logger,
+  warnAboveMs = 200,
+  periodMs = ALARM_PERIOD_MS,
+}: EventLoopWatchOptions): EventLoopWatch {
   // Two histograms: a scrape resets its own, and must not hide a stall from the warning.
   const forScrape = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   const forAlarm = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   forScrape.enable();
   forAlarm.enable();
-  const alarm = setInterval(() => {
+  let stalledInAllMs = 0;
+  const look = () => {
     const stalledMs = delayMs(forAlarm.max);
     forAlarm.reset();
-    if (stalledMs > warnAboveMs) logger.warn({ stalledMs: Math.round(stalledMs) }, 'event loop stalled');
-  }, ALARM_PERIOD_MS);
+    if (stalledMs <= warnAboveMs) return;
+    stalledInAllMs += stalledMs;
+    logger.warn({ stalledMs: Math.round(stalledMs) }, 'event loop stalled');
+  };
+  let looking: NodeJS.Immediate | undefined;
+  // After a stall both timers are late, and the histogram's may run behind this one: it is looked at once both have run.
+  const alarm = setInterval(() => {
+    looking = setImmediate(look);
+  }, periodMs);
   return {
+    get stalledMs() {
+      return stalledInAllMs;
+    },
     takeDelay() {
       const delay = {
         p50Ms: delayMs(forScrape.percentile(50)),
@@ -48,6 +70,7 @@ export function watchEventLoop({ logger, warnAboveMs = 200 }: EventLoopWatchOpti
     },
     stop() {
       clearInterval(alarm);
+      clearImmediate(looking);
       forScrape.disable();
       forAlarm.disable();
     },

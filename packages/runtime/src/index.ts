@@ -8,6 +8,12 @@ export { createLogger, loggedError } from './logger.ts';
 export type { LoggedError, Logger, LoggerOptions, LogLevel } from './logger.ts';
 export { createMetrics } from './metrics.ts';
 export type { Metrics, MetricsOptions } from './metrics.ts';
+export { countEnds } from './response-metrics.ts';
+export type { EndsOptions } from './response-metrics.ts';
+export { sampledCounter } from './sampled-counter.ts';
+export type { SampledCounterOptions } from './sampled-counter.ts';
+export { measureStore } from './store-metrics.ts';
+export type { StoreToMeasure } from './store-metrics.ts';
 export { serviceVersion } from './service-version.ts';
 export { requireNode } from './node-version.ts';
 export {

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '@sluice/testing';
+import { watchEventLoop } from './event-loop.ts';
 import { createLogger } from './logger.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
@@ -45,5 +47,24 @@ describe('metrics', () => {
     await stall(150);
     expect(await maxDelaySeconds(created)).toBeGreaterThan(0.1);
     expect(await maxDelaySeconds(created)).toBeLessThan(0.1);
+  });
+
+  it('adds up stalls, so that none is lost with the scrape in which it was told', async () => {
+    const logger = createLogger({ name: 'test', level: 'silent' });
+    const watch = watchEventLoop({ logger, warnAboveMs: 100, periodMs: 100 });
+    // A stall that begins with a period is told of none: the histogram has no tick yet to measure it from.
+    const stalledSince = (ms: number) =>
+      eventually(async () => {
+        await stall(150);
+        return watch.stalledMs > ms + 100 && watch.stalledMs;
+      });
+    try {
+      const once = await stalledSince(0);
+      watch.takeDelay();
+      expect(watch.stalledMs).toBeGreaterThanOrEqual(once);
+      await stalledSince(once);
+    } finally {
+      watch.stop();
+    }
   });
 });

@@ -1,6 +1,8 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { watchEventLoop } from './event-loop.ts';
 import type { Logger } from './logger.ts';
+import { sampledCounter } from './sampled-counter.ts';
+import { serviceVersion } from './service-version.ts';
 
 export interface MetricsOptions {
   logger: Logger;
@@ -15,7 +17,7 @@ export interface Metrics {
 }
 
 /**
- * Creates a registry with the default metrics of a process (memory, CPU, handles) and
+ * Creates a registry with the default metrics of a process (memory, CPU, handles), its version, and
  * `sluice_event_loop_delay_seconds`. Each scrape resets that delay, so of two scrapers each sees only a part. Call it
  * once per process: the default metrics install observers that live as long as the process, without keeping it alive.
  */
@@ -36,5 +38,17 @@ export function createMetrics({ logger, labels = {} }: MetricsOptions): Metrics 
       delay.set({ quantile: '1' }, maxMs / 1000);
     },
   });
+  sampledCounter({
+    registry,
+    name: 'sluice_event_loop_stalled_seconds_total',
+    help: 'How long the event loop has stood still: of every ten seconds the longest stall of more than 200 ms.',
+    counts: () => [{ count: eventLoop.stalledMs / 1000 }],
+  });
+  new Gauge({
+    name: 'sluice_build_info',
+    help: 'Always 1; the label has the version of this process.',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version: serviceVersion }, 1);
   return { registry, stop: () => eventLoop.stop() };
 }

@@ -92,6 +92,17 @@ export class RedisWatch {
     return this.#connections.every(({ status }) => status === 'ready') && (await this.#takesWrites());
   }
 
+  /** The same as of the last second, without asking Redis. */
+  get isWell(): boolean {
+    if (this.#facts === undefined || this.#refusal !== undefined || this.#isRefused) return false;
+    return this.#connections.every(({ status }) => status === 'ready');
+  }
+
+  /** What keeps Redis from being as safe as it should be, found when it was looked at last. */
+  get problems(): readonly RedisProblem[] {
+    return this.#problems;
+  }
+
   /** What Redis said of itself when it was looked at last: at the start, and after each reconnect. */
   get facts(): RedisFacts | undefined {
     return this.#facts;

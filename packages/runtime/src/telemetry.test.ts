@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Telemetry } from './telemetry.ts';
 
-const started = { responseId: 'r', model: 'm', attempt: 1 };
+const started = { responseId: 'r', model: 'm', attempt: 1, mode: 'whole', sinceAcceptMs: 5 } as const;
 
 describe('telemetry', () => {
   it('tells every listener of an event, in order, and no other', () => {

@@ -53,7 +53,14 @@ export interface TelemetryEvents {
   /** No route takes calls for now, and the attempt waits for one in its process. */
   'attempt.blocked': { responseId: string; model: string; attempt: number; because: BlockedBecause };
   /** An attempt calls its first upstream. */
-  'attempt.started': { responseId: string; model: string; attempt: number };
+  'attempt.started': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    mode: CallMode;
+    /** By the store's clock. */
+    sinceAcceptMs: number;
+  };
   /** An attempt calls an upstream. After a refusal it may call another one. */
   'attempt.called': {
     responseId: string;
@@ -124,6 +131,8 @@ export interface TelemetryEvents {
     status: string;
     result: string;
   };
+  /** The thread that keeps the index over responses ended by an error. The next question starts another one. */
+  'index.ended': { error: unknown };
   /** An operator has paused a queue, or let it go on. */
   'queue.paused': { queue: string; isPaused: boolean };
 }

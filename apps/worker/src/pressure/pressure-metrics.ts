@@ -51,6 +51,9 @@ export function countPressure(
     labelNames,
     registers,
   });
+  for (const { provider, routes } of upstreams()) {
+    for (const { model } of routes) refusals.inc({ provider, upstream_model: model }, 0);
+  }
   telemetry.on('upstream.refused', ({ provider, upstreamModel }) =>
     refusals.inc({ provider, upstream_model: upstreamModel }),
   );

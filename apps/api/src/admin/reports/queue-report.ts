@@ -11,6 +11,8 @@ export interface ReadQueue {
   queue: string;
   depth: QueueDepth;
   oldestWaitMs: number | undefined;
+  /** The same of what a worker could take. */
+  oldestReadyWaitMs: number | undefined;
 }
 
 /** What there is in each queue of the settings, in their order. */
@@ -25,13 +27,18 @@ export async function readQueues({
   for (let first = 0; first < names.length; first += pageSize) {
     const page = names.slice(first, first + pageSize);
     const depths = await Promise.all(page.map((name) => queue.depth(queueName(name))));
-    const oldest = depths.flatMap((depth) => depth.oldest ?? []);
+    const jobs = depths.flatMap(({ oldest, oldestReady }) => [oldest ?? [], oldestReady ?? []].flat());
     const at = now();
-    const acceptedAt = await store.acceptedAt(oldest.map(({ responseId }) => responseId));
+    const acceptedAt = await store.acceptedAt(jobs.map(({ responseId }) => responseId));
+    const waitOf = (job: QueueDepth['oldest']) =>
+      job && Math.max(0, at - (acceptedAt[jobs.indexOf(job)] ?? job.addedAt));
     for (const [each, depth] of depths.entries()) {
-      const since = depth.oldest && (acceptedAt[oldest.indexOf(depth.oldest)] ?? depth.oldest.addedAt);
-      const oldestWaitMs = since === undefined ? undefined : Math.max(0, at - since);
-      read.push({ queue: page[each] ?? '', depth, oldestWaitMs });
+      read.push({
+        queue: page[each] ?? '',
+        depth,
+        oldestWaitMs: waitOf(depth.oldest),
+        oldestReadyWaitMs: waitOf(depth.oldestReady),
+      });
     }
   }
   return read;

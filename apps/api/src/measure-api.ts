@@ -1,0 +1,48 @@
+import type { LiveSettings, Settings } from '@sluice/config';
+import { failureCodes } from '@sluice/contract';
+import type { JournalWriter } from '@sluice/journal';
+import type { ResponseQueue } from '@sluice/queue';
+import type { CallerStore } from '@sluice/response-store';
+import { countEnds, measureStore, type RedisMemory, type RedisWatch, type Telemetry } from '@sluice/runtime';
+import type { Registry } from 'prom-client';
+import { readQueues } from './admin/reports/queue-report.ts';
+import { type ApiCounts, countApi } from './api-metrics.ts';
+import { measureQueues } from './queue-metrics.ts';
+
+export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
+  settings: Pick<Settings, 'models' | 'console'>;
+  live: Pick<LiveSettings, 'limits'>;
+  queue: ResponseQueue;
+  store: Pick<CallerStore, 'acceptedAt' | 'tenantUse'>;
+  redis: Pick<RedisWatch, 'isWell' | 'problems'>;
+  memory: Pick<RedisMemory, 'used'>;
+  /** Undefined when none is kept. */
+  journal: Pick<JournalWriter, 'dropped'> | undefined;
+  /** The store's clock, in milliseconds. */
+  now: () => number;
+}
+
+/** All that `/metrics` of an api says beside what is true of any process. */
+export function measureApi(
+  telemetry: Telemetry,
+  registry: Registry,
+  { settings, live, queue, store, redis, memory, journal, now, ...counts }: ApiToMeasure,
+): void {
+  const models = settings.models.map(({ id }) => id);
+  countApi(telemetry, registry, { models, ...counts });
+  countEnds(telemetry, registry, { models, codes: failureCodes });
+  measureQueues(registry, {
+    queue,
+    read: () => readQueues({ queue, store, settings, now }),
+    limits: new Map(
+      settings.models.flatMap(({ queue: name, concurrency }) =>
+        concurrency === undefined ? [] : [[name, concurrency]],
+      ),
+    ),
+  });
+  measureStore(registry, {
+    redis,
+    memory: { now: memory, refusesAtPercent: () => live.limits.redisMemoryPercent },
+    journalDropped: () => journal?.dropped,
+  });
+}
