@@ -13,7 +13,7 @@ import { type Caller, callerOf } from './caller.ts';
 import { hasPagePrograms, openPageShell, type PageShell } from './operating-page.ts';
 import { type Service, startService } from './service.ts';
 
-const accepted = 12;
+const accepted = 8;
 /** Fewer than are accepted, so that some of them wait when the backup is made. */
 const slots = 4;
 
@@ -67,7 +67,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
     const answers = await Promise.all(
       Array.from({ length: accepted }, (_, at) =>
         caller.create({
-          input: `Talk about topic-${at}. [[sluice: tokens=30 tokens_per_second=20]]`,
+          input: `Talk about topic-${at}. [[sluice: tokens=20 tokens_per_second=20]]`,
           background: true,
         }),
       ),
