@@ -94,10 +94,16 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
   it('brings back in another server what was stored, waited and ran, and not what came later', async () => {
     const before = callerOf(service.apiUrls[0] ?? '', service.key);
     const stored = await before.create({ input: 'Keep this.' });
+    const deleted = await before.create({ input: 'Forget this.' });
     const ids = await acceptWork(before);
     await backUp();
     const late = await before.create({ input: 'Too late.', background: true });
     expect(late.status).toBe(200);
+    const { status } = await fetch(`${service.apiUrls[0]}/v1/responses/${deleted.body.id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${service.key}` },
+    });
+    expect(status).toBe(200);
 
     await destroyStore();
     await Promise.all([...service.apis, ...service.workers].map((each) => each.kill()));
@@ -107,6 +113,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
     const after = callerOf(api.url, service.key);
     expect((await after.get(stored.body.id)).body).toEqual(stored.body);
     expect((await after.get(late.body.id)).status).toBe(404);
+    expect((await after.get(deleted.body.id)).body).toEqual(deleted.body);
     await endsWell(after, ids);
     expect((await after.create({ input: 'And now?', previous_response_id: stored.body.id })).status).toBe(
       200,

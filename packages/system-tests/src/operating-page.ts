@@ -8,7 +8,14 @@ import { promisify } from 'node:util';
 import { bareEnvironment } from './sluice-process.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-export const operatingPage = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+const operatingPage = readFileSync(join(root, 'docs/operating.md'), 'utf8');
+
+/** The figure of a row of the page's tables, which a test holds. */
+export function pageFigure(row: string): number {
+  const line = operatingPage.split('\n').find((each) => each.startsWith(`| ${row} `));
+  if (line === undefined) throw new Error(`the page has no row '${row}'`);
+  return Number(line.split('|')[2]?.replaceAll(',', ''));
+}
 
 /** Commands of the page, as one block of it shows them. */
 export interface PageBlock {

@@ -147,6 +147,8 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
       expect(user.call(command, ...args)).rejects.toThrow(/NOPERM|No permissions/);
     try {
       await isRefused('GET', 'another');
+      const log = await shell.run('What it was refused', { REDIS_URL: redis.url });
+      expect(log).toContain('another');
       await isRefused('SUBSCRIBE', 'another');
       for (const words of [
         'FLUSHALL',

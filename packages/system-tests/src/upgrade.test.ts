@@ -45,5 +45,5 @@ describe.skipIf(!hasPagePrograms)('an upgrade (needs Redis on the PATH)', () => 
       answers = await load.end();
     }
     expect(answers).toEqual(['stream completed', 'whole 200']);
-  });
+  }, 240_000);
 });
