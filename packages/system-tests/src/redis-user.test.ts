@@ -67,7 +67,7 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
     return answer.status;
   }
 
-  async function command(name: SluiceProcessOptions['command'], ...args: string[]): Promise<void> {
+  async function sluice(name: SluiceProcessOptions['command'], ...args: string[]): Promise<void> {
     const process = startProcess({
       command: name,
       args,
@@ -102,16 +102,16 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
   });
 
   it('may do what the commands and the admin listener need', async () => {
-    await command('keys', 'create', '--tenant', 'team-a');
-    await command('keys', 'list');
-    await command('tenants');
-    await command('doctor');
-    await command('queues', 'list');
-    await command('queues', 'pause', 'simulator');
+    await sluice('keys', 'create', '--tenant', 'team-a');
+    await sluice('keys', 'list');
+    await sluice('tenants');
+    await sluice('doctor');
+    await sluice('queues', 'list');
+    await sluice('queues', 'pause', 'simulator');
     const { body } = await caller.create({ input: 'Drained.', background: true });
-    await command('queues', 'drain', 'simulator', '--yes');
+    await sluice('queues', 'drain', 'simulator', '--yes');
     await eventually(async () => (await caller.get(body.id)).body.status !== 'queued');
-    await command('queues', 'resume', 'simulator');
+    await sluice('queues', 'resume', 'simulator');
     for (const path of [
       '/metrics',
       '/scale',
