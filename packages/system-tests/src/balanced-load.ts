@@ -1,0 +1,62 @@
+import { callerOf } from './caller.ts';
+import type { Service } from './service.ts';
+
+const clients = 12;
+
+/** Clients of a service behind a load balancer, which send one request after the other. */
+export interface BalancedLoad {
+  /** Whether new requests go to this api. */
+  reaches: (url: string) => boolean;
+  /** Sends no more, and resolves with the kinds of answers that there were, each once, when the last one has come. */
+  end: () => Promise<string[]>;
+}
+
+/** Starts to ask for whole responses and streams in turns, of about half a second each, of the apis that are ready. */
+export function startBalancedLoad(service: Service): BalancedLoad {
+  const balancer = balance(service);
+  const answers = new Set<string>();
+  let isOver = false;
+  const load = Array.from({ length: clients }, async (_, client) => {
+    for (let at = 0; !isOver; at++) {
+      const caller = callerOf(balancer.next(), service.key);
+      const input = `Client ${client}, request ${at}. [[sluice: tokens=20 tokens_per_second=40]]`;
+      try {
+        if ((client + at) % 2 === 0) answers.add(`stream ${(await caller.stream({ input })).final.status}`);
+        else answers.add(`whole ${(await caller.create({ input })).status}`);
+      } catch (error) {
+        answers.add(`lost: ${String(error)} ${String((error as Error).cause)}`);
+      }
+    }
+  });
+  return {
+    reaches: balancer.has,
+    async end() {
+      isOver = true;
+      await Promise.all(load);
+      balancer.stop();
+      return [...answers].toSorted();
+    },
+  };
+}
+
+/** Keeps a list of the apis that are ready, as a load balancer does. */
+function balance(service: Service) {
+  let ready = service.apis.map(({ url }) => url);
+  let turn = 0;
+  const probe = async () => {
+    const probed = service.apis.map(async ({ url, isRunning }) => {
+      if (!isRunning()) return [];
+      const response = await fetch(`${url}/readyz`).catch(() => undefined);
+      await response?.text();
+      return response?.status === 200 ? [url] : [];
+    });
+    ready = (await Promise.all(probed)).flat();
+  };
+  const timer = setInterval(() => void probe(), 50);
+  const next = () => {
+    const url = ready[turn++ % ready.length];
+    if (url === undefined) throw new Error('no api is ready');
+    return url;
+  };
+  return { next, has: (url: string) => ready.includes(url), stop: () => clearInterval(timer) };
+}

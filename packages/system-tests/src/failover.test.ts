@@ -1,0 +1,81 @@
+import {
+  eventually,
+  type LocalRedis,
+  type RedisProxy,
+  startLocalRedis,
+  startRedisProxy,
+} from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { hasPagePrograms, openPageShell, type PageShell } from './operating-page.ts';
+import { type Service, startService } from './service.ts';
+
+const slots = 4;
+
+describe.skipIf(!hasPagePrograms)('a primary that dies (needs Redis on the PATH)', () => {
+  let primary: LocalRedis;
+  let replica: LocalRedis;
+  let proxy: RedisProxy;
+  let shell: PageShell;
+  let service: Service;
+
+  beforeAll(async () => {
+    shell = await openPageShell();
+    [primary, replica] = await Promise.all([
+      startLocalRedis({ kind: 'server' }),
+      startLocalRedis({ kind: 'server' }),
+    ]);
+    await shell.run('Add a replica', {
+      REPLICA_URL: replica.url,
+      PRIMARY_HOST: '127.0.0.1',
+      PRIMARY_PORT: String(primary.port),
+    });
+    proxy = await startRedisProxy(primary.url);
+    service = await startService({
+      redisUrl: primary.url,
+      redisUrlOfProcesses: proxy.url,
+      settings: { workerConcurrency: slots },
+    });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await proxy?.stop();
+    await Promise.all([primary?.stop(), replica?.stop()]);
+    await shell?.[Symbol.asyncDispose]();
+  });
+
+  it('costs nothing that its replica has, once that is promoted at the same address', async () => {
+    const caller = callerOf(service.apiUrls[0] ?? '', service.key);
+    const stored = await caller.create({ input: 'Keep this.' });
+    const answers = await Promise.all(
+      Array.from({ length: slots * 2 }, (_, at) =>
+        caller.create({
+          input: `Talk about topic-${at}. [[sluice: tokens=20 tokens_per_second=10]]`,
+          background: true,
+        }),
+      ),
+    );
+    const ids = answers.map(({ body }) => body.id);
+    const statuses = () => Promise.all(ids.map(async (id) => (await caller.get(id)).body.status));
+    const running = async () => (await statuses()).filter((status) => status === 'in_progress').length;
+    await eventually(async () => (await running()) === slots);
+    expect(await service.redis.client.wait(1, 5_000)).toBe(1);
+
+    await primary.kill();
+    expect((await caller.create({ input: 'Refused.' })).status).toBe(503);
+    await shell.run('Promote it', { REPLICA_URL: replica.url });
+    proxy.leadTo(replica.url);
+
+    await eventually(async () => (await caller.create({ input: 'After.' })).status === 200, {
+      timeoutMs: 20_000,
+    });
+    await eventually(async () => (await statuses()).every((status) => status === 'completed'), {
+      timeoutMs: 30_000,
+    });
+    for (const [at, id] of ids.entries()) {
+      const { body } = await caller.get(id);
+      expect(body.output_text).toContain(`topic-${at}`);
+    }
+    expect((await caller.get(stored.body.id)).body).toEqual(stored.body);
+  });
+});

@@ -1,0 +1,118 @@
+import { eventually, hasServer, type LocalRedis, startLocalRedis } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Caller, callerOf } from './caller.ts';
+import { pageFigure } from './operating-page.ts';
+import { type Service, startService } from './service.ts';
+import { runningAttempts } from './worker-metrics.ts';
+
+/** Enough that what the server takes for itself does not count. */
+const responses = 200;
+const streams = 200;
+const kilobyte = 'x'.repeat(1_024);
+
+describe.skipIf(!hasServer)('what docs/operating.md says of sizes (needs a server on the PATH)', () => {
+  let redis: LocalRedis;
+  let service: Service;
+  let caller: Caller;
+
+  beforeAll(async () => {
+    // Memory and commands are those of the whole server, so nobody else may use it.
+    redis = await startLocalRedis({ kind: 'server' });
+    service = await startService({
+      redisUrl: redis.url,
+      settings: {
+        workerConcurrency: streams,
+        providers: [{ id: 'simulator', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 }],
+        models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+      },
+    });
+    caller = callerOf(service.apiUrls[0] ?? '', service.key);
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await redis?.stop();
+  });
+
+  const usedMemory = async (): Promise<number> =>
+    Number(/^used_memory:(\d+)/m.exec(await service.redis.client.info('memory'))?.[1]);
+
+  /** Sends as many requests, a few at a time. */
+  async function send(count: number, request: () => Promise<unknown>): Promise<void> {
+    let left = count;
+    const one = async () => {
+      while (left > 0) {
+        left -= 1;
+        await request();
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, one));
+  }
+
+  /** What one such request leaves in Redis, in bytes. */
+  async function bytesLeftBy(request: () => Promise<unknown>): Promise<number> {
+    // Beyond what the sample of finished jobs keeps, which does not grow any more.
+    await send(120, request);
+    const before = await usedMemory();
+    await send(responses, request);
+    return ((await usedMemory()) - before) / responses;
+  }
+
+  it('holds for what is kept of a response', async () => {
+    const input = `${kilobyte} [[sluice: tokens=250]]`;
+    const whole = await bytesLeftBy(async () => {
+      expect((await caller.create({ input })).body.status).toBe('completed');
+    });
+    const streamed = await bytesLeftBy(async () => {
+      expect((await caller.stream({ input })).final.status).toBe('completed');
+    });
+    console.log(`${Math.round(whole)} bytes a response, ${Math.round(streamed)} with its events`);
+    expect(whole).toBeLessThanOrEqual(pageFigure('a stored response, 1 KiB and 250 tokens, bytes of Redis'));
+    expect(streamed).toBeLessThanOrEqual(pageFigure('the same with the log of its stream, bytes of Redis'));
+  });
+
+  it('holds for a stream that is open and silent', async () => {
+    const { client } = service.redis;
+    const residentBytes = async () => {
+      const page = await (await fetch(`${service.adminUrls[0]}/metrics`)).text();
+      return Number(/^process_resident_memory_bytes(?:\{[^}]*\})? (\S+)/m.exec(page)?.[1]);
+    };
+    const commandsSoFar = async () => {
+      const text = await client.info('commandstats');
+      const calls = [...text.matchAll(/^cmdstat_[^:]+:calls=(\d+)/gm)];
+      return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    /** Commands in a second, those inside scripts included. A rate takes time; it is that of the server's clock. */
+    const commandsEachSecond = async () => {
+      const clock = async () => Number((await client.time())[0]);
+      const [begun, before] = [await clock(), await commandsSoFar()];
+      const over = await eventually(async () => {
+        const now = await clock();
+        return now >= begun + 5 && now;
+      });
+      return ((await commandsSoFar()) - before) / (over - begun);
+    };
+    const quiet = { commands: await commandsEachSecond(), bytes: await residentBytes() };
+    const leaving = new AbortController();
+    const open = Array.from({ length: streams }, () =>
+      caller
+        .stream({ input: 'Say nothing. [[sluice: hang]]' }, { signal: leaving.signal })
+        .catch((error: unknown) => error),
+    );
+    try {
+      const { healthUrl = '' } = service.workers[0] ?? {};
+      await eventually(async () => (await runningAttempts(healthUrl)) === streams, { timeoutMs: 30_000 });
+      const commands = (await commandsEachSecond()) - quiet.commands;
+      const bytes = (await residentBytes()) - quiet.bytes;
+      console.log(
+        `${(commands / streams).toFixed(2)} commands a second and ${Math.round(bytes / streams)} bytes of an api a silent stream`,
+      );
+      expect(commands / streams).toBeLessThanOrEqual(
+        pageFigure('an open, silent stream, Redis commands a second'),
+      );
+      expect(bytes / streams).toBeLessThanOrEqual(pageFigure('an open, silent stream, bytes of an api'));
+    } finally {
+      leaving.abort();
+      await Promise.all(open);
+    }
+  });
+});
