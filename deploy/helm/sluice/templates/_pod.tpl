@@ -103,7 +103,7 @@ volumeMounts:
 
 {{/* The volumes of a pod. Takes root, part, existingSettings and key. */}}
 {{- define "sluice.volumes" -}}
-- {{- include "sluice.settingsVolume" . | nindent 2 }}
+- {{ include "sluice.settingsVolume" . | nindent 2 | trim }}
 - name: tmp
   emptyDir: { sizeLimit: 64Mi }
 {{- with .part.extraVolumes }}

@@ -13,18 +13,26 @@
 {{- end -}}
 
 {{/*
-The settings file of a pool: without the keys of tenants, which workers do not use, and with the models of the pool alone.
-Takes root and pool.
+The settings file of a pool: without the keys of tenants, which workers do not use, and with the models of the pool alone and the
+providers that these are routed to. Takes root and pool.
 */}}
 {{- define "sluice.workerSettings" -}}
 {{- $file := omit .root.Values.settings "keys" -}}
 {{- $pool := .pool -}}
 {{- if $pool.models -}}
 {{- $models := list -}}
+{{- $routed := list -}}
 {{- range $file.models -}}
-{{- if has .id $pool.models -}}{{- $models = append $models . -}}{{- end -}}
+{{- if has .id $pool.models -}}
+{{- $models = append $models . -}}
+{{- range .routes -}}{{- $routed = append $routed .provider -}}{{- end -}}
 {{- end -}}
-{{- $file = set (deepCopy $file) "models" $models -}}
+{{- end -}}
+{{- $providers := list -}}
+{{- range $file.providers -}}
+{{- if has .id $routed -}}{{- $providers = append $providers . -}}{{- end -}}
+{{- end -}}
+{{- $file = merge (dict "models" $models "providers" $providers) (omit $file "models" "providers") -}}
 {{- end -}}
 {{- toYaml $file -}}
 {{- end -}}

@@ -1,0 +1,508 @@
+import { describe, expect, it } from 'vitest';
+import { isMapping, type Mapping, valuesFiles } from './chart-files.ts';
+import { hasHelm, lintChart, type Manifest, refusalOf, release, renderChart } from './helm.ts';
+import { faultsOf } from './kubernetes-schemas.ts';
+
+const render = (name: string, values: Mapping = {}) => renderChart({ files: [fileOf(name)], values });
+const needed = { image: { repository: 'registry.example.com/sluice' }, secret: { existing: 'sluice' } };
+
+describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
+  it.each([...valuesFiles.keys()])('is made without a fault of %s', async (name) => {
+    expect(lintChart({ files: [fileOf(name)] })).toBe('');
+    const manifests = render(name);
+    expect(manifests.length).toBeGreaterThan(8);
+    for (const manifest of manifests) expect(await faultsOf(manifest), manifest.metadata.name).toEqual([]);
+    const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('finds a member that Kubernetes does not know, and a value of the wrong kind', async () => {
+    const manifest = structuredClone(one(render('smallest'), 'Deployment', 'api'));
+    manifest['spec'] = { ...podOwner(manifest), replica: 2, replicas: 'two' };
+    expect((await faultsOf(manifest)).join('\n')).toMatch(
+      /replicas must be integer[\s\S]*\/spec\/replica is no member/,
+    );
+  });
+
+  describe('in every pod', () => {
+    const pods = hasHelm ? [...valuesFiles.keys()].flatMap((name) => podsOf(render(name))) : [];
+
+    it.each(pods)('$name runs as nobody in particular', ({ spec, container }) => {
+      expect(spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+      expect(spec['securityContext']).toMatchObject({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container['securityContext']).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        runAsGroup: 1000,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container['resources']).toMatchObject({ limits: { memory: expect.any(String) } });
+    });
+
+    it.each(pods.filter(({ role }) => role !== 'test'))(
+      '$name has time to drain before it is killed',
+      (pod) => {
+        const preStop = /"seconds":(\d+)/.exec(JSON.stringify(pod.container['lifecycle'] ?? {}))?.[1] ?? 0;
+        const drainMs = Number(pod.env.get('DRAIN_TIMEOUT_MS'));
+        expect(drainMs).toBeGreaterThan(0);
+        // A process that has drained may take five seconds more to say what still holds it open.
+        expect(Number(pod.spec['terminationGracePeriodSeconds']) * 1000).toBeGreaterThanOrEqual(
+          Number(preStop) * 1000 + drainMs + 5000,
+        );
+      },
+    );
+
+    it.each(pods)('$name has no secret in clear', ({ container, role }) => {
+      for (const { name, value } of container['env'] as { name: string; value?: string }[]) {
+        if (/(TOKEN|KEY|REDIS_URL)$/.test(name)) expect(value, `${role} ${name}`).toBeUndefined();
+      }
+    });
+  });
+
+  it('takes its image by the version of the chart, by a tag, or by a digest', () => {
+    const image = (values: Mapping) =>
+      podsOf(renderChart({ values: { ...needed, ...values } })).map(({ container }) => container['image']);
+    const repository = 'registry.example.com/sluice';
+    expect(new Set(image({}))).toEqual(new Set([`${repository}:0.1.0`]));
+    expect(new Set(image({ image: { repository, tag: '1.2.3' } }))).toEqual(new Set([`${repository}:1.2.3`]));
+    const digest = `sha256:${'a'.repeat(64)}`;
+    expect(new Set(image({ image: { repository, tag: '1', digest } }))).toEqual(
+      new Set([`${repository}@${digest}`]),
+    );
+  });
+
+  it('leaves three quarters of the memory limit to the heap', () => {
+    const options = (memory: string) =>
+      podOf(
+        renderChart({ values: { ...needed, api: { resources: { limits: { memory } } } } }),
+        'api',
+      ).env.get('NODE_OPTIONS');
+    expect(options('1Gi')).toBe('--max-old-space-size=768');
+    expect(options('1500Mi')).toBe('--max-old-space-size=1125');
+    expect(podOf(render('own-files'), 'small').env.get('NODE_OPTIONS')).toBe('--max-old-space-size=600');
+  });
+
+  describe('secrets', () => {
+    it('reach only the pods whose settings need them', () => {
+      const manifests = render('pools');
+      const of = (role: string) => [...podOf(manifests, role).secrets.keys()].toSorted();
+      const all = ['ADMIN_TOKEN', 'ENCRYPTION_KEY', 'REDIS_URL', 'SPARE_TOKEN', 'VLLM_API_KEY'];
+      expect(of('api')).toEqual([...all, 'ADMIN_ACTION_TOKEN', 'TEAM_A_KEY'].toSorted());
+      expect(of('large')).toEqual(all);
+      expect(of('trial')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEY', 'REDIS_URL']);
+      expect(podOf(manifests, 'api').secrets.get('REDIS_URL')).toEqual({
+        name: 'valkey-credentials',
+        key: 'url',
+      });
+      expect(podOf(manifests, 'api').secrets.get('TEAM_A_KEY')).toEqual({
+        name: 'sluice',
+        key: 'TEAM_A_KEY',
+      });
+    });
+
+    it('are no variable where the settings escape one', () => {
+      const values = { ...needed, settings: { models: [], keyPrefix: '$${NOT_READ}${READ}' } };
+      const { secrets } = podOf(renderChart({ values }), 'worker');
+      expect([...secrets.keys()].toSorted()).toEqual(['ADMIN_TOKEN', 'READ', 'REDIS_URL']);
+    });
+
+    it('come from extraEnv where that has them', () => {
+      const api = { extraEnv: [{ name: 'SLUICE_API_KEY', value: 'sk-in-clear-because-i-said-so' }] };
+      const pod = podOf(renderChart({ values: { ...needed, api } }), 'api');
+      expect(pod.secrets.has('SLUICE_API_KEY')).toBe(false);
+      expect(pod.env.get('SLUICE_API_KEY')).toBe('sk-in-clear-because-i-said-so');
+    });
+
+    it('are made only when that is asked for', () => {
+      expect(render('smallest').some(({ kind }) => kind === 'Secret')).toBe(false);
+      expect(one(render('trying'), 'Secret', 'sluice')['stringData']).toMatchObject({
+        REDIS_URL: 'redis://valkey:6379',
+      });
+    });
+  });
+
+  describe('settings', () => {
+    const filesOf = (values: Mapping = {}) => {
+      const { data } = one(render('pools', values), 'ConfigMap', 'settings');
+      return new Map(Object.entries(data as Record<string, string>));
+    };
+
+    it('are whole for the apis, and without keys and without models of others for a pool', () => {
+      const files = filesOf();
+      expect([...files.keys()].toSorted()).toEqual([
+        'api.yaml',
+        ...['worker-large.yaml', 'worker-small.yaml', 'worker-trial.yaml'],
+      ]);
+      expect(files.get('api.yaml')).toMatch(/TEAM_A_KEY[\s\S]*id: qwen3-8b/);
+      expect(files.get('worker-large.yaml')).not.toMatch(/keys:|TEAM_A|qwen3-8b|id: simulator/);
+      expect(files.get('worker-large.yaml')).toMatch(/id: Qwen\/Qwen3-72B[\s\S]*id: qwen3-72b/);
+      // A large number stays one, and is not written as 4.294967296e+09.
+      expect(files.get('api.yaml')).toMatch(/queuedBytes: 4294967296$/m);
+    });
+
+    const stamps = (values: Mapping) =>
+      podsOf(render('pools', values)).map(
+        ({ name, annotations }) => `${name} ${annotations['sluice/settings']}`,
+      );
+    const changed = (values: Mapping) =>
+      stamps(values)
+        .filter((stamp) => !stamps({}).includes(stamp))
+        .map((stamp) => stamp.split(' ')[0]);
+
+    it('restart what reads what has changed', () => {
+      expect(changed({ settings: { timeouts: { totalMs: 1000 } } })).toHaveLength(4);
+      expect(changed({ settings: { limits: { outputBytes: 4096 } } })).toHaveLength(4);
+    });
+
+    it('restart no api for keys and limits that it takes up by itself, and no worker for keys', () => {
+      expect(changed({ settings: { keys: [{ name: 'team-c', hash: `sha256:${'0'.repeat(64)}` }] } })).toEqual(
+        [],
+      );
+      expect(changed({ settings: { limits: { queued: 7 } } })).not.toContain('prod-sluice-api');
+    });
+
+    it('are mounted as a folder, from a file of the operator where there is one', () => {
+      const volume = (role: string) =>
+        (podOf(render('own-files'), role).spec['volumes'] as Mapping[]).find(
+          ({ name }) => name === 'settings',
+        );
+      const items = (key: string) => [{ key, path: 'settings.yaml' }];
+      expect(volume('api')).toMatchObject({
+        secret: { secretName: 'sluice-settings', items: items('api.yaml') },
+      });
+      expect(volume('large')).toMatchObject({ secret: { items: items('large.yaml') } });
+      expect(render('own-files').some(({ kind }) => kind === 'ConfigMap')).toBe(false);
+      for (const { container } of podsOf(render('own-files')).filter(({ role }) => role !== 'test')) {
+        expect(container['volumeMounts']).toContainEqual({
+          ...{ name: 'settings', mountPath: '/etc/sluice', readOnly: true },
+        });
+      }
+    });
+  });
+
+  describe('autoscalers', () => {
+    const urls = (name: string, pool: string) => {
+      const { spec } = one(render(name), 'ScaledObject', pool);
+      return ((spec as Mapping)['triggers'] as { metadata: { url: string } }[]).map(
+        ({ metadata }) => metadata.url,
+      );
+    };
+
+    it('ask about each model of a pool, with the slots of its workers', () => {
+      const scale = `http://prod-sluice-admin.${release.namespace}.svc:3001/scale`;
+      expect(urls('pools', 'large')).toEqual([
+        `${scale}?slots=4&model=Qwen%2FQwen3-72B`,
+        `${scale}?slots=4&model=qwen3-72b`,
+      ]);
+      expect(urls('pools', 'small')).toEqual([`${scale}?slots=32&model=qwen3-8b`]);
+    });
+
+    it('ask about all models where all workers are alike', () => {
+      const values = {
+        ...needed,
+        worker: { autoscaling: { by: 'keda' } },
+        networkPolicy: { enabled: false },
+      };
+      const { spec } = one(renderChart({ values }), 'ScaledObject', 'worker');
+      expect(JSON.stringify(spec)).toContain(`.svc:3001/scale?slots=32"`);
+    });
+
+    it('carry the admin token, from where the pods have it', () => {
+      const { spec } = one(render('pools'), 'TriggerAuthentication', 'admin-token');
+      const secretTargetRef = [{ parameter: 'token', name: 'sluice', key: 'ADMIN_TOKEN' }];
+      expect(spec).toEqual({ secretTargetRef });
+    });
+
+    it('are alone in saying how many there are', () => {
+      const replicas = (name: string) =>
+        new Map(
+          podOwners(render(name)).map(({ metadata, spec }) => [metadata.name, (spec as Mapping)['replicas']]),
+        );
+      expect([...replicas('pools').values()]).toEqual([undefined, undefined, undefined, undefined]);
+      expect(replicas('smallest')).toEqual(
+        new Map([
+          ['prod-sluice-api', 2],
+          ['prod-sluice-worker', 2],
+        ]),
+      );
+    });
+  });
+
+  describe('the network', () => {
+    const rules = (manifests: Manifest[], role: string) =>
+      one(manifests, 'NetworkPolicy', role)['spec'] as { ingress: Rule[]; egress: Rule[] };
+    interface Rule {
+      ports?: { port: number }[];
+      from?: unknown[];
+      to?: unknown[];
+    }
+    const portsOf = (list: Rule[]) => list.map(({ ports = [] }) => ports.map(({ port }) => port));
+
+    it('lets everybody reach the API and nobody the rest, until they are named', () => {
+      const manifests = render('smallest');
+      expect(rules(manifests, 'api').ingress).toEqual([{ ports: [{ protocol: 'TCP', port: 3000 }] }]);
+      expect(rules(manifests, 'worker').ingress).toEqual([]);
+      const named = render('pools');
+      expect(portsOf(rules(named, 'api').ingress)).toEqual([[3000], [3001]]);
+      expect(rules(named, 'api').ingress[1]?.from).toHaveLength(2);
+      expect(portsOf(rules(named, 'worker').ingress)).toEqual([[3002]]);
+    });
+
+    it('lets an api call names and the store, and a worker its models besides', () => {
+      const manifests = render('smallest');
+      expect(portsOf(rules(manifests, 'api').egress)).toEqual([[53, 53], [6379]]);
+      expect(rules(manifests, 'worker').egress).toEqual([...rules(manifests, 'api').egress, {}]);
+      const named = rules(render('pools'), 'worker').egress;
+      expect(portsOf(named)).toEqual([[53, 53], [6380], [4318], [8000, 443]]);
+      expect(named[1]?.to).toEqual([{ ipBlock: { cidr: '10.20.0.0/24' } }]);
+    });
+
+    it('publishes the API alone', () => {
+      const ingress = JSON.stringify(one(render('pools'), 'Ingress', 'api'));
+      expect(ingress).toContain('"name":"prod-sluice-api","port":{"name":"http"}');
+      expect(ingress).not.toMatch(/admin/);
+      const admin = one(render('pools', { api: { service: { type: 'LoadBalancer' } } }), 'Service', 'admin');
+      expect(admin['spec']).toMatchObject({ type: 'ClusterIP' });
+    });
+  });
+
+  it('selects the pods of each part and of no other', () => {
+    for (const name of valuesFiles.keys()) {
+      const manifests = render(name);
+      const pods = podOwners(manifests).map((owner) => ({ owner, labels: templateOf(owner).labels }));
+      for (const manifest of manifests) {
+        const selector = selectorOf(manifest);
+        if (selector === undefined || manifest.kind === 'ServiceMonitor') continue;
+        const hit = pods.filter(({ labels }) =>
+          Object.entries(selector).every(([key, value]) => labels[key] === value),
+        );
+        expect(hit.length, `${manifest.kind} ${manifest.metadata.name}`).toBeGreaterThan(0);
+        if (['Deployment', 'PodDisruptionBudget'].includes(manifest.kind)) {
+          expect(hit.map(({ owner }) => owner.metadata.name)).toEqual([manifest.metadata.name]);
+        }
+      }
+    }
+  });
+
+  describe('refuses', () => {
+    const simulated = { providers: [{ id: 'local', type: 'simulator' }] };
+    const model = (id: string, more: Mapping = {}) => ({ id, routes: [{ provider: 'local' }], ...more });
+    const pooled = (pools: Mapping[], models: Mapping[]) => ({ settings: { ...simulated, models }, pools });
+    const cases: [what: string, values: Mapping, line: string][] = [
+      ['no image', { image: { repository: '' } }, 'image.repository is empty: build the image'],
+      ['no secret', { secret: { existing: '' } }, 'secret.existing is empty: name a Secret that has'],
+      [
+        'a secret to be made that lacks what a pod needs',
+        {
+          secret: {
+            existing: '',
+            create: true,
+            values: { REDIS_URL: 'redis://valkey', SLUICE_API_KEY: 'sk' },
+          },
+        },
+        'secret.values.ADMIN_TOKEN is missing',
+      ],
+      ['two secrets', { secret: { create: true } }, 'secret.create and secret.existing are both set'],
+      [
+        'a key in clear',
+        { settings: { keys: [{ name: 'a', key: 'sk-clear' }] } },
+        'settings.keys[0].key is in clear',
+      ],
+      [
+        'a provider with its key in clear',
+        { settings: { providers: [{ id: 'a', type: 'openai-chat', apiKey: 'sk' }] } },
+        'settings.providers[0].apiKey is in clear',
+      ],
+      [
+        'an encryption key in clear',
+        { settings: { encryptionKeys: ['${GOOD}', 'clear'] } },
+        'settings.encryptionKeys[1] is in clear',
+      ],
+      [
+        'a variable that the chart sets',
+        { api: { extraEnv: [{ name: 'PORT', value: '80' }] } },
+        'api.extraEnv has PORT, which the chart sets',
+      ],
+      [
+        'such a variable of a worker',
+        { worker: { extraEnv: [{ name: 'REDIS_URL', value: 'redis://other' }] } },
+        'worker.extraEnv has REDIS_URL, which the chart sets',
+      ],
+      ['pools without models', { pools: [{ name: 'large', models: ['a'] }] }, 'pools need settings.models'],
+      [
+        'a pool of a model that nobody has',
+        pooled([{ name: 'large', models: ['b'] }], [model('a')]),
+        'pools[0].models has b, which is not the id of a model',
+      ],
+      [
+        'a model in no pool',
+        pooled([{ name: 'large', models: ['a'] }], [model('a'), model('b')]),
+        'settings.models has b, which is in no pool',
+      ],
+      [
+        'two pools of one name',
+        pooled(
+          [
+            { name: 'large', models: ['a'] },
+            { name: 'large', models: ['a'] },
+          ],
+          [model('a')],
+        ),
+        'pools[1].name is large, which is also the name of another pool',
+      ],
+      [
+        'a queue whose models are in different pools',
+        pooled(
+          [
+            { name: 'one', models: ['a'] },
+            { name: 'other', models: ['b'] },
+          ],
+          [model('a', { queue: 'q' }), model('b', { queue: 'q' })],
+        ),
+        'pools[0].models has a and lacks b, which shares its queue',
+      ],
+      [
+        'a pool with a file while the others have none',
+        pooled([{ name: 'large', models: ['a'], existingSettings: { secret: 'x' } }], [model('a')]),
+        'pools[0].existingSettings has no effect without existingSettings',
+      ],
+      [
+        'pools without files of their own',
+        { existingSettings: { secret: 'x' }, pools: [{ name: 'large', models: ['a'] }] },
+        'pools[0].existingSettings is missing',
+      ],
+      [
+        'two files of settings',
+        { existingSettings: { secret: 'x', configMap: 'y' } },
+        'existingSettings has a configMap and a secret',
+      ],
+      [
+        'a percentage of no request',
+        { api: { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } } },
+        'api.autoscaling needs api.resources.requests.cpu',
+      ],
+      [
+        'more replicas at least than at most',
+        { worker: { autoscaling: { by: 'cpu', minReplicas: 9, maxReplicas: 3 } } },
+        'worker.autoscaling.minReplicas is more than maxReplicas',
+      ],
+      [
+        'none by CPU, which never ends',
+        { worker: { autoscaling: { by: 'cpu', minReplicas: 0 } } },
+        'worker.autoscaling.minReplicas is 0',
+      ],
+      [
+        'KEDA that is locked out',
+        { worker: { autoscaling: { by: 'keda' } } },
+        'networkPolicy.adminFrom is empty, so that KEDA cannot ask',
+      ],
+      [
+        'Prometheus that is locked out',
+        { monitoring: { enabled: true } },
+        'networkPolicy.adminFrom or metricsFrom is empty',
+      ],
+      ['an Ingress for no host', { ingress: { enabled: true } }, 'ingress.hosts is empty'],
+      [
+        'a service account that nobody names',
+        { serviceAccount: { create: false } },
+        'serviceAccount.create is false and serviceAccount.name is empty',
+      ],
+      [
+        'a value that it does not know',
+        { replicaCount: 3 },
+        "additional properties 'replicaCount' not allowed",
+      ],
+      ['a value of the wrong kind', { api: { replicas: 'three' } }, '/api/replicas'],
+    ];
+
+    it.each(cases)('%s', (_what, values, line) => {
+      expect(refusalOf({ files: [fileOf('smallest')], values })).toContain(line);
+    });
+  });
+});
+
+interface Pod {
+  /** `api`, `worker`, `test`, or the name of a pool. */
+  role: string;
+  name: string;
+  annotations: Record<string, string>;
+  spec: Mapping;
+  container: Mapping;
+  /** The variables with a value. */
+  env: Map<string, string>;
+  /** The variables from a Secret, and where they are in it. */
+  secrets: Map<string, unknown>;
+}
+
+/** The pods of what was made, each with its one container. */
+function podsOf(manifests: readonly Manifest[]): Pod[] {
+  return manifests.flatMap((manifest) => {
+    if (manifest.kind !== 'Pod' && manifest.kind !== 'Deployment') return [];
+    const { name } = manifest.metadata;
+    const { annotations, spec } =
+      manifest.kind === 'Pod' ? { annotations: {}, spec: podOwner(manifest) } : templateOf(manifest);
+    const [container = {}, ...others] = spec['containers'] as Mapping[];
+    expect(others).toEqual([]);
+    const variables = container['env'] as {
+      name: string;
+      value?: string;
+      valueFrom?: { secretKeyRef: unknown };
+    }[];
+    expect(new Set(variables.map((each) => each.name)).size).toBe(variables.length);
+    const env = variables.flatMap((each) =>
+      each.value === undefined ? [] : [[each.name, each.value] as const],
+    );
+    const secrets = variables.flatMap((each) =>
+      each.valueFrom ? [[each.name, each.valueFrom.secretKeyRef] as const] : [],
+    );
+    const role = name.split('-').at(-1) ?? name;
+    return [{ role, name, annotations, spec, container, env: new Map(env), secrets: new Map(secrets) }];
+  });
+}
+
+function podOf(manifests: readonly Manifest[], role: string): Pod {
+  const found = podsOf(manifests).find((pod) => pod.role === role);
+  if (found === undefined) throw new Error(`there is no pod of ${role}`);
+  return found;
+}
+
+function podOwners(manifests: readonly Manifest[]): Manifest[] {
+  return manifests.filter(({ kind }) => kind === 'Deployment');
+}
+
+function podOwner(manifest: Manifest): Mapping {
+  return manifest['spec'] as Mapping;
+}
+
+function templateOf(manifest: Manifest) {
+  const { metadata, spec } = podOwner(manifest)['template'] as {
+    metadata: { labels: Record<string, string>; annotations: Record<string, string> };
+    spec: Mapping;
+  };
+  return { ...metadata, spec };
+}
+
+/** The labels that an object selects pods by. */
+function selectorOf(manifest: Manifest): Record<string, string> | undefined {
+  const { selector, podSelector } = isMapping(manifest['spec']) ? manifest['spec'] : {};
+  const found = podSelector ?? selector;
+  if (!isMapping(found)) return undefined;
+  return (isMapping(found['matchLabels']) ? found['matchLabels'] : found) as Record<string, string>;
+}
+
+function one(manifests: readonly Manifest[], kind: string, ending: string): Manifest {
+  const found = manifests.filter((each) => each.kind === kind && each.metadata.name.endsWith(ending));
+  const [first] = found;
+  if (first === undefined || found.length > 1) throw new Error(`${found.length} of ${kind} …${ending}`);
+  return first;
+}
+
+function fileOf(name: string): string {
+  return valuesFiles.get(name) ?? '';
+}
