@@ -28,6 +28,15 @@ export function readMapping(path: string): Mapping {
   return value;
 }
 
+/** The example of values in docs/deployment.md. */
+export function valuesOfThePage(): Mapping {
+  const page = readFileSync(join(chartFolder, '../../../docs/deployment.md'), 'utf8');
+  const block = /With values of your own[^`]*`--values`[^`]*```yaml\n([\s\S]*?)```/.exec(page)?.[1];
+  const values: unknown = parse(block ?? '');
+  if (!isMapping(values)) throw new Error('docs/deployment.md has no example of values');
+  return values;
+}
+
 /** The values of an installation, as Helm makes them of the chart's own and those that are given. */
 export function mergeValues(defaults: Mapping, given: Mapping): Mapping {
   const merged: Mapping = { ...defaults };

@@ -1,9 +1,16 @@
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { mergeValues, readChartFile, readMapping, valuesFiles, type Mapping } from './chart-files.ts';
 import { parse } from 'yaml';
+import {
+  type Mapping,
+  mergeValues,
+  readChartFile,
+  readMapping,
+  valuesFiles,
+  valuesOfThePage,
+} from './chart-files.ts';
 
-// What is said about a release that has no helm: the values and their schema, without a template.
+// The values and their schema, without helm.
 const defaults = parse(readChartFile('values.yaml')) as Mapping;
 const schema = JSON.parse(readChartFile('values.schema.json')) as Mapping;
 const validate = new Ajv({ allErrors: true, allowUnionTypes: true, strictRequired: false }).compile(schema);
@@ -24,6 +31,10 @@ describe('the values of the chart', () => {
 
   it.each([...valuesFiles])('satisfy it as %s has them', (_name, path) => {
     expect(broken(readMapping(path))).toEqual([]);
+  });
+
+  it('satisfy it as docs/deployment.md has them', () => {
+    expect(broken(valuesOfThePage())).toEqual([]);
   });
 
   it('are all in the schema, and the schema has no other', () => {

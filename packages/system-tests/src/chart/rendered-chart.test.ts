@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Mapping, valuesFiles } from './chart-files.ts';
+import { type Mapping, valuesFiles, valuesOfThePage } from './chart-files.ts';
 import { hasHelm, lintChart, type Manifest, refusalOf, release, renderChart } from './helm.ts';
 import { faultsOf } from './kubernetes-schemas.ts';
 import { deployments, one, podOf, podsOf, selectorOf, specOf, templateOf } from './manifests.ts';
@@ -24,6 +24,19 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     for (const manifest of manifests) expect(await faultsOf(manifest), manifest.metadata.name).toEqual([]);
     const names = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('is made of the values in docs/deployment.md', async () => {
+    const manifests = renderChart({ values: valuesOfThePage() });
+    for (const manifest of manifests) expect(await faultsOf(manifest), manifest.metadata.name).toEqual([]);
+    expect(deployments(manifests).map(({ metadata }) => metadata.name)).toEqual([
+      ...['prod-sluice-api', 'prod-sluice-worker-large', 'prod-sluice-worker-small'],
+    ]);
+  });
+
+  it('has nothing that a kubelet would expand in the arguments of a pod', () => {
+    for (const { container } of podsOf(render('smallest')))
+      expect(String(container['args'])).not.toContain('$(');
   });
 
   it('finds a member that Kubernetes does not know, and a value of the wrong kind', async () => {
