@@ -23,7 +23,7 @@ try {
     });
     if (status !== 'completed') throw new Error(`${id} is ${status}: ${JSON.stringify(error)}`);
     console.log(`${model} has answered: ${id}`);
-  } else console.log('No model is named in test.model, and no simulator is served, so none was asked.');
+  } else console.log('No model was asked: test.model names none, or no key of the settings may use it.');
 } catch (error) {
   console.error(error.cause?.message ?? error.message);
   process.exitCode = 1;

@@ -9,7 +9,12 @@ has no name and every model.
 {{- $pool := mergeOverwrite (deepCopy $root.Values.worker) (deepCopy .) -}}
 {{- $fullname := printf "%s-worker" (include "sluice.fullname" $root) -}}
 {{- $_ := set $pool "fullname" (ternary $fullname (printf "%s-%s" $fullname .name) (empty .name)) -}}
-{{- $_ := set $pool "existingSettings" (mergeOverwrite (deepCopy $root.Values.existingSettings) (default dict .existingSettings)) -}}
+{{- $file := deepCopy $root.Values.existingSettings -}}
+{{- with .existingSettings -}}
+{{- if or .configMap .secret -}}{{- $file = omit $file "configMap" "secret" -}}{{- end -}}
+{{- $file = mergeOverwrite $file . -}}
+{{- end -}}
+{{- $_ := set $pool "existingSettings" $file -}}
 {{- $pools = append $pools $pool -}}
 {{- end -}}
 {{- $pools | toJson -}}

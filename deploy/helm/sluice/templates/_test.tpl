@@ -21,3 +21,23 @@ simulator
 {{- with $found -}}{{- first . -}}{{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{/*
+The variable with the key that `helm test` sends: that of the values, or the first of `settings` that may use the model. Takes root and
+model. Nothing where there is none.
+*/}}
+{{- define "sluice.testKey" -}}
+{{- $model := .model -}}
+{{- if .root.Values.test.apiKey -}}
+{{- .root.Values.test.apiKey -}}
+{{- else if not (include "sluice.hasExistingSettings" .root.Values.existingSettings) -}}
+{{- $found := list -}}
+{{- range .root.Values.settings.keys -}}
+{{- $mayUse := or (not .models) (has $model .models) (has "*" .models) -}}
+{{- if and $mayUse (not .disabled) (regexMatch "^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$" (default "" .key)) -}}
+{{- $found = append $found (.key | trimPrefix "${" | trimSuffix "}") -}}
+{{- end -}}
+{{- end -}}
+{{- with $found -}}{{- first . -}}{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -71,6 +71,7 @@ const bad: [values: Mapping, refusal: string][] = [
   [{ pools: [{ name: 'large', models: ['a'], concurency: 2 }] }, '/pools/0/concurency additionalProperties'],
   [{ image: { digest: 'sha256:123' } }, '/image/digest pattern'],
   [{ image: { repository: 'sluice@sha256:1' } }, '/image/repository pattern'],
+  [{ image: { repository: 'registry.example.com/sluice:1' } }, '/image/repository pattern'],
   [{ image: { pullPolicy: 'Sometimes' } }, '/image/pullPolicy enum'],
   [{ secret: { from: { REDIS_URL: { name: 'valkey' } } } }, '/secret/from/REDIS_URL required'],
   [{ secret: { from: { 'REDIS-URL': { name: 'valkey', key: 'url' } } } }, '/secret/from propertyNames'],

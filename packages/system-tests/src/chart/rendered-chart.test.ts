@@ -150,6 +150,62 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
     });
   });
 
+  describe('the test of the release', () => {
+    const asked = (values: Mapping) => {
+      const { env, secrets } = podOf(renderChart({ values: { ...needed, ...values } }), 'test');
+      return [env.get('SLUICE_MODEL'), secrets.get('SLUICE_API_KEY')?.key];
+    };
+    const local = { providers: [{ id: 'local', type: 'simulator' }] };
+    const models = ['a', 'b'].map((id) => ({ id, routes: [{ provider: 'local' }] }));
+
+    it('asks a simulator, with a key that may', () => {
+      expect(asked({})).toEqual(['simulator', 'SLUICE_API_KEY']);
+      const keys = [
+        { name: 'x', hash: 'sha256:0' },
+        { name: 'y', key: '${Y}', models: ['b'] },
+        { name: 'z', key: '${Z}', models: ['a'] },
+      ];
+      expect(asked({ settings: { ...local, models, keys } })).toEqual(['a', 'Z']);
+      expect(asked({ settings: { ...local, models, keys }, test: { model: 'b' } })).toEqual(['b', 'Y']);
+    });
+
+    it('asks no model that costs something, and none without a key', () => {
+      const vllm = { providers: [{ id: 'local', type: 'openai-chat', baseUrl: 'http://vllm:8000/v1' }] };
+      expect(asked({ settings: { ...vllm, models } })).toEqual([undefined, undefined]);
+      expect(asked({ settings: { keys: [{ name: 'x', hash: 'sha256:0' }] } })).toEqual([
+        undefined,
+        undefined,
+      ]);
+    });
+  });
+
+  it('takes nothing and no for an answer from a pool', () => {
+    const pool = {
+      ...{ name: 'idle', models: ['simulator'], replicas: 0, extraEnv: [], spreadOver: [] },
+      disruptionBudget: { enabled: false },
+      rollingUpdate: { maxUnavailable: 0, maxSurge: 1 },
+    };
+    const settings = {
+      providers: [{ id: 'local', type: 'simulator' }],
+      models: [{ id: 'simulator', routes: [{ provider: 'local' }] }],
+    };
+    const worker = {
+      replicas: 3,
+      extraEnv: [{ name: 'TZ', value: 'UTC' }],
+      rollingUpdate: { maxUnavailable: 1 },
+    };
+    const manifests = renderChart({ values: { ...needed, settings, worker, pools: [pool] } });
+    expect(specOf(one(manifests, 'Deployment', 'idle'))).toMatchObject({
+      replicas: 0,
+      strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+    });
+    expect(podOf(manifests, 'idle').env.has('TZ')).toBe(false);
+    expect(podOf(manifests, 'idle').spec['topologySpreadConstraints']).toBeUndefined();
+    expect(
+      manifests.some(({ kind, metadata }) => kind === 'PodDisruptionBudget' && /worker/.test(metadata.name)),
+    ).toBe(false);
+  });
+
   describe('settings', () => {
     const filesOf = (values: Mapping = {}) => {
       const { data } = one(render('pools', values), 'ConfigMap', 'settings');
@@ -188,6 +244,16 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         [],
       );
       expect(changed({ settings: { limits: { queued: 7 } } })).not.toContain('prod-sluice-api');
+    });
+
+    it('of a pool may be of another kind than those of the apis', () => {
+      const pools = [{ name: 'large', models: ['a'], existingSettings: { configMap: 'of-large' } }];
+      const manifests = renderChart({
+        values: { ...needed, existingSettings: { secret: 'of-apis' }, pools },
+      });
+      const volume = (role: string) => JSON.stringify(podOf(manifests, role).spec['volumes']);
+      expect(volume('api')).toContain('"secretName":"of-apis"');
+      expect(volume('large')).toContain('"configMap":{"name":"of-large"');
     });
 
     it('are mounted as a folder, from a file of the operator where there is one', () => {
@@ -432,6 +498,11 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'Prometheus that is locked out',
         { monitoring: { enabled: true } },
         'networkPolicy.adminFrom or metricsFrom is empty',
+      ],
+      [
+        'a model to be tested without a key',
+        { existingSettings: { secret: 'x' }, test: { model: 'a' } },
+        'test.apiKey is empty: test.model needs a key',
       ],
       ['an Ingress for no host', { ingress: { enabled: true } }, 'ingress.hosts is empty'],
       [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { eventually, freePort, type TestRedis, testRedis, within } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SluiceProcess, startProcess } from '../sluice-process.ts';
-import { type Mapping, valuesFiles } from './chart-files.ts';
+import { valuesFiles } from './chart-files.ts';
 import { hasHelm, type Manifest, renderChart } from './helm.ts';
 import { one, type Pod, podOf, podsOf } from './manifests.ts';
 
@@ -15,6 +15,11 @@ import { one, type Pod, podOf, podsOf } from './manifests.ts';
 
 /** Ports inside of a pod, and those that stand for them here. */
 type Ports = Map<number, number>;
+
+interface ConfigMapVolume {
+  name: string;
+  items: { key: string; path: string }[];
+}
 
 interface Ran extends SluiceProcess {
   pod: Pod;
@@ -94,15 +99,13 @@ describe.skipIf(!hasHelm)('the pods of the chart (need helm)', () => {
 
   /** Writes the settings file that a pod finds under SLUICE_CONFIG, and returns where. */
   async function settingsOf(pod: Pod): Promise<string> {
-    const { mountPath } = (pod.container['volumeMounts'] as { name: string; mountPath: string }[]).find(
-      ({ name }) => name === 'settings',
-    ) ?? { mountPath: '' };
-    const { configMap } = (pod.spec['volumes'] as { name: string; configMap: Mapping }[]).find(
-      ({ name }) => name === 'settings',
-    ) ?? { configMap: {} };
-    const [item] = configMap['items'] as { key: string; path: string }[];
-    expect(`${mountPath}/${item?.path}`).toBe(pod.env.get('SLUICE_CONFIG'));
-    const { data } = one(manifests, 'ConfigMap', String(configMap['name']));
+    const isOfSettings = ({ name }: { name: string }) => name === 'settings';
+    const mounts = pod.container['volumeMounts'] as { name: string; mountPath: string }[];
+    const volumes = pod.spec['volumes'] as { name: string; configMap?: ConfigMapVolume }[];
+    const { configMap } = volumes.find(isOfSettings) ?? {};
+    const [item] = configMap?.items ?? [];
+    expect(`${mounts.find(isOfSettings)?.mountPath}/${item?.path}`).toBe(pod.env.get('SLUICE_CONFIG'));
+    const { data } = one(manifests, 'ConfigMap', configMap?.name ?? '');
     const path = join(folder, `${pod.name}.yaml`);
     await writeFile(path, (data as Record<string, string>)[item?.key ?? ''] ?? '');
     return path;
