@@ -303,6 +303,8 @@ describe('what an autoscaler is told', () => {
     expect(Number(body['oldest_waiting_seconds']) * 1000).toBeLessThanOrEqual(waitedMs);
     expect(Number(body['oldest_waiting_seconds'])).toBeGreaterThan(0);
     expect((await scale()).body).toMatchObject({ needed_workers: 3, waiting: 5 });
+    expect((await scale(`?model=${model}&slots=4`)).body).toMatchObject({ needed_workers: 2, waiting: 5 });
+    expect((await scale('?slots=1')).body).toMatchObject({ needed_workers: 5, waiting: 5 });
   });
 
   it('is no more than the limit of the model allows, and nothing for a paused queue', async () => {
@@ -322,6 +324,15 @@ describe('what an autoscaler is told', () => {
     await build({ withToken: false });
     expect(await scale('?model=none')).toMatchObject({ status: 404, body: { error: expect.any(String) } });
   });
+
+  it.each(['0', '-1', '1.5', 'many', '', '10001', '1&slots=2'])(
+    'is refused for workers with %s slots',
+    async (slots) => {
+      await build({ withToken: false });
+      const error = "'slots' must be a whole number from 1 to 10000";
+      expect(await scale(`?slots=${slots}`)).toEqual({ status: 400, body: { error } });
+    },
+  );
 });
 
 describe('what an operator is told of tenants', () => {

@@ -17,26 +17,34 @@ export interface Scale {
   oldest_waiting_seconds: number;
 }
 
+/** As many as `workerConcurrency` allows. */
+const mostSlots = 10_000;
+
 /**
  * `GET /scale`: how many workers there should be, as JSON with plain numbers, for KEDA's `metrics-api` and the like.
  *
  * `?model=` asks for one model, for a pool of workers of its own. Without it the numbers add up, and `needed_workers` is
  * that of the model that needs most, because each worker has slots for each model. Models that share a queue share its
  * numbers. A model's own limit bounds what more workers could do. What waits in a paused queue needs none.
+ *
+ * `?slots=` says how many requests for a model one worker runs at a time, for a pool whose workers have another
+ * `workerConcurrency` than this api.
  */
 export function registerScale(app: FastifyInstance, { queue, settings }: ScaleOptions): void {
   const { models, workerConcurrency } = settings;
-  app.get<{ Querystring: { model?: unknown } }>('/scale', async (request, reply) => {
-    const { model } = request.query;
+  app.get<{ Querystring: { model?: unknown; slots?: unknown } }>('/scale', async (request, reply) => {
+    const { model, slots: given = workerConcurrency } = request.query;
     const asked = model === undefined ? models : models.filter(({ id }) => id === model);
     if (model !== undefined && asked.length === 0) {
       return reply.code(404).send({ error: "'model' is not the id of a model in the settings" });
     }
+    const slots = Number(given);
+    if (!Number.isInteger(slots) || slots < 1 || slots > mostSlots) {
+      return reply.code(400).send({ error: `'slots' must be a whole number from 1 to ${mostSlots}` });
+    }
     const limits = new Map(asked.map(({ queue: name, concurrency }) => [queueName(name), concurrency]));
     const scales = await Promise.all(
-      [...limits].map(async ([name, limit]) =>
-        scaleOf(await queue.backlog(name), { limit, slots: workerConcurrency }),
-      ),
+      [...limits].map(async ([name, limit]) => scaleOf(await queue.backlog(name), { limit, slots })),
     );
     return reply.send(inAll(scales));
   });
