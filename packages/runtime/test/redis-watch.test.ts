@@ -83,13 +83,16 @@ const said = (message: RegExp) => lines.filter(({ msg }) => message.test(msg));
 describe('a Redis that answers and takes no writes', () => {
   it('makes the process not ready, which says why, until it takes them again', async () => {
     const { watch, operator } = await watched(await ownRedis());
+    expect(watch.isWell).toBe(true);
     await operator.config('SET', 'min-replicas-to-write', '1');
     expect(await watch.isReady()).toBe(false);
+    expect(watch.isWell).toBe(false);
     expect(said(/takes no writes/)).toMatchObject([
       { err: { message: expect.stringContaining('NOREPLICAS') } },
     ]);
     await operator.config('SET', 'min-replicas-to-write', '0');
     expect(await watch.isReady()).toBe(true);
+    expect(watch.isWell).toBe(true);
     expect(said(/takes writes again/)).toHaveLength(1);
     expect(await operator.exists('probe')).toBe(0);
   });
@@ -107,6 +110,8 @@ describe('a Redis that would now lose accepted work', () => {
       await eventually(() => said(/set maxmemory-policy to noeviction/).length > 0);
     }
     expect(said(/maxmemory-policy/)).toMatchObject([{ level: 'error' }]);
+    expect(watch.isWell).toBe(false);
+    expect(watch.problems.filter(({ severity }) => severity === 'refuse')).toHaveLength(1);
     await operator.config('SET', 'maxmemory-policy', 'noeviction');
     await eventually(() => watch.isReady());
   });
