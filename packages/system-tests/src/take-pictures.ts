@@ -96,7 +96,7 @@ async function addLoad(
 async function photographDashboard(browser: Browser, redisUrl: string): Promise<void> {
   await using service = await startLoaded(redisUrl);
   const { active, waiting, completed, failed } = loads[model];
-  const counts = [`active ${active}`, `waiting ${waiting}`, `completed ${completed}`, `failed ${failed}`];
+  const counts = [`active ${active}`, `prioritized ${waiting}`, `completed ${completed}`, `failed ${failed}`];
   const facts = [...Object.keys(loads), ...counts, 'create-response_'];
   const page = await browser.newPage({ viewport: { width: 1280, height: 660 } });
   await page.goto(`${service.adminUrls[0]}/queues/queue/${model}?status=latest`);
@@ -104,7 +104,9 @@ async function photographDashboard(browser: Browser, redisUrl: string): Promise<
   await page.addStyleTag({ content: 'html { zoom: 0.85 }' });
   await eventually(async () => {
     const text = (await page.innerText('body')).toLowerCase().replaceAll(/\s+/g, ' ');
-    return facts.every((fact) => text.includes(fact));
+    const missing = facts.filter((fact) => !text.includes(fact));
+    if (missing.length > 0) throw new Error(`the dashboard does not show ${missing.join(', ')} yet`);
+    return true;
   });
   await page.getByText('Loading...').waitFor({ state: 'hidden' });
   await page.screenshot({ path: `${pictures}/dashboard.png` });
