@@ -47,8 +47,8 @@ RUN sh /gather-system.sh /system
 
 # This stage keeps what runs: the production dependencies of the command, the built code, the Lua scripts, which the
 # code reads from `src` beside its `dist`, and of the console its build alone, which is files to serve. Optional packages are left
-# out: a Node.js, which the image has, and native accelerators, which have fallbacks. So are source maps and types of dependencies,
-# and the data of the tokenizer in the forms that nothing here loads. The bill of materials lists what is left.
+# out: a Node.js, which the image has, and native accelerators, which have fallbacks. So are source maps, types and tests
+# of dependencies, and the data of the tokenizer in the forms that nothing here loads. The bill of materials lists what is left.
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
   && rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
@@ -56,7 +56,8 @@ RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -path '*/dist/*' \( -name '*.d.ts' -o -name '*.d.ts.map' -o -name '*.tsbuildinfo' \) -delete \
-  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.tsbuildinfo' \) -delete \
+  && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.tsbuildinfo' \) -delete \
+  && find node_modules -name package.json -execdir rm -rf test tests benchmark benchmarks \; \
   && rm -rf node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
   && find apps packages node_modules -type d -empty -delete
 COPY docker/write-sbom.mjs ./docker/

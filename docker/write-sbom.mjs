@@ -56,7 +56,7 @@ function installed() {
 
 /** The packages of which the console is built. None of them is in node_modules of the image. */
 function bundled() {
-  return readJson('apps/console/dist/.vite/license.json')
+  return readJson('apps/console/dist/licenses.json')
     .filter(({ name }) => !name.startsWith('@sluice/'))
     .map(({ name, version: of, identifier }) =>
       npmComponent({ name, version: of, terms: identifier, at: 'apps/console/dist' }),
