@@ -50,14 +50,15 @@ RUN sh /gather-system.sh /system
 # out: a Node.js, which the image has, and native accelerators, which have fallbacks. So are source maps, types and tests
 # of dependencies, and the data of the tokenizer in the forms that nothing here loads. The bill of materials lists what is left.
 FROM build AS production
-RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
-  && rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
+RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice
+RUN rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
   && rm -rf apps/console/package.json node_modules/@sluice/console \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -path '*/dist/*' \( -name '*.d.ts' -o -name '*.d.ts.map' -o -name '*.tsbuildinfo' \) -delete \
   && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.tsbuildinfo' \) -delete \
-  && find node_modules -name package.json -execdir rm -rf test tests benchmark benchmarks \; \
+  && find node_modules -name package.json -printf '%h\n' >/packages \
+  && while read -r folder; do rm -rf "$folder"/test "$folder"/tests "$folder"/benchmark "$folder"/benchmarks; done </packages \
   && rm -rf node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
   && find apps packages node_modules -type d -empty -delete
 COPY docker/write-sbom.mjs ./docker/

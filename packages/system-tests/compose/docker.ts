@@ -18,6 +18,9 @@ export interface DockerOptions {
 
 const commandTimeoutMs = 120_000;
 
+/** How much of what a failed command has printed is shown: the log of a build is long, and its end says why. */
+const shownCharacters = 4_000;
+
 /** Runs `docker` and resolves with what came of it, whatever its exit code. A command that was killed has the code -1. */
 export function tryDocker(args: readonly string[], options: DockerOptions = {}): Promise<DockerResult> {
   const { timeoutMs = commandTimeoutMs, env = {}, cwd } = options;
@@ -43,7 +46,11 @@ export function tryDocker(args: readonly string[], options: DockerOptions = {}):
 /** Runs `docker` and resolves with its standard output. Rejects with what it printed when it fails. */
 export async function docker(args: readonly string[], options: DockerOptions = {}): Promise<string> {
   const { code, output, errors } = await tryDocker(args, options);
-  if (code !== 0) throw new Error(`docker ${args.join(' ')} ended with ${code}:\n${errors}${output}`);
+  if (code !== 0) {
+    throw new Error(
+      `docker ${args.join(' ')} ended with ${code}:\n${`${output}${errors}`.slice(-shownCharacters)}`,
+    );
+  }
   return output;
 }
 
