@@ -38,35 +38,62 @@ COPY packages ./packages
 RUN npm exec --no -- tsc -b apps/sluice
 RUN npm run build --workspace apps/console
 
+# This stage gathers what a Node.js needs of its base image: its program, the libraries that it is linked to, with their licences
+# and the records by which scanners know their versions, and the user `node`. A shell, a package manager and npm are left behind:
+# the service needs none, and what is not there needs no update.
+FROM ${NODE_IMAGE} AS system
+COPY docker/gather-system.sh /gather-system.sh
+RUN sh /gather-system.sh /system
+
 # This stage keeps what runs: the production dependencies of the command, the built code, the Lua scripts, which the
-# code reads from `src` beside its `dist`, and of the console its build alone, which is files to serve. Optional packages are left out: a Node.js, which the image has, and native
-# accelerators, which have fallbacks.
+# code reads from `src` beside its `dist`, and of the console its build alone, which is files to serve. Optional packages are left
+# out: a Node.js, which the image has, and native accelerators, which have fallbacks. So are source maps, types and tests
+# of dependencies, and the data of the tokenizer in the forms that nothing here loads. The bill of materials lists what is left.
 FROM build AS production
-RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice \
-  && rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
+RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice
+RUN rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
   && rm -rf apps/console/package.json node_modules/@sluice/console \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
-  && find apps packages -type d -empty -delete
+  && find apps packages -path '*/dist/*' \( -name '*.d.ts' -o -name '*.d.ts.map' -o -name '*.tsbuildinfo' \) -delete \
+  && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.tsbuildinfo' \) -delete \
+  && find node_modules -name package.json -printf '%h\n' >/packages \
+  && while read -r folder; do rm -rf "$folder"/test "$folder"/tests "$folder"/benchmark "$folder"/benchmarks; done </packages \
+  && rm -rf node_modules/gpt-tokenizer/cjs node_modules/gpt-tokenizer/data node_modules/gpt-tokenizer/src \
+  && find apps packages node_modules -type d -empty -delete
+COPY docker/write-sbom.mjs ./docker/
+COPY --from=system /system/var/lib/dpkg/status.d /status.d
+RUN node docker/write-sbom.mjs sbom.cdx.json /status.d
 
-FROM ${NODE_IMAGE}
+FROM scratch
+# Tools that list images show these. A build of your own names its commit: --build-arg REVISION=$(git rev-parse HEAD)
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Sluice" \
+  org.opencontainers.image.description="A self-hosted Responses API whose accepted work survives crashes and whose live streams can be resumed from any replica." \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.version="${VERSION}" \
+  org.opencontainers.image.revision="${REVISION}"
+COPY --from=system /system/ /
 WORKDIR /app
+ENV PATH=/usr/local/bin:/usr/bin:/bin
 # A container is reached from outside, so it must listen on more than loopback. With these addresses the service does not
 # start without an API key, in the file or in Redis, and ADMIN_TOKEN.
 ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice
 # Node.js sizes its heap by the memory limit of the container. To leave more memory for buffers, which are outside the
 # heap, set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.
-COPY --from=production /app/package.json ./
+COPY --from=production /app/package.json /app/sbom.cdx.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/packages ./packages
 COPY --from=production /app/apps ./apps
-COPY docker/check-health.mjs ./docker/
-# The user `node` of the image, by its number, because Kubernetes checks by the number that it is not root. The files belong
+COPY LICENSE ./
+COPY docker/check-health.mjs docker/pause-before-restart.mjs ./docker/
+# The user `node` of the base image, by its number, because Kubernetes checks by the number that it is not root. The files belong
 # to root, so the service cannot change its own code.
 USER 1000:1000
 EXPOSE 3000 3001 3002
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "docker/check-health.mjs"]
-# The exec form makes signals reach Node.js and not a shell. The service stops on SIGTERM within DRAIN_TIMEOUT_MS.
+# The exec form makes signals reach Node.js, and there is no shell. The service stops on SIGTERM within DRAIN_TIMEOUT_MS.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--enable-source-maps", "apps/sluice/dist/main.js"]
+ENTRYPOINT ["node", "--enable-source-maps", "--import=/app/docker/pause-before-restart.mjs", "apps/sluice/dist/main.js"]
 CMD ["api"]

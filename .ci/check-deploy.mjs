@@ -35,7 +35,7 @@ function checkCompose({ services, networks, volumes }) {
     for (const port of service.ports ?? []) {
       must(String(port).startsWith('127.0.0.1:'), `must publish ${port} on the loopback only`);
     }
-    for (const volume of service.volumes ?? []) checkVolume(String(volume), volumes, must);
+    for (const volume of service.volumes ?? []) checkVolume(volume, volumes, must);
   }
   checkObservers(services);
   checkStore(services.valkey, networks);
@@ -72,10 +72,15 @@ function checkObservers(services) {
 }
 
 function checkVolume(volume, volumes, must) {
+  const given = typeof volume === 'string' ? volume.split(':')[0] : volume.source;
   // The default of ${NAME:-default} is what a clone of this repository has.
-  const [source = ''] = volume.replace(/^\$\{\w+:-([^}]*)\}/, '$1').split(':');
-  if (source.startsWith('.')) must(existsSync(source), `mounts ${source}, which does not exist`);
-  else must(volumes?.[source] !== undefined, `uses the volume ${source}, which is not declared`);
+  const source = given.replace(/^\$\{\w+:-([^}]*)\}$/, '$1');
+  if (!source.startsWith('.')) {
+    must(volumes?.[source] !== undefined, `uses the volume ${source}, which is not declared`);
+    return;
+  }
+  must(existsSync(source), `mounts ${source}, which does not exist`);
+  must(volume.bind?.create_host_path === false, `must not make a folder where ${source} is not there`);
 }
 
 function checkStore(store, networks) {
@@ -127,8 +132,8 @@ function checkDockerfile(text, ignored) {
   );
   const stages = lines.filter((line) => line.startsWith('FROM '));
   must(
-    stages.every((line) => /^FROM (\$\{NODE_IMAGE\}|build)( AS \w+)?$/.test(line)),
-    'stages must start from NODE_IMAGE',
+    stages.every((line) => /^FROM (\$\{NODE_IMAGE\} AS \w+|build AS \w+|scratch)$/.test(line)),
+    'stages must start from NODE_IMAGE, and the image from nothing',
   );
 
   const copied = lines
@@ -154,6 +159,17 @@ function checkDockerfile(text, ignored) {
   checkConsole(lines, must);
 
   const last = lines.slice(lines.lastIndexOf(stages.at(-1)));
+  must(last[0] === 'FROM scratch', 'must ship nothing of its base image but what it copies');
+  must(
+    last.some((line) => line.startsWith('ARG VERSION=') && line.endsWith(`=${releaseOf()}`)),
+    'its label must be the version of apps/sluice/package.json',
+  );
+  for (const file of ['LICENSE', 'sbom.cdx.json']) {
+    must(
+      last.some((line) => line.startsWith('COPY ') && line.includes(file)),
+      `must ship ${file}`,
+    );
+  }
   const instruction = (name) => last.findLast((line) => line.startsWith(`${name} `));
   must(/^USER [1-9]\d*/.test(instruction('USER') ?? ''), 'must run as a numbered user that is not root');
   must(
@@ -172,17 +188,23 @@ function checkConsole(lines, must) {
   const { dependencies = {}, scripts } = JSON.parse(read('apps/console/package.json'));
   const buildsAt = lines.indexOf('RUN npm run build --workspace apps/console');
   const shipsAt = lines.findIndex((line) => line.startsWith('RUN npm ci') && line.includes('--omit=dev'));
-  const ship = lines[shipsAt] ?? '';
+  const isRemoved = lines
+    .slice(shipsAt)
+    .some((line) => /^RUN .*rm -rf .*apps\/console\/package\.json/.test(line));
   must(scripts?.build !== undefined && buildsAt !== -1, 'must build the console');
   must(
     buildsAt > lines.indexOf('COPY apps ./apps') && buildsAt < shipsAt,
     'must build it where its sources are',
   );
-  must(ship.includes('apps/console/package.json'), 'must ship nothing of the console but its build');
+  must(isRemoved, 'must ship nothing of the console but its build');
   expectThat(
     Object.keys(dependencies).length === 0,
     'apps/console/package.json: what the console is built of belongs to devDependencies, or images ship it',
   );
+}
+
+function releaseOf() {
+  return JSON.parse(read('apps/sluice/package.json')).version;
 }
 
 function isPinned(image) {

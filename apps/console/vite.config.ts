@@ -23,6 +23,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What is bundled, with its licences, for the bill of materials of an image. It is not served.
+    license: { fileName: 'licenses.json' },
     // In kB, before compression; `first-page.test.ts` holds what is sent.
     chunkSizeWarningLimit: 1_000,
   },

@@ -10,6 +10,7 @@ export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
+export { dockerAnswers } from './docker-engine.ts';
 export { terminalProgress, type Progress } from './progress.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { eventually, startLocalRedis, testRedis } from '../src/index.ts';
-import { dockerAnswers } from '../src/redis-for-the-run.ts';
+import { dockerAnswers } from '../src/docker-engine.ts';
+import { storeImage } from '../src/redis-for-the-run.ts';
 
 describe('test redis', () => {
   it('deletes the keys of its prefix and no others', async () => {
@@ -51,6 +52,12 @@ describe('local redis', () => {
     await expect(startLocalRedis({ kind: 'server', path: '' })).rejects.toThrow(
       'redis-server is on the PATH',
     );
+  });
+});
+
+describe('the image of the store', () => {
+  it('is the one that docker-compose.yml runs, by its version', () => {
+    expect(storeImage()).toMatch(/^valkey\/valkey:\d+\.\d+\.\d+/);
   });
 });
 
