@@ -1,8 +1,8 @@
 import { estimateInputTokens, type Generation } from '@sluice/contract';
 import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/providers';
-import type { Telemetry } from '@sluice/runtime';
+import { childOf, printTraceparent, type Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
-import { about, type Attempt } from './attempt.ts';
+import { about, type Attempt, type AttemptTraces } from './attempt.ts';
 import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
 import {
   chooseRoute,
@@ -34,6 +34,8 @@ export interface CallModelDependencies extends ReadGenerationDependencies {
   outputLimits: OutputLimits;
   jsonChecks: Pick<JsonChecks, 'check'>;
   telemetry: Telemetry;
+  /** Absent while traces are off. */
+  traces?: AttemptTraces | undefined;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
   /** From 0 to 1. */
@@ -153,7 +155,8 @@ async function callRoute(
   generation: Generation,
 ): Promise<CallEnding> {
   const { record, signal, assembler } = attempt;
-  const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model };
+  const trace = attempt.trace && childOf(attempt.trace);
+  const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model, trace };
   dependencies.telemetry.emit('attempt.called', called);
   let hasChunks = false;
   try {
@@ -162,6 +165,7 @@ async function callRoute(
       signal,
       responseId: record.id,
       attempt: record.attempt,
+      traceparent: trace && dependencies.traces?.propagates ? printTraceparent(trace) : undefined,
     });
     const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
     await write(dependencies, attempt, { chunks, meter }, () => {
@@ -180,6 +184,7 @@ async function callRoute(
     }
     // The upstream has done its part, whatever it said.
     call.succeeded();
+    reportAnswer(dependencies, attempt, route, assembler.finish);
     return await judge(dependencies, attempt, route, assembler.finish);
   } catch (error) {
     if (signal.aborted) {
@@ -237,6 +242,28 @@ async function write(
     if (chunks % chunksPerSlice === 0) await turns.next();
     if (signal.aborted) return;
   }
+}
+
+function reportAnswer(
+  { telemetry }: CallModelDependencies,
+  { record, assembler }: Attempt,
+  route: ModelRoute,
+  finishReason: FinishReason,
+): void {
+  const { usage } = assembler;
+  telemetry.emit('attempt.answered', {
+    ...about(record),
+    provider: route.provider.id,
+    finishReason,
+    usage: usage
+      ? {
+          inputTokens: usage.input_tokens,
+          cachedTokens: usage.input_tokens_details.cached_tokens,
+          outputTokens: usage.output_tokens,
+          reasoningTokens: usage.output_tokens_details.reasoning_tokens,
+        }
+      : undefined,
+  });
 }
 
 function reportFailure(
