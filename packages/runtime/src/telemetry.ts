@@ -85,13 +85,22 @@ export interface TelemetryEvents {
     trace?: TraceContext | undefined;
   };
   /** The upstream has given its first output. */
-  'attempt.first_token': { responseId: string; model: string; attempt: number; sinceCallMs: number };
+  'attempt.first_token': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    provider?: string;
+    upstreamModel?: string;
+    sinceCallMs: number;
+  };
   /** The upstream has said everything. Whether that keeps what was promised is found out next. */
   'attempt.answered': {
     responseId: string;
     model: string;
     attempt: number;
     provider: string;
+    upstreamModel: string;
+    sinceCallMs: number;
     finishReason: string;
     /** As the upstream counted; undefined when it did not. */
     usage: UpstreamUsage | undefined;
@@ -102,6 +111,9 @@ export interface TelemetryEvents {
     model: string;
     attempt: number;
     provider: string | undefined;
+    upstreamModel?: string | undefined;
+    /** Undefined when none was called. */
+    sinceCallMs?: number | undefined;
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;

@@ -43,5 +43,19 @@ export const names = {
   worker: 'sluice.worker.id',
 } as const;
 
+/** Metrics of calls of a model, by the same conventions. In Prometheus their dots are underscores. */
+export const metricNames = {
+  duration: 'gen_ai.client.inference.duration',
+  timeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',
+  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
+  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+} as const;
+
+/** The buckets that the conventions give for durations, in seconds. */
+export const inferenceBuckets = [
+  ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
+  ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+] as const;
+
 /** The operation of the conventions that all calls of a model are. */
 export const inference = 'chat';

@@ -1,14 +1,14 @@
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
-import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import { defaultResource, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type ReadableSpan,
   type Sampler,
   SamplingDecision,
   TraceIdRatioBasedSampler,
-  TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { TraceContext } from '@sluice/runtime';
 import { names } from './conventions.ts';
@@ -17,56 +17,51 @@ import type { TraceOptions } from './open-traces.ts';
 import { OtlpExporter } from './otlp-exporter.ts';
 
 /*
- * The only file that knows the SDK of OpenTelemetry. It is loaded when traces are switched on, and never otherwise.
+ * The only file that makes something with the SDK of OpenTelemetry. It is loaded when traces are switched on, and never
+ * otherwise.
  */
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
-/** The SDK with what is ours: it samples requests, and sends spans that are over in batches. */
+const scope = { name: 'sluice' };
+
+/**
+ * Samples requests, and sends spans that are over in batches.
+ *
+ * Spans are made here and not by a tracer of the SDK: all that a span says is known when it is over, its ids have been told to
+ * others before, and a tracer takes as much time for a span as writing it for its receiver, 7 µs each.
+ */
 export class Sdk {
   readonly #exporter: OtlpExporter;
-  readonly #provider: TracerProvider;
+  readonly #batches: BatchSpanProcessor;
   readonly #sampler: Sampler;
+  readonly #resource: Resource;
   readonly #most: number;
   readonly #onDropped: TraceOptions['onDropped'];
   #waiting = 0;
-  /** Ids are chosen before their spans are made; see `FinishedSpan`. */
-  #next = { traceId: '', spanId: '' };
+  #isStopped = false;
 
   constructor({ settings, service, onDropped }: TraceOptions) {
-    this.#most = settings.batch.most;
+    const { batch, serviceName = `sluice-${service.role}`, timeoutMs } = settings;
+    this.#most = batch.most;
     this.#onDropped = onDropped;
     this.#sampler = samplerOf(settings.sampler);
-    this.#exporter = new OtlpExporter(settings, {
-      onTaken: (spans) => (this.#waiting -= spans),
-      onDropped,
-    });
-    this.#provider = new TracerProvider({
-      resource: defaultResource().merge(
-        resourceFromAttributes({
-          [names.serviceName]: settings.serviceName ?? `sluice-${service.role}`,
-          [names.serviceVersion]: service.version,
-          [names.serviceInstance]: service.instance,
-          [names.role]: service.role,
-          ...settings.resource,
-          ...(settings.serviceName !== undefined && { [names.serviceName]: settings.serviceName }),
-        }),
-      ),
-      // What is sampled was decided when its request came.
-      sampler: new AlwaysOnSampler(),
-      idGenerator: {
-        generateTraceId: () => this.#next.traceId,
-        generateSpanId: () => this.#next.spanId,
-      },
-      spanProcessors: [
-        new BatchSpanProcessor({
-          exporter: this.#exporter,
-          maxQueueSize: settings.batch.most,
-          maxExportBatchSize: settings.batch.size,
-          scheduledDelayMillis: settings.batch.delayMs,
-          exportTimeoutMillis: settings.timeoutMs,
-        }),
-      ],
+    this.#resource = defaultResource().merge(
+      resourceFromAttributes({
+        [names.serviceVersion]: service.version,
+        [names.serviceInstance]: service.instance,
+        [names.role]: service.role,
+        ...settings.resource,
+        [names.serviceName]: serviceName,
+      }),
+    );
+    this.#exporter = new OtlpExporter(settings, { onTaken: (spans) => (this.#waiting -= spans), onDropped });
+    this.#batches = new BatchSpanProcessor({
+      exporter: this.#exporter,
+      maxQueueSize: batch.most,
+      maxExportBatchSize: batch.size,
+      scheduledDelayMillis: batch.delayMs,
+      exportTimeoutMillis: timeoutMs,
     });
   }
 
@@ -76,52 +71,65 @@ export class Sdk {
     return decision === SamplingDecision.RECORD_AND_SAMPLED;
   }
 
-  add({
-    context,
-    parentSpanId,
-    name,
-    kind,
-    startedAt,
-    endedAt,
-    attributes,
-    links,
-    error,
-  }: FinishedSpan): void {
+  add(span: FinishedSpan): void {
+    if (this.#isStopped) return;
     if (this.#waiting >= this.#most) {
       this.#onDropped(new Error('Too many spans wait to be sent'), 1);
       return;
     }
     this.#waiting += 1;
-    this.#next = context;
-    const parent =
-      parentSpanId === undefined
-        ? ROOT_CONTEXT
-        : trace.setSpanContext(ROOT_CONTEXT, contextOf({ ...context, spanId: parentSpanId }));
-    const span = this.#tracer().startSpan(
-      name,
-      {
-        kind: kinds[kind],
-        startTime: startedAt,
-        attributes: error === undefined ? attributes : { ...attributes, [names.errorType]: error },
-        links: (links ?? []).map((link) => ({ context: contextOf(link) })),
-      },
-      parent,
-    );
-    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-    span.end(endedAt);
+    this.#batches.onEnd(readable(span, this.#resource));
   }
 
   /** Sends what waits, for as long as it may take, in milliseconds. The rest is dropped. */
   async stop(withinMs: number): Promise<void> {
+    this.#isStopped = true;
     const deadline = setTimeout(() => this.#exporter.abort(), withinMs);
-    await this.#provider.shutdown().catch(() => undefined); // What was dropped has been told.
+    // What was dropped has been told.
+    await this.#batches.shutdown().catch(() => undefined);
     await this.#exporter.shutdown();
     clearTimeout(deadline);
   }
+}
 
-  #tracer() {
-    return this.#provider.getTracer('sluice');
-  }
+/** A span as the SDK sends it. */
+function readable(span: FinishedSpan, resource: Resource): ReadableSpan {
+  const { name, kind, context, parentSpanId, startedAt, attributes, links = [], error } = span;
+  const endedAt = Math.max(span.endedAt, startedAt);
+  const spanContext = contextOf(context);
+  return {
+    name,
+    kind: kinds[kind],
+    spanContext: () => spanContext,
+    ...(parentSpanId !== undefined && {
+      parentSpanContext: { ...spanContext, spanId: parentSpanId, isRemote: true },
+    }),
+    startTime: highResolution(startedAt),
+    endTime: highResolution(endedAt),
+    duration: highResolution(endedAt - startedAt),
+    status: { code: error === undefined ? SpanStatusCode.UNSET : SpanStatusCode.ERROR },
+    attributes: present(error === undefined ? attributes : { ...attributes, [names.errorType]: error }),
+    links: links.map((link) => ({ context: contextOf(link) })),
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  };
+}
+
+function present(attributes: FinishedSpan['attributes']): ReadableSpan['attributes'] {
+  const known: ReadableSpan['attributes'] = {};
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) known[name] = value;
+  return known;
+}
+
+/** Seconds and nanoseconds. */
+function highResolution(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1000);
+  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
 
 function contextOf({ traceId, spanId, isSampled }: TraceContext) {
@@ -129,7 +137,6 @@ function contextOf({ traceId, spanId, isSampled }: TraceContext) {
     traceId,
     spanId,
     traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
-    isRemote: true,
   };
 }
 
