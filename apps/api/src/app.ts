@@ -122,8 +122,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   for (const dialect of dialects) {
     void app.register(
       (mount, _options, done) => {
-        registerTraces(mount, dependencies.beginTrace);
         registerAuthentication(mount, dependencies);
+        registerTraces(mount, dependencies.beginTrace);
         registerReadLimits(mount, dependencies);
         registerUpgrades(mount, { dialect, sockets: dependencies.sockets });
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });

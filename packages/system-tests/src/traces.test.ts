@@ -9,6 +9,8 @@ import {
   startFakeOtlpReceiver,
   startFakeUpstream,
 } from '@sluice/testing';
+import OpenAI from 'openai';
+import { ResponsesWS } from 'openai/resources/responses/ws';
 import { describe, it } from 'vitest';
 import { startScriptedUpstream } from './scripted-upstream.ts';
 import { type Service, startService } from './service.ts';
@@ -126,6 +128,35 @@ describe('traces', () => {
     expect(reader.traceId).not.toBe(request.traceId);
     expect(reader.links).toEqual([{ traceId: request.traceId, spanId: request.spanId }]);
     expect(reader.attributes['sluice.response.id']).toBe(id);
+    await upstream.close();
+  });
+
+  it('show each turn of a WebSocket as a trace', async ({ expect }) => {
+    await using receiver = await startFakeOtlpReceiver();
+    const upstream = await startScriptedUpstream();
+    await using service = await startService({
+      settings: modelAt(upstream.fake),
+      env: tracedBy(receiver),
+    });
+    const [url = ''] = service.apiUrls;
+    const socket = new ResponsesWS(new OpenAI({ baseURL: `${url}/v1`, apiKey: service.key }), {
+      reconnect: null,
+    });
+    for (const input of ['One.', 'Two.']) {
+      const completed = new Promise<void>((resolve) =>
+        socket.on('event', ({ type }) => type === 'response.completed' && resolve()),
+      );
+      socket.send({ type: 'response.create', model: 'traced', input });
+      await completed;
+    }
+
+    const turns = await receiver.named('WEBSOCKET response.create', 2);
+    const calls = await receiver.named(callName, 2);
+    expect(new Set(turns.map(({ traceId }) => traceId)).size).toBe(2);
+    expect(calls.map(({ traceId }) => traceId).toSorted()).toEqual(
+      turns.map(({ traceId }) => traceId).toSorted(),
+    );
+    socket.close();
     await upstream.close();
   });
 
@@ -267,7 +298,8 @@ describe('traces', () => {
     expect((await whole.text()) + (await streamed.text())).toContain('canary-output');
     await (await post(service, { ...secrets, input: 'refuse canary-input' }, headers)).text();
     await (await post(service, { model: 'canary-model' }, headers)).text();
-    await (await fetch(`${service.apiUrls[0]}/v1/canary-path?canary=query`)).text();
+    const anybody = await fetch(`${service.apiUrls[0]}/v1/models?canary=query`);
+    expect(anybody.status).toBe(401);
     await (
       await fetch(`${service.apiUrls[0]}/v1/responses`, { headers: { authorization: 'Bearer canary-key' } })
     ).text();

@@ -6,7 +6,7 @@ export type BeginTrace = (traceparent: unknown) => RequestTrace;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined while traces are off, and for requests that are in none: those that no key is needed for. */
+    /** Undefined while traces are off, and for requests without a key. */
     trace: RequestTrace | undefined;
   }
 }
@@ -24,7 +24,7 @@ export function registerAnswered(app: FastifyInstance, telemetry: Telemetry, isD
   });
 }
 
-/** Begins the trace of each request of a mount, before its key is looked at. */
+/** Begins the trace of each request that has a key: anybody else could push the spans of those out of their queue. */
 export function registerTraces(mount: FastifyInstance, beginTrace: BeginTrace | undefined): void {
   if (!beginTrace) return;
   mount.addHook('onRequest', (request, _reply, done) => {
