@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
@@ -10,11 +11,6 @@ export interface OtlpOptions {
   compression: 'gzip' | 'none';
   timeoutMs: number;
 }
-
-type ExportDone = Parameters<SpanExporter['export']>[1];
-
-const succeeded: 0 = 0;
-const failed: 1 = 1;
 
 /**
  * Sends spans to an OTLP receiver over HTTP. What it does not take in time, or refuses, is dropped: a receiver that is away for
@@ -43,16 +39,9 @@ export class OtlpExporter implements SpanExporter {
     this.#onDropped = onDropped;
   }
 
-  export(spans: ReadableSpan[], done: ExportDone): void {
+  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
     this.#onTaken(spans.length);
-    const sent = this.#send(spans).then(
-      () => done({ code: succeeded }),
-      (error: unknown) => {
-        this.#onDropped(error, spans.length);
-        done({ code: failed });
-      },
-    );
-    const over = sent.finally(() => this.#underWay.delete(over));
+    const over = this.#trySend(spans, done).finally(() => this.#underWay.delete(over));
     this.#underWay.add(over);
   }
 
@@ -68,6 +57,17 @@ export class OtlpExporter implements SpanExporter {
   /** Drops what is under way. */
   abort(): void {
     this.#stopping.abort(new Error('The process stops'));
+  }
+
+  async #trySend(spans: ReadableSpan[], done: (result: ExportResult) => void): Promise<void> {
+    let code = ExportResultCode.SUCCESS;
+    try {
+      await this.#send(spans);
+    } catch (error) {
+      code = ExportResultCode.FAILED;
+      this.#onDropped(error, spans.length);
+    }
+    done({ code });
   }
 
   async #send(spans: ReadableSpan[]): Promise<void> {
