@@ -19,6 +19,7 @@ import {
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
+import type { Traces } from '@sluice/traces';
 import { type Acting, makeActing } from './admin/acting/acting.ts';
 import { KeyChanges } from './admin/keys/index.ts';
 import { ResponseIndex } from './admin/response-index.ts';
@@ -40,6 +41,8 @@ export interface ApiPartsOptions {
   settings: Settings & { redisUrl: string };
   /** Watches the file of the settings; without it they stay as they are. */
   watch?: OpenSettings['watch'];
+  /** Absent while traces are off. */
+  traces?: Traces | undefined;
   logger: Logger;
   /** Until it has started, the start itself says what is wrong with Redis, once. */
   hasStarted: () => boolean;
@@ -81,6 +84,7 @@ export interface ApiParts {
 export function makeApiParts({
   settings,
   watch,
+  traces,
   logger,
   hasStarted,
   isStopping,
@@ -102,6 +106,7 @@ export function makeApiParts({
   };
   const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
   logApi(telemetry, logger);
+  traces?.listen(telemetry, () => clock.now());
   const store = new CallerStore({
     ...connections,
     keyPrefix: settings.keyPrefix,
@@ -182,6 +187,7 @@ export function makeApiParts({
     bodyBudget,
     json: bodies.reader,
     telemetry,
+    beginTrace: traces?.begin,
     logger,
     isEnabled: settings.server.webSockets,
     limits: settings.limits,

@@ -1,6 +1,7 @@
 import type { OpenSettings, Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { closeRedis, FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
+import type { Traces } from '@sluice/traces';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { type ApiParts, makeApiParts } from './api-parts.ts';
@@ -13,6 +14,9 @@ const interruptShare = 0.8;
 /** Of the time to drain, what is left for clients to take what was written to them. */
 const lingerShare = 0.1;
 
+/** Of the time to drain, what the last traces may take. */
+const traceShare = 0.05;
+
 /** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
 const announceMs = 1_000;
 
@@ -20,6 +24,8 @@ export interface ApiProcessOptions {
   settings: Settings & { redisUrl: string };
   /** Watches the file of the settings; without it they stay as they are. */
   watch?: OpenSettings['watch'];
+  /** Stopped with the process. Absent while traces are off. */
+  traces?: Traces | undefined;
   logger: Logger;
   /** Called once requests are answered, if only by a refusal: Redis may not be there yet. */
   onListening?: (listening: ApiAddresses) => void;
@@ -74,6 +80,7 @@ export class ApiProcess {
       readiness: () => this.#readiness(),
       isStopping: () => this.#isStopping,
       logger,
+      beginTrace: this.#options.traces?.begin,
       json: parts.bodies.reader,
       startedAt: Math.floor(parts.clock.now() / 1000),
     });
@@ -152,7 +159,7 @@ export class ApiProcess {
     await this.#admin?.close();
     await parts.index.stop();
     await parts.queue.close();
-    await parts.journal?.stop();
+    await Promise.all([parts.journal?.stop(), this.#options.traces?.stop(drainTimeoutMs * traceShare)]);
     parts.clock.stop();
     parts.metrics.stop();
     await Promise.all(Object.values(parts.connections).map((client) => closeRedis(client)));

@@ -17,6 +17,7 @@ import {
   registerRequestContext,
   requestId,
 } from './plugins/request-context.ts';
+import { type BeginTrace, registerAnswered, registerTraces } from './plugins/request-trace.ts';
 import { RequestLogger } from './request-logger.ts';
 import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
@@ -35,6 +36,8 @@ export interface AppDependencies {
   readLimits: ReadLimits;
   open: OpenRequests;
   telemetry: Telemetry;
+  /** Absent while traces are off. */
+  beginTrace?: BeginTrace | undefined;
   readiness: () => Promise<Readiness>;
   /** Whether the process has been told to stop. */
   isStopping: () => boolean;
@@ -113,20 +116,14 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   });
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);
-  app.addHook('onResponse', (request, reply, done) => {
-    const route = request.routeOptions.url ?? 'unknown';
-    const { method } = request;
-    const { statusCode: status, elapsedTime: elapsedMs } = reply;
-    telemetry.emit('request.answered', { route, method, status, elapsedMs });
-    if (isDebug) request.log.debug({ route, status, elapsedMs: Math.round(elapsedMs) }, 'answered');
-    done();
-  });
+  registerAnswered(app, telemetry, isDebug);
   registerApiReference(app);
   for (const route of healthRoutes) registerRoute(app, route, dependencies);
   for (const dialect of dialects) {
     void app.register(
       (mount, _options, done) => {
         registerAuthentication(mount, dependencies);
+        registerTraces(mount, dependencies.beginTrace);
         registerReadLimits(mount, dependencies);
         registerUpgrades(mount, { dialect, sockets: dependencies.sockets });
         for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });

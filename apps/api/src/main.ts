@@ -1,5 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { openSettings } from '@sluice/config';
-import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
+import {
+  createLogger,
+  FatalError,
+  runMain,
+  runProcess,
+  serviceVersion,
+  throttledWarning,
+} from '@sluice/runtime';
+import { openTraces } from '@sluice/traces';
 import { ApiProcess } from './api-process.ts';
 
 /** Runs an api until it is told to stop. */
@@ -11,6 +20,10 @@ export async function runApi(argv: readonly string[]): Promise<void> {
   const api = new ApiProcess({
     settings: { ...settings, redisUrl },
     watch,
+    traces: await openTraces(settings.traces, {
+      service: { role: 'api', version: serviceVersion, instance: randomUUID() },
+      onDropped: throttledWarning(logger, 'traces dropped').warn,
+    }),
     logger,
     onListening: (addresses) => logger.info(addresses, 'api listening'),
     onReady: ({ url, adminUrl, acceptsDevelopmentKey }) => {

@@ -133,6 +133,7 @@ export class AttemptRunner {
       telemetry,
       turns: new TurnBudget(),
       isolate,
+      traces: settings.traces && { propagates: settings.traces.propagates },
       workerId,
       outageMs: recovery.outageMs,
       openWaitMs: recovery.breaker.waitMs,

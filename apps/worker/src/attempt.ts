@@ -5,7 +5,7 @@ import {
   type UnnumberedEvent,
 } from '@sluice/contract';
 import type { ClaimedRecord } from '@sluice/response-store';
-import { randomBytes } from '@sluice/runtime';
+import { type AttemptTrace, parseTraceparent, randomBytes, traceOfAttempt } from '@sluice/runtime';
 import type { ContentSealer } from '@sluice/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
@@ -19,8 +19,16 @@ export interface AttemptDependencies {
   sealerOf: (tenant: string) => ContentSealer;
   /** For durations, in milliseconds. */
   now: () => number;
+  /** Absent while traces are off. */
+  traces?: AttemptTraces | undefined;
   /** A response with a caller waits only for upstreams that come back before they were down for this long, in milliseconds. */
   openWaitMs: number;
+}
+
+/** How attempts are traced. */
+export interface AttemptTraces {
+  /** Whether upstreams are told of the trace of a call. */
+  propagates: boolean;
 }
 
 /** One claimed response in the hands of this process: what it has produced, where it writes, and what may end it. */
@@ -28,6 +36,8 @@ export class Attempt {
   readonly record: ClaimedRecord;
   readonly assembler: Assembler;
   readonly writer: AttemptWriter;
+  /** Undefined while traces are off, and where they were when the response was accepted. */
+  readonly trace: AttemptTrace | undefined;
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
@@ -39,11 +49,12 @@ export class Attempt {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    { log, running, sealerOf, now, openWaitMs }: AttemptDependencies,
+    { log, running, sealerOf, now, traces, openWaitMs }: AttemptDependencies,
     record: ClaimedRecord,
     { isRun }: { isRun: boolean },
   ) {
     this.record = record;
+    this.trace = traces && isRun ? traceOf(record) : undefined;
     this.#now = now;
     this.#openWaitMs = openWaitMs;
     this.#claimedAt = now();
@@ -107,6 +118,11 @@ export class Attempt {
   #abort(reason: AbortReason): void {
     if (!this.signal.aborted) this.#controller.abort(new AttemptAborted(reason));
   }
+}
+
+function traceOf({ traceparent, losses, isFirstClaim }: ClaimedRecord): AttemptTrace | undefined {
+  const origin = parseTraceparent(traceparent);
+  return origin && traceOfAttempt(origin, { losses, isFirst: isFirstClaim });
 }
 
 /** What telemetry says of every attempt. */

@@ -1,8 +1,8 @@
 import { estimateInputTokens, type Generation, modeOf } from '@sluice/contract';
 import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/providers';
-import type { Telemetry } from '@sluice/runtime';
+import { childOf, printTraceparent, type Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
-import { about, type Attempt } from './attempt.ts';
+import { about, type Attempt, type AttemptTraces } from './attempt.ts';
 import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
 import {
   chooseRoute,
@@ -19,6 +19,7 @@ import type { JsonChecks } from './promises/json-checks.ts';
 import type { Waiter } from './pressure/route-pressure.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
 import { withJitter } from './retry-delay.ts';
+import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
 import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
 
@@ -34,6 +35,8 @@ export interface CallModelDependencies extends ReadGenerationDependencies {
   outputLimits: OutputLimits;
   jsonChecks: Pick<JsonChecks, 'check'>;
   telemetry: Telemetry;
+  /** Absent while traces are off. */
+  traces?: AttemptTraces | undefined;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
   /** From 0 to 1. */
@@ -57,7 +60,7 @@ export async function callModel(
     return await callRoutes(dependencies, attempt, tried);
   } catch (error) {
     if (attempt.signal.aborted) return aborted(attempt);
-    return { kind: 'failed', failure: reportFailure(dependencies, attempt, undefined, error) };
+    return { kind: 'failed', failure: tellFailure(dependencies, attempt, undefined, error) };
   }
 }
 
@@ -159,7 +162,9 @@ async function callRoute(
   generation: Generation,
 ): Promise<CallEnding> {
   const { record, signal, assembler } = attempt;
-  const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model };
+  const trace = attempt.trace && childOf(attempt.trace);
+  const calledAt = dependencies.now();
+  const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model, trace };
   dependencies.telemetry.emit('attempt.called', called);
   let hasChunks = false;
   try {
@@ -168,9 +173,10 @@ async function callRoute(
       signal,
       responseId: record.id,
       attempt: record.attempt,
+      traceparent: trace && dependencies.traces?.propagates ? printTraceparent(trace) : undefined,
     });
     const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
-    await write(dependencies, attempt, { chunks, meter }, () => {
+    await write(dependencies, attempt, { chunks, meter, route, calledAt }, () => {
       hasChunks = true;
       call.answered(() => estimateInputTokens(generation));
     });
@@ -186,13 +192,14 @@ async function callRoute(
     }
     // The upstream has done its part, whatever it said.
     call.succeeded();
+    tellAnswer(dependencies, attempt, { route, calledAt }, assembler.finish);
     return await judge(dependencies, attempt, route, assembler.finish);
   } catch (error) {
     if (signal.aborted) {
       call.abandoned();
       return aborted(attempt);
     }
-    const failure = reportFailure(dependencies, attempt, route, error);
+    const failure = tellFailure(dependencies, attempt, { route, calledAt }, error);
     call.failed(failure);
     const isRefusal = !hasChunks && (failure.fault === 'refused' || failure.fault === 'limited');
     return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined };
@@ -213,18 +220,19 @@ async function judge(
   );
   if (signal.aborted) return aborted(attempt);
   if (!broken) return { kind: 'finished', reason: finish };
-  return { kind: 'failed', failure: reportFailure(dependencies, attempt, route, broken), refusal: undefined };
+  const failure = tellFailure(dependencies, attempt, { route, calledAt: undefined }, broken);
+  return { kind: 'failed', failure, refusal: undefined };
 }
 
 /** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */
 async function write(
   { telemetry, now, turns }: CallModelDependencies,
   attempt: Attempt,
-  answer: { chunks: AsyncIterable<ProviderChunk>; meter: OutputMeter },
+  answer: ToldCall & { chunks: AsyncIterable<ProviderChunk>; meter: OutputMeter },
   onFirstChunk: () => void,
 ): Promise<void> {
   const { record, signal, assembler, writer } = attempt;
-  const calledAt = now();
+  const { route, calledAt = now() } = answer;
   let chunks = 0;
   let hasOutput = false;
   for await (const chunk of answer.chunks) {
@@ -235,7 +243,12 @@ async function write(
     answer.meter.addEvents(events.length, assembler.output.fold.items.length);
     if (!hasOutput && assembler.hasOutput) {
       hasOutput = true;
-      telemetry.emit('attempt.first_token', { ...about(record), sinceCallMs: now() - calledAt });
+      telemetry.emit('attempt.first_token', {
+        ...about(record),
+        provider: route.provider.id,
+        upstreamModel: route.model,
+        sinceCallMs: now() - calledAt,
+      });
     }
     // An upstream that is faster than the store waits for it.
     if (writer.isBehind) await writer.flush();
@@ -243,31 +256,6 @@ async function write(
     if (chunks % chunksPerSlice === 0) await turns.next();
     if (signal.aborted) return;
   }
-}
-
-function reportFailure(
-  { telemetry }: CallModelDependencies,
-  { record }: Attempt,
-  route: ModelRoute | undefined,
-  error: unknown,
-): ProviderError {
-  const known =
-    error instanceof ProviderError
-      ? error
-      : new ProviderError('server_error', 'An attempt failed for a reason of our own', {
-          disposition: 'retry',
-          cause: error,
-        });
-  const { code, upstreamStatus, upstreamRequestId } = known;
-  telemetry.emit('attempt.failed', {
-    ...about(record),
-    provider: route?.provider.id,
-    code,
-    upstreamStatus,
-    upstreamRequestId,
-    error: known,
-  });
-  return known;
 }
 
 function aborted({ signal }: Attempt): Extract<AttemptEnding, { kind: 'aborted' }> {

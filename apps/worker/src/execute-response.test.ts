@@ -86,6 +86,7 @@ function setUp(options: SetUpOptions = {}) {
     end: undefined,
     input: [],
     attempt: 1,
+    isFirstClaim: true,
     losses: 0,
     maxAttempts,
     requestId: 'req_1',

@@ -84,7 +84,6 @@ export async function executeResponse(
           const apart = dependencies.isolate(responseId, record.losses);
           return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
-        dependencies.telemetry.emit('attempt.claimed', claimedFact(record, dependencies.workerId));
         const outcome = await runAttempt(dependencies, record, tried);
         if (outcome.kind !== 'again') return outcome;
       }
@@ -92,9 +91,9 @@ export async function executeResponse(
   }
 }
 
-function claimedFact(record: ClaimedRecord, worker: string): TelemetryEvents['attempt.claimed'] {
+function claimedFact({ record, trace }: Attempt, worker: string): TelemetryEvents['attempt.claimed'] {
   const { tenant, serviceTier: tier, acceptedAt, request } = record;
-  return { ...about(record), tenant, mode: modeOf(request), tier, acceptedAt, worker };
+  return { ...about(record), tenant, mode: modeOf(request), tier, acceptedAt, worker, trace };
 }
 
 /** What an attempt came to: an outcome for the queue, or another attempt in this process. */
@@ -106,12 +105,14 @@ async function runAttempt(
   tried: TriedRoutes,
 ): Promise<AttemptOutcome> {
   const attempt = new Attempt(dependencies, record, { isRun: true });
+  dependencies.telemetry.emit('attempt.claimed', claimedFact(attempt, dependencies.workerId));
   try {
     const ending = await callModel(dependencies, attempt, tried);
     return await carryOut(dependencies, attempt, concludeAttempt(ending, attempt), tried);
   } catch (error) {
     // The rescue looks after the response, and nobody else does while this process seems to run it.
     dependencies.running.letGo(record, { isCounted: true });
+    dependencies.telemetry.emit('attempt.dropped', about(record));
     throw error;
   } finally {
     attempt.close();

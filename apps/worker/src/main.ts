@@ -1,6 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { loadSettings } from '@sluice/config';
 import { createProvider, type Provider } from '@sluice/providers';
-import { createLogger, FatalError, runMain, runProcess } from '@sluice/runtime';
+import {
+  createLogger,
+  FatalError,
+  runMain,
+  runProcess,
+  serviceVersion,
+  throttledWarning,
+} from '@sluice/runtime';
+import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
 /** Runs a worker until it is told to stop. */
@@ -14,6 +23,10 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   const worker = new WorkerProcess({
     settings: { ...settings, redisUrl },
     providers: byId,
+    traces: await openTraces(settings.traces, {
+      service: { role: 'worker', version: serviceVersion, instance: randomUUID() },
+      onDropped: throttledWarning(logger, 'traces dropped').warn,
+    }),
     logger,
     onReady: ({ healthPort }) => {
       logger.info({ concurrency: settings.workerConcurrency, healthPort }, 'worker ready');

@@ -1,5 +1,6 @@
 import { memoize, type Telemetry } from '@sluice/runtime';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { countInference } from './inference-metrics.ts';
 import { countPressure } from './pressure/pressure-metrics.ts';
 import type { UpstreamStatus } from './upstream-status.ts';
 
@@ -19,6 +20,7 @@ export function countWorker(
   { running, upstreams }: WorkerState,
 ): void {
   const registers = [registry];
+  countInference(telemetry, registry);
   const attempts = new Counter({
     name: 'sluice_attempts_total',
     help: 'Runs of a response against an upstream.',

@@ -21,6 +21,7 @@ import {
   untilRedisTakes,
 } from '@sluice/runtime';
 import type { ProcessStats } from '@sluice/service-stats';
+import type { Traces } from '@sluice/traces';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
 import { IsolatedRuns } from './isolation/isolated-runs.ts';
@@ -33,10 +34,15 @@ import { workerStats } from './worker-stats.ts';
 /** Of the time to drain, what is left for ending what did not finish. */
 const abortShare = 0.8;
 
+/** Of the time to drain, what the last traces may take. */
+const traceShare = 0.05;
+
 export interface WorkerProcessOptions {
   settings: Settings & { redisUrl: string };
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
+  /** Stopped with the process. Absent while traces are off. */
+  traces?: Traces | undefined;
   logger: Logger;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
@@ -73,6 +79,7 @@ export class WorkerProcess {
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
     logWorker(telemetry, logger);
+    options.traces?.listen(telemetry, () => this.#runner.clock.now());
     const onLetIn = (letIn: readonly LetIn[]) => {
       for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
       this.#queue.letInAll(letIn);
@@ -209,7 +216,11 @@ export class WorkerProcess {
     await this.#isolated.stop();
     await this.#stats.stop();
     await this.#queue.close();
-    await this.#journal?.stop();
+    const { traces } = this.#options;
+    await Promise.all([
+      this.#journal?.stop(),
+      traces?.stop(this.#options.settings.drainTimeoutMs * traceShare),
+    ]);
     await this.#health?.stop();
     this.#redis.stop();
     this.#metrics.stop();

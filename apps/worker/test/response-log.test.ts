@@ -60,6 +60,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     input: [],
     token: '',
     attempt: 0,
+    isFirstClaim: true,
     losses: 0,
     maxAttempts: 2,
     requestId: 'req_1',

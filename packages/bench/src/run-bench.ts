@@ -11,6 +11,7 @@ import { backlog } from './scenarios/backlog.ts';
 import { burst } from './scenarios/burst.ts';
 import { estimates } from './scenarios/estimates.ts';
 import { journal } from './scenarios/journal.ts';
+import { traces } from './scenarios/traces.ts';
 import { lightTenant } from './scenarios/light-tenant.ts';
 import { limitedUpstream } from './scenarios/limited-upstream.ts';
 import { priorityStreams } from './scenarios/priority-streams.ts';
@@ -27,6 +28,7 @@ const scenarios: readonly Scenario[] = [
   streams,
   socketTurns,
   journal,
+  traces,
   backlog,
   workerProcesses,
   limitedUpstream,

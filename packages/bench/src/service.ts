@@ -32,6 +32,8 @@ export interface ServiceOptions {
   tenants?: readonly BenchTenant[];
   /** Settings of the console. Absent: the defaults. */
   console?: { journal: boolean };
+  /** More variables of each process. */
+  env?: Record<string, string>;
   /** Absent: one. */
   apis?: number;
   /** Folder for CPU profiles. */
@@ -106,7 +108,14 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       name: command,
       file: main,
       args: [command],
-      env: { SLUICE_CONFIG: file, REDIS_URL: redisUrl, DATA_DIR: directory, PORT: '0', ADMIN_PORT: '0' },
+      env: {
+        ...options.env,
+        SLUICE_CONFIG: file,
+        REDIS_URL: redisUrl,
+        DATA_DIR: directory,
+        PORT: '0',
+        ADMIN_PORT: '0',
+      },
       execArgv: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profile, command)}`],
     });
   const apis: Child[] = [];

@@ -42,3 +42,4 @@ export {
 } from './stored-key.ts';
 export { type Tenant, tenantsOf } from './tenants-of-keys.ts';
 export { describeConflict, type KeyConflict, type KeysToUnite, uniteKeys } from './unite-keys.ts';
+export type { TraceSettings } from './trace-settings.ts';

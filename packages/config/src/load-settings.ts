@@ -8,6 +8,7 @@ import { completeSettings, type Settings } from './settings.ts';
 import { type ReadFile, readSettingsFile, readTextFile } from './settings-file.ts';
 import { gatherInput, type SettingsInput } from './settings-input.ts';
 import { settingsSchema } from './settings-schema.ts';
+import { readTraceSettings } from './trace-settings.ts';
 
 /** Where settings come from. */
 export interface SettingsSources {
@@ -39,9 +40,10 @@ export function loadSettings(sources: SettingsSources): Settings {
   const input = gatherInput({ file, env, flags: commandLine.values, role });
   problems.push(...input.problems);
   const { parsed, found } = check(input, role);
-  problems.push(...found);
+  const { traces, problems: ofTraces } = readTraceSettings(env);
+  problems.push(...found, ...ofTraces);
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems);
-  return completeSettings(parsed, cwd, file.name);
+  return { ...completeSettings(parsed, cwd, file.name), ...(traces && { traces }) };
 }
 
 function check(input: SettingsInput, role: Role) {

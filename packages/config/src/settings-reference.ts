@@ -1,5 +1,6 @@
 import { fileSetting, outerSettings } from './environment-variables.ts';
 import { liveLimits } from './live-settings.ts';
+import { traceVariables } from './trace-settings.ts';
 import { defaultOf, expectationOf, nodeAt, type SchemaNode, settingsTree } from './schema-node.ts';
 
 /** The command that renews the page; a test compares the page with what this file renders. */
@@ -24,6 +25,13 @@ export function renderSettingsReference(): string {
     '',
     ...table(['variable', 'flag', 'in the file', 'default', 'what it is'], outerRows(tree)),
     '',
+    '## Traces',
+    '',
+    'The variables of OpenTelemetry that are heeded, in no file and with no flag. Those of OTLP may have `TRACES_` in their',
+    'names, as in `OTEL_EXPORTER_OTLP_TRACES_HEADERS`, and win then.',
+    '',
+    ...table(['variable', 'default', 'what it is'], traceRows()),
+    '',
     '## File',
     '',
     'Any text value may contain `${NAME}`, which reads an environment variable. A missing variable is an error, and so is',
@@ -35,6 +43,14 @@ export function renderSettingsReference(): string {
 }
 
 type Row = readonly string[];
+
+function traceRows(): Row[] {
+  return traceVariables.map((each) => [
+    code(each.name),
+    each.default === '' ? '' : code(each.default),
+    each.description,
+  ]);
+}
 
 function outerRows(tree: SchemaNode): Row[] {
   const file = [

@@ -3,6 +3,7 @@ import type { ServiceTier } from '@sluice/contract';
 import { hashKey } from './api-keys.ts';
 import { defaultReadsPerMinute, defaultWeight, type GivenLimits, type TenantLimits } from './key-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
+import type { TraceSettings } from './trace-settings.ts';
 
 type ParsedModel = ParsedSettings['models'][number];
 type ParsedKey = ParsedSettings['keys'][number];
@@ -50,6 +51,8 @@ export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
   keys: KeySettings[];
   /** What the keys of the file say of their tenants. Stored keys may say the rest; see `uniteKeys`. */
   tenants: TenantSettings[];
+  /** Where traces go, by the variables of OpenTelemetry; absent when they are off. */
+  traces?: TraceSettings;
   /** The file that was read, as an absolute path; absent when there was none. */
   file?: string;
 }

@@ -9,6 +9,8 @@ export interface ProviderCall {
   responseId: string;
   /** Counts runs of the same response, from 1. */
   attempt: number;
+  /** Where the call stands in a trace, as the header of W3C Trace Context; undefined to tell nobody. */
+  traceparent?: string | undefined;
 }
 
 /**

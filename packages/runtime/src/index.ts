@@ -40,6 +40,14 @@ export type { RedisFacts, RedisProblem } from './redis-readiness.ts';
 export { memoize } from './memoize.ts';
 export { Telemetry } from './telemetry.ts';
 export type { TelemetryEvent, TelemetryEvents, TelemetryFact } from './telemetry.ts';
+export {
+  childOf,
+  newTraceId,
+  parseTraceparent,
+  printTraceparent,
+  traceOfAttempt,
+} from './trace-context.ts';
+export type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.ts';
 export { LineThrottle, throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';

@@ -1,3 +1,5 @@
+import type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.ts';
+
 /**
  * What happens in a process that is worth counting, logging or tracing, with what is known of it. One map for all roles:
  * metrics and logs are listeners, and whatever else wants to know becomes one, too.
@@ -6,7 +8,16 @@
  */
 export interface TelemetryEvents {
   /** A request was answered, or its stream ended. */
-  'request.answered': { route: string; method: string; status: number; elapsedMs: number };
+  'request.answered': {
+    route: string;
+    method: string;
+    status: number;
+    elapsedMs: number;
+    /** Here and below: undefined while traces are off. */
+    trace?: RequestTrace | undefined;
+  };
+  /** A turn of a WebSocket is over. `code` is that of the error that its client was sent. */
+  'turn.answered': { code: string | undefined; elapsedMs: number; trace?: RequestTrace | undefined };
   /** A response was accepted and its job added. */
   'response.accepted': {
     responseId: string;
@@ -21,6 +32,14 @@ export interface TelemetryEvents {
     isInLine: boolean;
     /** As the caller gave it. Whoever keeps it, or tells it elsewhere, keeps digests. */
     metadata: Readonly<Record<string, string>> | undefined;
+    /** That of its request. */
+    trace?: TraceContext | undefined;
+  };
+  /** Somebody follows a response that was accepted earlier. `trace` is that of the reader, `origin` that of the response. */
+  'response.resumed': {
+    responseId: string;
+    trace: TraceContext | undefined;
+    origin: TraceContext | undefined;
   };
   /** A response that waited in the line of its tenant may go into its queue. */
   'response.let_in': { responseId: string };
@@ -49,6 +68,7 @@ export interface TelemetryEvents {
     acceptedAt: number;
     attempt: number;
     worker: string;
+    trace?: AttemptTrace | undefined;
   };
   /** No route takes calls for now, and the attempt waits for one in its process. */
   'attempt.blocked': { responseId: string; model: string; attempt: number; because: BlockedBecause };
@@ -68,15 +88,39 @@ export interface TelemetryEvents {
     attempt: number;
     provider: string;
     upstreamModel: string;
+    /** That of the call. */
+    trace?: TraceContext | undefined;
   };
   /** The upstream has given its first output. */
-  'attempt.first_token': { responseId: string; model: string; attempt: number; sinceCallMs: number };
+  'attempt.first_token': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    provider?: string;
+    upstreamModel?: string;
+    sinceCallMs: number;
+  };
+  /** The upstream has said everything. Whether that keeps what was promised is found out next. */
+  'attempt.answered': {
+    responseId: string;
+    model: string;
+    attempt: number;
+    provider: string;
+    upstreamModel: string;
+    sinceCallMs: number;
+    finishReason: string;
+    /** As the upstream counted; undefined when it did not. */
+    usage: UpstreamUsage | undefined;
+  };
   /** A call of an attempt failed, whatever comes of it. `provider` is undefined when none was called. */
   'attempt.failed': {
     responseId: string;
     model: string;
     attempt: number;
     provider: string | undefined;
+    upstreamModel?: string | undefined;
+    /** Undefined when none was called. */
+    sinceCallMs?: number | undefined;
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;
@@ -90,6 +134,8 @@ export interface TelemetryEvents {
   'attempt.given_up': { responseId: string; model: string; attempt: number };
   /** The process stops, and the response goes back to its queue. */
   'attempt.given_back': { responseId: string; model: string; attempt: number };
+  /** An attempt rejected, by a silent store or a defect; the rescue looks after its response. */
+  'attempt.dropped': { responseId: string; model: string; attempt: number };
   /** No route takes calls for now, and the response goes back to its queue; the attempt does not count. */
   'attempt.postponed': {
     responseId: string;
@@ -135,6 +181,14 @@ export interface TelemetryEvents {
   'index.ended': { error: unknown };
   /** An operator has paused a queue, or let it go on. */
   'queue.paused': { queue: string; isPaused: boolean };
+}
+
+/** Tokens of one call of a model. */
+interface UpstreamUsage {
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
 }
 
 /** How the caller of a response gets it. */

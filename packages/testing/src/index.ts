@@ -3,6 +3,8 @@ export { checkEventGrammar } from './event-grammar.ts';
 export { checkResponse } from './response-shape.ts';
 export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';
 export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';
+export { startFakeOtlpReceiver } from './fake-otlp-receiver.ts';
+export type { FakeOtlpReceiver, ReceivedSpan } from './fake-otlp-receiver.ts';
 export { startFakeUpstream } from './fake-upstream.ts';
 export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { freePort } from './free-ports.ts';

@@ -33,6 +33,7 @@ export async function serveCaller<Result>(
     return await serve({
       key: request.key,
       requestId: request.id,
+      trace: request.trace,
       presence,
       hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant: request.key.name, bytes, presence }),
       elapsedMs: () => reply.elapsedTime,

@@ -3,7 +3,7 @@ import type { ModelSettings } from '@sluice/config';
 import { modeOf, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
-import { isNeverSent } from '@sluice/runtime';
+import { isNeverSent, printTraceparent } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -131,6 +131,7 @@ export class ResponseAcceptor {
       acceptedAt: result.acceptedAt,
       isInLine: result.priority === undefined,
       metadata: request.metadata,
+      trace: caller.trace,
     });
     const createdAt = Math.floor(result.acceptedAt / 1000);
     const requestBytes = Buffer.byteLength(prepared.requestJson);
@@ -195,6 +196,7 @@ export class ResponseAcceptor {
       return await store.accept({
         responseId,
         requestId,
+        traceparent: caller.trace && printTraceparent(caller.trace),
         tenant: key.name,
         prepared,
         serviceTier,

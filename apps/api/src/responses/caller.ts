@@ -1,4 +1,5 @@
 import type { KeySettings } from '@sluice/config';
+import type { RequestTrace } from '@sluice/runtime';
 
 /** Why nobody waits for an answer any more: the caller went away, or this process stops. */
 export type Departure = 'caller_left' | 'interrupted';
@@ -35,6 +36,8 @@ export interface Caller {
   key: KeySettings;
   /** Names the request in answers and in the log. */
   requestId: string;
+  /** Where its request stands in a trace; undefined while traces are off. */
+  trace?: RequestTrace | undefined;
   presence: CallerPresence;
   /**
    * Holds memory for so many bytes on behalf of the caller until the returned function is called. Waits while its tenant, or

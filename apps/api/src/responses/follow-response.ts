@@ -1,5 +1,6 @@
 import { isKeptAfterEnd, isTerminal } from '@sluice/contract';
 import type { ResponseRecord } from '@sluice/response-store';
+import { parseTraceparent, type Telemetry } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
@@ -18,6 +19,16 @@ export interface FollowRequest {
   openSink: (cursor: number) => EventSink;
   /** Whether the response has no log, or none any more, so that its events are derived from its record. */
   derived: boolean;
+}
+
+/** Tells who reads a response that was accepted earlier. */
+export function tellResumed(
+  telemetry: Telemetry,
+  { trace }: Caller,
+  { id, traceparent }: ResponseRecord,
+): void {
+  if (!trace) return;
+  telemetry.emit('response.resumed', { responseId: id, trace, origin: parseTraceparent(traceparent) });
 }
 
 /**
@@ -45,6 +56,7 @@ export async function followResponse(
     canReturn: true,
   };
   const attachment = isOpen ? attachments.open(attached) : undefined;
+  tellResumed(telemetry, caller, record);
   let end: AttachmentEnd = 'caller_left';
   try {
     if (isOpen) await store.attach(responseId);

@@ -7,6 +7,7 @@ import type { Caller } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
 import type { SentEvent } from './event-sink.ts';
+import { tellResumed } from './follow-response.ts';
 import { type EventCollector, presentBatch } from './present-batch.ts';
 import { responseNotFound } from './refusals.ts';
 
@@ -60,6 +61,7 @@ export async function readEventPage(
 ): Promise<EventPage> {
   const { store } = dependencies;
   const { record, cursor, derived, waitMs } = request;
+  tellResumed(dependencies.telemetry, caller, record);
   const subscription = store.follow(record.id, { cursor, readFirst: true, derived, looksAgain: false });
   try {
     const page = new Page(request, caller, store);

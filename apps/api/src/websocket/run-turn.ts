@@ -1,10 +1,11 @@
 import type { KeySettings } from '@sluice/config';
 import { completed, newRequestId, type ResponseEnd, ServiceError } from '@sluice/contract';
-import { type Logger, loggedError, randomBytes } from '@sluice/runtime';
+import { type Logger, loggedError, randomBytes, type Telemetry } from '@sluice/runtime';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { holdWhenThereIsRoom } from '../plugins/caller.ts';
 import { asServiceError } from '../plugins/error-handler.ts';
+import type { BeginTrace } from '../plugins/request-trace.ts';
 import { type Caller, CallerPresence } from '../responses/caller.ts';
 import { EventPresentation, type PresentationOptions } from '../responses/event-presentation.ts';
 import type { LocalContext } from '../responses/local-context.ts';
@@ -38,6 +39,9 @@ export interface TurnSurroundings {
   contexts: ConnectionContexts;
   writer: FrameWriter;
   presentation: PresentationOptions;
+  telemetry: Telemetry;
+  /** Absent while traces are off. */
+  beginTrace?: BeginTrace | undefined;
   logger: Logger;
   /** @throws {ServiceError} when the key of the connection does not count any more, or may not do this now. */
   keyFor: (turn: Turn) => KeySettings;
@@ -50,7 +54,7 @@ export interface TurnSurroundings {
  * It never rejects. The response ends with the connection: it has no other caller.
  */
 export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promise<void> {
-  const { open, writer, contexts, bodyBudget, logger } = surroundings;
+  const { open, writer, contexts, bodyBudget, telemetry, logger } = surroundings;
   const presence = new CallerPresence();
   const onGone = () => presence.end('caller_left');
   writer.gone.addEventListener('abort', onGone, { once: true });
@@ -58,11 +62,15 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
   const underWay = open.begin(() => presence.end('interrupted'));
   const previousId = turn.pending.request.previous_response_id;
   const requestId = newRequestId(randomBytes);
+  // A frame has no headers: each turn is a trace of its own.
+  const trace = surroundings.beginTrace?.(undefined);
+  let code: string | undefined;
   try {
     const key = surroundings.keyFor(turn);
     const caller: Caller = {
       key,
       requestId,
+      trace,
       presence,
       hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant: key.name, bytes, presence }),
       elapsedMs: () => performance.now() - turn.arrivedAt,
@@ -76,11 +84,13 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
     const known = asServiceError(error);
     if (!known) logger.error({ err: loggedError(error), requestId }, 'turn failed');
     const told = known ?? new ServiceError('server_error', 'The server had an error.', { cause: error });
+    code = told.code;
     await writer.write([errorFrame(told, turn.lane, requestId)]).catch(() => undefined);
   } finally {
     turn.reservation.release();
     writer.gone.removeEventListener('abort', onGone);
     underWay.end();
+    telemetry.emit('turn.answered', { code, elapsedMs: performance.now() - turn.arrivedAt, trace });
   }
 }
 

@@ -14,6 +14,7 @@ import { tellRefusal } from '../refused-creates.ts';
 import type { ReadLimits } from '../read-limits.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
+import type { BeginTrace } from '../plugins/request-trace.ts';
 import type { Responses } from '../responses/responses.ts';
 import { serverStops } from '../responses/whole-response.ts';
 import { errorFrame, steerFailedFrame } from './error-frame.ts';
@@ -58,6 +59,8 @@ export interface ConnectionDependencies {
   bodyBudget: BodyBudget;
   json: JsonReader;
   telemetry: Telemetry;
+  /** Absent while traces are off. */
+  beginTrace?: BeginTrace | undefined;
   logger: Logger;
   times: SocketTimes;
 }

@@ -81,7 +81,7 @@ class AiSdkProvider implements Provider {
     let parts: ReadableStreamDefaultReader<unknown> | undefined;
     let isComplete = false;
     try {
-      parts = await this.#open(generation, call.model, watch);
+      parts = await this.#open(generation, call, watch);
       for (;;) {
         const part = await this.#next(parts, watch);
         if (part === undefined) break;
@@ -133,7 +133,7 @@ class AiSdkProvider implements Provider {
 
   async #open(
     generation: Generation,
-    modelName: string,
+    { model: modelName, traceparent }: ProviderCall,
     watch: CallWatch,
   ): Promise<ReadableStreamDefaultReader<unknown>> {
     const model = await watch.race(this.#model(modelName));
@@ -142,7 +142,10 @@ class AiSdkProvider implements Provider {
       fetchesUrls: this.#settings.fetchesUrls ?? false,
       specificationVersion: model.specificationVersion,
     });
-    const opening = this.#fetch.run(watch, () => model.doStream({ ...options, abortSignal: watch.signal }));
+    const told = traceparent === undefined ? {} : { headers: { traceparent } };
+    const opening = this.#fetch.run(watch, () =>
+      model.doStream({ ...options, ...told, abortSignal: watch.signal }),
+    );
     const { stream } = await watch.race(opening);
     return stream.getReader();
   }

@@ -21,6 +21,7 @@ export interface CallOptions {
   tools?: Tool[];
   toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string };
   reasoning?: 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+  headers?: Record<string, string>;
   includeRawChunks?: boolean;
   abortSignal?: AbortSignal;
   providerOptions?: Record<string, Record<string, string | boolean | { [key: string]: boolean }>>;

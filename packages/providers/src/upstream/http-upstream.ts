@@ -17,6 +17,8 @@ export interface UpstreamCall {
   path: string;
   body: string;
   signal: AbortSignal;
+  /** Sent as the header of this name; undefined for none. */
+  traceparent: string | undefined;
   echoBytes: number;
   repeatsAnswer: boolean;
 }
@@ -69,7 +71,10 @@ export class HttpUpstream {
           origin: this.#url.origin,
           path: this.#url.pathname.replace(/\/+$/, '') + call.path + this.#url.search,
           method: 'POST',
-          headers: this.#headers,
+          headers:
+            call.traceparent === undefined
+              ? this.#headers
+              : { ...this.#headers, traceparent: call.traceparent },
           body: call.body,
         },
         stream,

@@ -59,6 +59,7 @@ export class UpstreamProvider implements Provider {
       path: protocol.path,
       body,
       signal: call.signal,
+      traceparent: call.traceparent,
       echoBytes: protocol.echoBytes(generation),
       repeatsAnswer: protocol.repeatsAnswer,
     });

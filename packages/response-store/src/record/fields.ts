@@ -52,6 +52,8 @@ export const recordFields = {
   context_calls: field('text', 'accept', 'attempt'),
   /** Id of the create call, for messages and the log. */
   request_id: field('text', 'accept'),
+  /** Where its request stands in a trace, as W3C Trace Context prints it; absent while traces are off. */
+  traceparent: field('text', 'accept'),
   /** The place it takes in the counts of waiting responses; see `weightOf` in admission. */
   weight: field('number', 'accept'),
   /** Its start tag, by which it has its place among the others of its queue; absent while it waits outside of it. */

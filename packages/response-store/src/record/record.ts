@@ -33,6 +33,8 @@ export interface ResponseRecord {
   sequenceNumber: number;
   /** Whether its job is known to have been added to the queue. */
   isEnqueued: boolean;
+  /** Where its request stands in a trace; undefined while traces were off. */
+  traceparent?: string | undefined;
   /** What the end added; absent while there is none. */
   end: ResponseEnd | undefined;
 }
@@ -46,6 +48,8 @@ export interface ClaimedRecord extends ResponseRecord {
   token: string;
   /** Counts the runs so far, this one included. */
   attempt: number;
+  /** Whether nobody has claimed it before. */
+  isFirstClaim: boolean;
   /** Runs that died with their process. One more may take another process down. */
   losses: number;
   /** Most runs it may have. */
@@ -73,6 +77,7 @@ export const readerFields = [
   'stream',
   'seq',
   'enqueued',
+  'traceparent',
   'result',
 ] as const satisfies FieldName[];
 
@@ -108,6 +113,7 @@ export function parseRecord(
     streams: fields.stream === true,
     sequenceNumber: present(fields.seq, 'seq'),
     isEnqueued: fields.enqueued === true,
+    traceparent: fields.traceparent,
     end: result === undefined ? undefined : parseEnd(result).end,
   };
 }

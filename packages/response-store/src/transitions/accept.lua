@@ -22,6 +22,7 @@
 --       previous_id    what it continues from; empty for nothing
 --       context_bytes, context_turns   most that it may continue from, in bytes and in responses
 --       calls, calls_length   tool calls in the input, and the most of a list that is kept; see tool-calls.ts
+--       traceparent    where its request stands in a trace; empty while traces are off
 --       then the digests of the calls that must stand in what it continues from
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try, tokens left, ms until none
@@ -136,7 +137,8 @@ write_present(record, {
   idempotency = digest ~= '' and idempotency or '', turn = turn or '', cost = tag and '' or cost,
   tokens = tokens_per_minute and tokens or '', most_output = most_output,
   status = QUEUED, request = request, input = input_json, grace_ms = grace_ms, watchers = watchers, seq = '1',
-  context_calls = string.sub(calls_before .. calls, -calls_length), tag = tag or ''
+  context_calls = string.sub(calls_before .. calls, -calls_length), tag = tag or '',
+  traceparent = traceparent
 })
 redis.call('ZADD', open, queue_by, id)
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.

@@ -36,6 +36,7 @@ const acceptScript = defineScript({
     'context_turns',
     'context_calls',
     'request_id',
+    'traceparent',
     'weight',
     'stream',
     'stored',
@@ -75,7 +76,7 @@ const acceptScript = defineScript({
     ] as const),
     ...(['weight', 'stream', 'stored_flag', 'background', 'grace_ms', 'watchers', 'input_json'] as const),
     ...(['has_large', 'request_ahead', 'previous_id', 'context_bytes', 'context_turns'] as const),
-    ...(['calls', 'calls_length'] as const),
+    ...(['calls', 'calls_length', 'traceparent'] as const),
   ],
   numbers: [
     ...(['deadline', 'cost', 'queued', 'queued_units', 'queue_ms'] as const),
@@ -98,6 +99,8 @@ export interface AcceptRequest {
   responseId: string;
   /** Id of the create call, kept for messages and the log. */
   requestId: string;
+  /** Where the call stands in a trace, as W3C Trace Context prints it; undefined while traces are off. */
+  traceparent?: string | undefined;
   tenant: string;
   /** With its digest where there is an Idempotency-Key, and with no reference left in its input. */
   prepared: PreparedRequest;
@@ -201,6 +204,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       context_turns: context.turns,
       calls: printCalls(made),
       calls_length: mostCallsLength,
+      traceparent: accepting.traceparent ?? '',
     },
     moreArgs: callDigests(awaited),
   };

@@ -135,6 +135,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     token: options.token,
     sequenceNumber,
     attempt,
+    isFirstClaim: found.startedAt === undefined,
     losses,
     maxAttempts: options.maxAttempts,
     requestId: fields.request_id ?? '',

@@ -1,0 +1,31 @@
+/** A map that forgets what came first once it holds too much. */
+export class BoundedMap<Key, Value> {
+  readonly #values = new Map<Key, Value>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(key: Key): Value | undefined {
+    return this.#values.get(key);
+  }
+
+  set(key: Key, value: Value): void {
+    this.#values.set(key, value);
+    if (this.#values.size <= this.#most) return;
+    const [oldest] = this.#values.keys();
+    if (oldest !== undefined) this.#values.delete(oldest);
+  }
+
+  /** What was there, and is no more. */
+  take(key: Key): Value | undefined {
+    const value = this.#values.get(key);
+    this.#values.delete(key);
+    return value;
+  }
+}
