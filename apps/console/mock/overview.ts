@@ -64,9 +64,8 @@ function presentProcesses(): ProcessOverview[] {
   const worker = (at: number, look: Partial<ProcessOverview>): ProcessOverview => {
     const slots = queues
       .filter(({ slots: all }) => all !== 0)
-      .map(({ queue, slots, active }) => {
-        const all = slots ?? 0;
-        const mine = Math.ceil(all / 2);
+      .map(({ queue, slots: all, active }) => {
+        const mine = Math.ceil((all ?? 0) / 2);
         return {
           queue,
           slots: mine,

@@ -88,15 +88,8 @@ export class WorkerProcess {
     this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn });
     const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
-    this.#runner = new AttemptRunner({
-      settings,
-      providers,
-      telemetry,
-      logger,
-      isolate,
-      holdQueue,
-      onLetIn,
-    });
+    const parts = { settings, providers, telemetry, logger };
+    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, ...others } = this.#runner.clients;
     this.#journal = openJournal(telemetry, {

@@ -22,32 +22,32 @@ interface Tenant {
   requests: readonly (RequestBody & { stream?: boolean })[];
 }
 
-const answer = (tokens: number) => `Explain fair queueing. [[sluice: tokens=${tokens}]]`;
+const prompt = (tokens: number) => `Explain fair queueing. [[sluice: tokens=${tokens}]]`;
 
 const tenants: readonly Tenant[] = [
   {
     ...{ name: 'search', weight: 3, everyMs: 220 },
     requests: [
-      { model: 'qwen3-8b', input: answer(40), stream: true },
-      { model: 'qwen3-8b', input: answer(20) },
-      { model: 'qwen3-8b', input: answer(30), stream: true, metadata: { feature: 'suggest' } },
+      { model: 'qwen3-8b', input: prompt(40), stream: true },
+      { model: 'qwen3-8b', input: prompt(20) },
+      { model: 'qwen3-8b', input: prompt(30), stream: true, metadata: { feature: 'suggest' } },
     ],
   },
   {
     ...{ name: 'support', weight: 2, everyMs: 450 },
     requests: [
-      { model: 'gpt-oss-20b', input: answer(60), stream: true, service_tier: 'priority' },
-      { model: 'gpt-oss-20b', input: answer(30) },
+      { model: 'gpt-oss-20b', input: prompt(60), stream: true, service_tier: 'priority' },
+      { model: 'gpt-oss-20b', input: prompt(30) },
       { model: 'gpt-oss-20b', input: 'Answer [[sluice: fail=upstream_error, fail_attempts=1, tokens=20]]' },
     ],
   },
   {
     ...{ name: 'nightly-batch', weight: 1, everyMs: 320 },
     requests: [
-      { model: 'gpt-oss-20b', input: answer(90), background: true, service_tier: 'flex' },
-      { model: 'qwen3-8b', input: answer(60), background: true, service_tier: 'flex' },
+      { model: 'gpt-oss-20b', input: prompt(90), background: true, service_tier: 'flex' },
+      { model: 'qwen3-8b', input: prompt(60), background: true, service_tier: 'flex' },
       { model: 'gpt-oss-20b', input: 'Sum up [[sluice: fail=invalid_prompt]]', background: true },
-      { model: 'gpt-oss-20b', input: answer(120), background: true, metadata: { run: 'invoices' } },
+      { model: 'gpt-oss-20b', input: prompt(120), background: true, metadata: { run: 'invoices' } },
     ],
   },
 ];
@@ -96,7 +96,7 @@ export async function photographConsole({ browser, redisUrl, pictures }: Photogr
     await page.context().close();
   };
   await photograph('', 'console-overview', 'invalid_prompt');
-  await photograph('/responses', 'console-responses', 'Running');
+  await photograph('/responses', 'console-responses', 'In progress');
   await photograph(
     `/responses/${await retriedResponse(adminUrl)}`,
     'console-response',

@@ -1,4 +1,5 @@
 import type { Child } from '../child-process.ts';
+import { ask, follow, isLoaded } from '../console-reader.ts';
 import { atMost, type Goal, goalTable } from '../goals.ts';
 import { type JournalTraffic, startJournalTraffic } from '../journal-traffic.ts';
 import type { LoadOrder } from '../load/order.ts';
@@ -184,34 +185,6 @@ function serviceOf(
 async function end({ redis }: ScenarioContext, service: BenchService): Promise<void> {
   await service.stop();
   await redis.clear(service.keyPrefix);
-}
-
-async function ask({ adminUrl }: BenchService, path: string): Promise<unknown> {
-  const answer = await fetch(`${adminUrl}/admin/v1/${path}`);
-  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
-}
-
-async function isLoaded(service: BenchService): Promise<boolean> {
-  const { index } = (await ask(service, 'responses?limit=1')) as { index: { state: string } };
-  return index.state === 'ready';
-}
-
-/** Follows all rows, and counts the bytes that it is told. */
-function follow({ adminUrl }: BenchService): { stop: () => number } {
-  const left = new AbortController();
-  let bytes = 0;
-  const read = async () => {
-    const answer = await fetch(`${adminUrl}/admin/v1/responses/events`, { signal: left.signal });
-    for await (const chunk of answer.body ?? []) bytes += (chunk as Uint8Array).length;
-  };
-  read().catch(() => undefined); // It ends when it is stopped.
-  return {
-    stop: () => {
-      left.abort();
-      return bytes;
-    },
-  };
 }
 
 async function timed(run: () => Promise<unknown>): Promise<number> {

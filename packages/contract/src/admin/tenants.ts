@@ -28,8 +28,8 @@ export type TenantPageQuery = z.output<typeof tenantPageQuerySchema>;
 
 const oneOrMore = z.union([z.string(), z.array(z.string())]).transform((values) => [values].flat());
 const keyStates = ['active', 'expired', 'revoked', 'disabled'] as const;
-const isKeyState = (text: string): text is (typeof keyStates)[number] =>
-  keyStates.some((state) => state === text);
+const isKeyState = (word: string): word is (typeof keyStates)[number] =>
+  keyStates.some((state) => state === word);
 
 /** A page of keys: those in effect first, of the file and then the newest. */
 export const keyPageQuerySchema = z.object({

@@ -52,7 +52,10 @@ export function KeysPage() {
           <>
             <FilterBar
               filters={filters}
-              fields={[{ key: 'state', label: 'State', options: stateOptions }]}
+              fields={[
+                { key: 'tenant', label: 'Tenant', options: tenantOptions, allowsOther: true },
+                { key: 'state', label: 'State', options: stateOptions },
+              ]}
               end={`${formatCount(rows.length)}${hasMore ? ' of more' : ''} ${rows.length === 1 ? 'key' : 'keys'}`}
             >
               <SearchBox

@@ -19,7 +19,7 @@ interface QueueCardProps {
 
 /** One queue: its state, its figures, and what can be done with it. */
 export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
-  const { queue: name, models, paused, waiting, active, oldest_wait_ms: oldest } = queue;
+  const { queue: name, models, paused, waiting, oldest_wait_ms: oldest } = queue;
   const resume = useSwitchQueue('resume');
   const unlocked = useUnlocked();
   return (
