@@ -8,13 +8,14 @@ interface IdTextProps {
   of?: string;
   /** Wraps the text, such as in a link. */
   wrap?: (text: ReactNode) => ReactNode;
-  /** Shows the first and the last characters alone; the whole id is in the title, and is what is copied. */
+  /** Shows how it begins and ends, without its prefix; the whole id is in the title, and is what is copied. */
   short?: boolean;
 }
 
 /** An id in the mono font, with a button that copies it. */
 export function IdText({ id, of = 'id', wrap = (text) => text, short = false }: IdTextProps) {
-  const shown = short && id.length > 22 ? `${id.slice(0, 13)}…${id.slice(-6)}` : id;
+  const own = id.slice(id.indexOf('_') + 1);
+  const shown = short && own.length > 16 ? `${own.slice(0, 8)}…${own.slice(-5)}` : id;
   const text = (
     <span className={classes['id']} title={id}>
       {shown}
