@@ -1,6 +1,6 @@
 import { stream } from '@durable-streams/client';
 import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 type Event = { type: string; sequence_number: number } & Record<string, unknown>;
@@ -271,8 +271,10 @@ describe('a long-poll', () => {
       const page = await read(id);
       return page.events().length === 3 ? page : undefined;
     });
+    const attach = vi.spyOn(api.store, 'attach');
     const polled = read(id, `?offset=${next}&live=long-poll`);
-    await eventually(() => api.open.size === 2);
+    await eventually(() => attach.mock.results[0]);
+    await attach.mock.results[0]?.value;
     leaving.abort();
     await answer.text().catch(() => undefined);
     expect((await polled).status).toBe(204);

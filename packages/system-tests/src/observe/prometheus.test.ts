@@ -122,6 +122,7 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
         if (result.length === 0) empty.push(panel);
       }
       expect(empty.toSorted()).toEqual(shownInTroubleAlone.toSorted());
+      return true;
     }, patiently);
     await stop();
     for (const alert of [

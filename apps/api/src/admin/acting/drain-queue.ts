@@ -11,20 +11,32 @@ export interface Draining {
 /** Responses looked at in one step. */
 const step = 100;
 
-/** What waits in a queue, each response once, those that are next first. What is not taken away meanwhile is passed over. */
+/**
+ * What waits in a queue, each response once, those that are next first. What is not taken away meanwhile is passed over.
+ *
+ * Whatever leaves lets in another one of its tenant, which goes from those that wait for a place to those that wait for a worker. So
+ * both are looked at until a whole round has nothing new, and the latter once more after the former: nobody is missed on the way.
+ */
 export async function* waitingResponses(
   { queues }: Pick<Draining, 'queues'>,
   name: string,
 ): AsyncGenerator<string[]> {
-  for (const waitsFor of ['worker', 'time'] as const) {
-    const seen = new Set<string>();
-    for (let first = 0; ; ) {
-      const ids = await queues.waitingIds(name, { waitsFor, first, count: step });
-      if (ids.length === 0) break;
-      const fresh = ids.filter((id) => !seen.has(id));
-      for (const id of fresh) seen.add(id);
-      if (fresh.length > 0) yield fresh;
-      else first += step;
+  const seen = new Set<string>();
+  for (let isOver = false; !isOver; ) {
+    isOver = true;
+    for (const waitsFor of ['worker', 'time', 'worker'] as const) {
+      for (let first = 0; ; ) {
+        const ids = await queues.waitingIds(name, { waitsFor, first, count: step });
+        if (ids.length === 0) break;
+        const fresh = ids.filter((id) => !seen.has(id));
+        for (const id of fresh) seen.add(id);
+        if (fresh.length === 0) {
+          first += step;
+          continue;
+        }
+        isOver = false;
+        yield fresh;
+      }
     }
   }
 }
