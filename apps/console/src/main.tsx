@@ -17,6 +17,8 @@ import { theme } from './theme/theme.ts';
 const root = document.getElementById('root');
 if (root === null) throw new Error('The page has no element #root.');
 
+const client = createQueryClient();
+
 createRoot(root).render(
   <StrictMode>
     <MantineProvider
@@ -28,8 +30,8 @@ createRoot(root).render(
       withGlobalClasses={false}
     >
       <Notices />
-      <QueryClientProvider client={createQueryClient()}>
-        <RouterProvider router={createConsoleRouter()} />
+      <QueryClientProvider client={client}>
+        <RouterProvider router={createConsoleRouter(client)} />
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

@@ -1,22 +1,27 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { QueryClient } from '@tanstack/react-query';
+import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { OverviewPage } from './pages/overview/overview-page.tsx';
+import { overviewQuery } from './pages/overview/use-overview.ts';
 import type { UrlSearch } from './components/use-filters.ts';
 import { NotFound } from './shell/not-found.tsx';
 import { PageFailed } from './shell/page-failed.tsx';
 import { Shell } from './shell/shell.tsx';
 
-const root = createRootRoute({
+const root = createRootRouteWithContext<{ client: QueryClient }>()({
   component: Shell,
   notFoundComponent: NotFound,
   validateSearch: (search: Record<string, unknown>) => search as UrlSearch, // As `parseSearch` below makes it.
 });
 const parent = () => root;
 
-/** Every page: a chunk of its own, loaded when it is opened or pointed at. */
+/** The first page comes with the console. Every other is a chunk of its own, loaded when it is opened or pointed at. */
 const pages = [
   createRoute({
     getParentRoute: parent,
     path: '/',
-    component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+    // Asked for while the page is being drawn.
+    loader: ({ context }) => void context.client.prefetchQuery(overviewQuery),
+    component: OverviewPage,
   }),
   createRoute({
     getParentRoute: parent,
@@ -55,9 +60,10 @@ const pages = [
   }),
 ] as const;
 
-export function createConsoleRouter() {
+export function createConsoleRouter(client: QueryClient) {
   return createRouter({
     routeTree: root.addChildren(pages),
+    context: { client },
     basepath: '/console',
     defaultPreload: 'intent',
     defaultErrorComponent: PageFailed,

@@ -1,4 +1,5 @@
 import type { Overview } from '@sluice/contract/admin';
+import { useDeferredValue } from 'react';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryView } from '../../components/query-view.tsx';
 import { EmptyState } from '../../components/states.tsx';
@@ -30,10 +31,20 @@ export function OverviewPage() {
 
 function Content({ overview }: { overview: Overview }) {
   const hasNumbers = hasStatistics(overview);
+  // What an operator looks at first is painted first; charts take longer to draw than all tiles together.
+  const showsRest = useDeferredValue(true, false);
   return (
     <div className={classes['page']}>
       <AttentionStrip overview={overview} />
       <StatTiles overview={overview} />
+      {showsRest && <Rest overview={overview} hasNumbers={hasNumbers} />}
+    </div>
+  );
+}
+
+function Rest({ overview, hasNumbers }: { overview: Overview; hasNumbers: boolean }) {
+  return (
+    <>
       {hasNumbers ? <HourCharts overview={overview} /> : <NoStatistics />}
       <div className={classes['columns']}>
         <QueuesPanel overview={overview} />
@@ -46,7 +57,7 @@ function Content({ overview }: { overview: Overview }) {
         {hasNumbers && <UpstreamsPanel overview={overview} />}
         <RedisPanel redis={overview.redis} />
       </div>
-    </div>
+    </>
   );
 }
 

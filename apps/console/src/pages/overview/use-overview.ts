@@ -5,7 +5,11 @@ import { adminQuery } from '../../api/query-client.ts';
 import { useLive } from '../../api/use-live.ts';
 import { foldOverview, newerOverview } from './fold-overview.ts';
 
-const overviewQuery = adminQuery<Overview>('/overview');
+export const overviewQuery = {
+  ...adminQuery<Overview>('/overview'),
+  structuralSharing: (before: unknown, next: unknown) =>
+    newerOverview(before as Overview | undefined, next as Overview), // Both are what the query reads.
+};
 
 /** How soon it is read again when that failed, in milliseconds. */
 const againAfterMs = 5_000;
@@ -18,7 +22,6 @@ export function useOverview() {
   const client = useQueryClient();
   const query = useQuery({
     ...overviewQuery,
-    structuralSharing: (before, next) => newerOverview(before as Overview | undefined, next as Overview), // Both are what the query reads.
     refetchInterval: ({ state }) => (state.status === 'error' ? againAfterMs : false),
     refetchOnWindowFocus: false,
   });
