@@ -16,7 +16,7 @@ const model = { tokens: 1, intervalMs: 0 };
 const roles = ['load', 'api', 'worker', 'redis'];
 
 const plans = {
-  full: { rounds: 7, roundMs: 2_000, warmUpMs: 2_000 },
+  full: { rounds: 9, roundMs: 3_000, warmUpMs: 10_000 },
   quick: { rounds: 1, roundMs: 400, warmUpMs: 400 },
 };
 
