@@ -1,5 +1,6 @@
-import { Queue } from 'bullmq';
+import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { LeanQueue } from './lean-queue.ts';
 import { type QueueDepth, readDepth } from './queue-depth.ts';
 import { jobName, queuePrefix } from './queue-names.ts';
 
@@ -64,7 +65,7 @@ export class ResponseQueue {
     this.#connection = connection;
     this.#onLetInFailed = onLetInFailed;
     for (const name of names) {
-      const queue = new Queue(name, {
+      const queue = new LeanQueue(name, {
         connection,
         prefix: queuePrefix(keyPrefix),
         skipVersionCheck: true,

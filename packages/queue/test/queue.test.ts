@@ -134,6 +134,21 @@ describe('response queue', () => {
     expect(started).toEqual(['r1']);
   });
 
+  it('keeps a job in one piece of memory, as long as it waits and as long as it is kept', async () => {
+    const queue = aQueue();
+    const id = `create-response_${'x'.repeat(32)}`;
+    const key = `${queuePrefix(redis.prefix)}:${name}:${id}`;
+    await queue.enqueue(name, id, 2 ** 21 - 1);
+    expect(await redis.client.object('ENCODING', key)).toBe('listpack');
+    expect(await redis.client.memory('USAGE', key)).toBeLessThan(400);
+    const { run, finish } = held();
+    aWorker(run);
+    finish(id);
+    await eventually(async () => (await queue.counts(name)).completed === 1);
+    expect(await redis.client.object('ENCODING', key)).toBe('listpack');
+    expect(await redis.client.memory('USAGE', key)).toBeLessThan(500);
+  });
+
   it('keeps jobs in order, with nothing in them but the id', async () => {
     const queue = aQueue();
     await queue.enqueue(name, 'r1', 1);

@@ -12,6 +12,11 @@ export function formatCount(value: Maybe): string {
   return value === null || value === undefined ? unknown : whole.format(value);
 }
 
+/** `1 slot`, `1,234 slots` */
+export function countOf(value: number, what: string): string {
+  return `${whole.format(value)} ${what}${value === 1 ? '' : 's'}`;
+}
+
 /** `1.2M`; up to 9,999 in full. Also for tokens. */
 export function formatCompact(value: Maybe): string {
   if (value === null || value === undefined) return unknown;

@@ -1,7 +1,7 @@
 import type { Overview } from '@sluice/contract/admin';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { StatRow, StatTile } from '../../components/stat-tile.tsx';
-import { formatCompact, formatCount, formatRate, formatShare, unknown } from '../../format/numbers.ts';
+import { countOf, formatCompact, formatCount, formatRate, formatShare, unknown } from '../../format/numbers.ts';
 import { formatDuration } from '../../format/times.ts';
 import { hasStatistics } from './attention.ts';
 import { byMinute, errorRate, latestFirstToken, queueSums, recentOf } from './figures.ts';
@@ -37,7 +37,7 @@ function AllTiles({ overview }: { overview: Overview }) {
       <StatTile
         label="Running"
         value={`${formatCount(active)} of ${formatCount(capacity)}`}
-        hint={isFull ? 'every slot is taken' : `${formatCount(Math.max(0, capacity - active))} slots free`}
+        hint={isFull ? 'every slot is taken' : `${countOf(Math.max(0, capacity - active), 'slot')} free`}
       />
       <WaitingTile overview={overview} />
       <StatTile

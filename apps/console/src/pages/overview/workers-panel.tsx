@@ -4,7 +4,7 @@ import { Panel } from '../../components/panel.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { Duration } from '../../components/times.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
-import { formatCount } from '../../format/numbers.ts';
+import { countOf, formatCount } from '../../format/numbers.ts';
 import { isSilent } from './attention.ts';
 import classes from './overview.module.css';
 
@@ -15,7 +15,7 @@ type Api = Extract<ProcessOverview, { role: 'api' }>;
 export function WorkersPanel({ overview: { at, processes } }: { overview: Overview }) {
   const workers = processes.filter((each): each is Worker => each.role === 'worker');
   const apis = processes.filter((each): each is Api => each.role === 'api');
-  const note = `${counted(workers.length, 'worker')}, ${counted(apis.length, 'api')}`;
+  const note = `${countOf(workers.length, 'worker')}, ${countOf(apis.length, 'api')}`;
   return (
     <div className={classes['anchor']} id="workers">
       <Panel title="Processes" note={note} padded={false}>
@@ -97,8 +97,4 @@ function State({ process, at }: { process: ProcessOverview; at: number }) {
     );
   }
   return <ToneBadge tone="good">Up</ToneBadge>;
-}
-
-function counted(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
 }
