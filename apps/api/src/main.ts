@@ -20,7 +20,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
   const api = new ApiProcess({
     settings: { ...settings, redisUrl },
     watch,
-    traces: await openTraces(settings.traces, {
+    traces: openTraces(settings.traces, {
       service: { role: 'api', version: serviceVersion, instance: randomUUID() },
       onDropped: throttledWarning(logger, 'traces dropped').warn,
     }),

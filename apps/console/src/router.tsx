@@ -1,5 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query';
-import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+} from '@tanstack/react-router';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { overviewQuery } from './pages/overview/use-overview.ts';
 import type { UrlSearch } from './components/use-filters.ts';

@@ -23,7 +23,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   const worker = new WorkerProcess({
     settings: { ...settings, redisUrl },
     providers: byId,
-    traces: await openTraces(settings.traces, {
+    traces: openTraces(settings.traces, {
       service: { role: 'worker', version: serviceVersion, instance: randomUUID() },
       onDropped: throttledWarning(logger, 'traces dropped').warn,
     }),

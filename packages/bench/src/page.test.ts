@@ -47,7 +47,9 @@ describe('renderPage', () => {
 
   it('shows the pictures of a scenario and the time that it took', () => {
     expect(page(false)).toContain('![Tokens over time](pictures/tokens.svg)');
-    expect(page(false)).toContain('`npm run bench -- --scenario streams`: 41 s of the 60 s it may take.');
+    expect(page(false)).toContain(
+      '_`npm run bench -- --scenario streams`, 2026-01-02, A fast one: 41 s of the 60 s it may take._',
+    );
   });
 
   it('warns of a quick run', () => {

@@ -22,8 +22,12 @@ export const pictureFolder = 'pictures';
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
 export function renderPage({ date, elapsedMs, quick, machine, redis, reports }: PageInput): string {
+  // A section says by itself when and where it was measured, so that one can be measured again and the others kept.
+  const day = date.toISOString().slice(0, 10);
+  const footer = (time: TakenTime) =>
+    `_\`npm run bench -- --scenario ${time.name}\`, ${day}, ${machine.cpu}: ${timeTaken(time)}._`;
   const sections = reports.map(({ title, description, tables, pictures = [], ...time }) =>
-    [`## ${title}`, description, ...tables.map(renderTable), ...pictures.map(image), timeTaken(time)].join(
+    [`## ${title}`, description, ...tables.map(renderTable), ...pictures.map(image), footer(time)].join(
       '\n\n',
     ),
   );
@@ -34,13 +38,11 @@ function image({ file, alt }: Picture): string {
   return `![${alt}](${pictureFolder}/${file})`;
 }
 
-function timeTaken({
-  name,
-  elapsedMs,
-  budgetMs,
-}: Pick<TimedReport, 'name' | 'elapsedMs' | 'budgetMs'>): string {
+type TakenTime = Pick<TimedReport, 'name' | 'elapsedMs' | 'budgetMs'>;
+
+function timeTaken({ elapsedMs, budgetMs }: TakenTime): string {
   const seconds = (ms: number) => Math.round(ms / 1000);
-  return `_\`npm run bench -- --scenario ${name}\`: ${seconds(elapsedMs)} s of the ${seconds(budgetMs)} s it may take._`;
+  return `${seconds(elapsedMs)} s of the ${seconds(budgetMs)} s it may take`;
 }
 
 function introduction(quick: boolean): string {

@@ -13,9 +13,10 @@ import type { SpanAttributes, SpanSink } from './finished-span.ts';
 const mostAttempts = 10_000;
 
 interface OpenAttempt {
+  attempt: number;
   trace: AttemptTrace;
   startedAt: number;
-  attributes: SpanAttributes;
+  attributes: readonly SpanAttributes[];
   call: OpenCall | undefined;
 }
 
@@ -74,6 +75,7 @@ interface AboutAttempt {
 class AttemptSpans {
   readonly #sink: SpanSink;
   readonly #now: () => number;
+  /** By the response. A worker runs one attempt of it at a time. */
   readonly #open = new BoundedMap<string, OpenAttempt>(mostAttempts);
 
   constructor(sink: SpanSink, now: () => number) {
@@ -85,12 +87,12 @@ class AttemptSpans {
     const { trace } = claimed;
     if (!trace?.isSampled) return;
     const startedAt = this.#now();
-    const ofResponse = {
-      [names.responseId]: claimed.responseId,
-      [names.tenant]: claimed.tenant,
-      [names.model]: claimed.model,
-      [names.tier]: claimed.tier,
-    };
+    const ofResponse: SpanAttributes = [
+      [names.responseId, claimed.responseId],
+      [names.tenant, claimed.tenant],
+      [names.model, claimed.model],
+      [names.tier, claimed.tier],
+    ];
     if (trace.isFirst) {
       this.#sink({
         name: names.span.wait,
@@ -99,70 +101,79 @@ class AttemptSpans {
         parentSpanId: trace.origin.spanId,
         startedAt: Math.min(claimed.acceptedAt, startedAt),
         endedAt: startedAt,
-        attributes: ofResponse,
+        attributes: [ofResponse],
       });
     }
-    this.end(claimed, { outcome: 'unknown' });
-    this.#open.set(keyOf(claimed), {
+    const before = this.#open.get(claimed.responseId);
+    if (before) this.end({ ...claimed, attempt: before.attempt }, { outcome: 'unknown' });
+    this.#open.set(claimed.responseId, {
+      attempt: claimed.attempt,
       trace,
       startedAt,
-      attributes: { ...ofResponse, [names.attempt]: claimed.attempt, [names.worker]: claimed.worker },
+      attributes: [
+        ofResponse,
+        [
+          [names.attempt, claimed.attempt],
+          [names.worker, claimed.worker],
+        ],
+      ],
       call: undefined,
     });
   }
 
   beginCall(called: TelemetryEvents['attempt.called']): void {
-    const open = this.#open.get(keyOf(called));
+    const open = this.#attemptOf(called);
     if (!open || !called.trace) return;
-    this.#endCall(open, {}, undefined);
+    this.#endCall(open, [], undefined);
     open.call = {
       context: called.trace,
       startedAt: this.#now(),
       upstreamModel: called.upstreamModel,
       timeToFirstChunk: undefined,
-      attributes: {
-        [names.operation]: inference,
-        [names.provider]: called.provider,
-        [names.requestModel]: called.upstreamModel,
-        [names.requestStream]: true,
-        [names.responseId]: called.responseId,
-        [names.attempt]: called.attempt,
-      },
+      attributes: [
+        [names.operation, inference],
+        [names.provider, called.provider],
+        [names.requestModel, called.upstreamModel],
+        [names.requestStream, true],
+        [names.responseId, called.responseId],
+        [names.attempt, called.attempt],
+      ],
     };
   }
 
   firstToken(first: TelemetryEvents['attempt.first_token']): void {
-    const call = this.#open.get(keyOf(first))?.call;
+    const call = this.#attemptOf(first)?.call;
     if (call) call.timeToFirstChunk = first.sinceCallMs / 1000;
   }
 
   endAnswered(answered: TelemetryEvents['attempt.answered']): void {
-    const open = this.#open.get(keyOf(answered));
+    const open = this.#attemptOf(answered);
     if (!open) return;
     const { finishReason, usage } = answered;
     this.#endCall(
       open,
-      {
-        [names.finishReasons]: [finishReason],
-        [names.inputTokens]: usage?.inputTokens,
-        [names.cachedTokens]: usage?.cachedTokens,
-        [names.outputTokens]: usage?.outputTokens,
-        [names.reasoningTokens]: usage?.reasoningTokens,
-      },
+      [
+        [names.finishReasons, [finishReason]],
+        [names.inputTokens, usage?.inputTokens],
+        [names.cachedTokens, usage?.cachedTokens],
+        [names.outputTokens, usage?.outputTokens],
+        [names.reasoningTokens, usage?.reasoningTokens],
+      ],
       undefined,
     );
   }
 
   endFailed(failed: TelemetryEvents['attempt.failed']): void {
-    const open = this.#open.get(keyOf(failed));
-    if (open) this.#endCall(open, { [names.status]: failed.upstreamStatus }, failed.code);
+    const open = this.#attemptOf(failed);
+    if (open) this.#endCall(open, [[names.status, failed.upstreamStatus]], failed.code);
   }
 
   end(about: AboutAttempt, { outcome, error }: Ending): void {
-    const open = this.#open.take(keyOf(about));
+    const open = this.#attemptOf(about);
     if (!open) return;
+    this.#open.delete(about.responseId);
     // One that was broken off.
-    this.#endCall(open, {}, error ?? outcome);
+    this.#endCall(open, [], error ?? outcome);
     const { trace, startedAt, attributes } = open;
     this.#sink({
       name: names.span.attempt,
@@ -171,10 +182,16 @@ class AttemptSpans {
       parentSpanId: trace.isJoined ? trace.origin.spanId : undefined,
       startedAt,
       endedAt: this.#now(),
-      attributes: { ...attributes, [names.outcome]: outcome },
-      links: trace.isJoined ? [] : [trace.origin],
+      attributes: [...attributes, [[names.outcome, outcome]]],
+      ...(!trace.isJoined && { links: [trace.origin] }),
       error,
     });
+  }
+
+  /** The attempt that is under way, unless it is another one of that response. */
+  #attemptOf({ responseId, attempt }: AboutAttempt): OpenAttempt | undefined {
+    const open = this.#open.get(responseId);
+    return open?.attempt === attempt ? open : undefined;
   }
 
   #endCall(open: OpenAttempt, more: SpanAttributes, error: string | undefined): void {
@@ -189,12 +206,8 @@ class AttemptSpans {
       parentSpanId: trace.spanId,
       startedAt,
       endedAt: this.#now(),
-      attributes: { ...attributes, [names.timeToFirstChunk]: timeToFirstChunk, ...more },
+      attributes: [attributes, [[names.timeToFirstChunk, timeToFirstChunk]], more],
       error,
     });
   }
-}
-
-function keyOf({ responseId, attempt }: AboutAttempt): string {
-  return `${responseId} ${attempt}`;
 }

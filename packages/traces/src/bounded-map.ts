@@ -22,6 +22,10 @@ export class BoundedMap<Key, Value> {
     if (oldest !== undefined) this.#values.delete(oldest);
   }
 
+  delete(key: Key): void {
+    this.#values.delete(key);
+  }
+
   /** What was there, and is no more. */
   take(key: Key): Value | undefined {
     const value = this.#values.get(key);

@@ -2,8 +2,14 @@ import type { TraceContext } from '@sluice/runtime';
 
 export type SpanKind = 'server' | 'client' | 'internal';
 
-/** An absent attribute is undefined. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
+export type AttributeValue = string | number | boolean | readonly string[];
+
+/**
+ * Names with their values. One whose value is undefined is absent.
+ *
+ * Pairs, because an object with names that are known only when it runs takes longer to make than to write.
+ */
+export type SpanAttributes = readonly (readonly [name: string, value: AttributeValue | undefined])[];
 
 /** A span that is over. Times are milliseconds since 1970. */
 export interface FinishedSpan {
@@ -14,7 +20,8 @@ export interface FinishedSpan {
   parentSpanId: string | undefined;
   startedAt: number;
   endedAt: number;
-  attributes: SpanAttributes;
+  /** In groups, as they become known at different times. No name is in two of them. */
+  attributes: readonly SpanAttributes[];
   /** Spans of other traces that it has to do with. */
   links?: readonly TraceContext[];
   /** A code for what went wrong, never a text; undefined where nothing did. */

@@ -24,9 +24,9 @@ function settingsFor(
   };
 }
 
-async function open(settings: TraceOptions['settings']) {
+function open(settings: TraceOptions['settings']) {
   const dropped: number[] = [];
-  const traces = await openTraces(settings, {
+  const traces = openTraces(settings, {
     service: { role: 'api', version: '1.2.3', instance: 'one' },
     onDropped: (_error, spans) => dropped.push(spans),
   });
@@ -43,19 +43,17 @@ async function open(settings: TraceOptions['settings']) {
 }
 
 describe('openTraces', () => {
-  it('is nothing without settings', async () => {
+  it('is nothing without settings', () => {
     const options = {
       service: { role: 'api' as const, version: '', instance: '' },
       onDropped: () => undefined,
     };
-    expect(await openTraces(undefined, options)).toBeUndefined();
+    expect(openTraces(undefined, options)).toBeUndefined();
   });
 
   it('sends what waits before it stops, compressed and with its headers', async () => {
     await using receiver = await startFakeOtlpReceiver();
-    const { traces, answer } = await open(
-      settingsFor(receiver, { batch: { most: 8, size: 8, delayMs: 60_000 } }),
-    );
+    const { traces, answer } = open(settingsFor(receiver, { batch: { most: 8, size: 8, delayMs: 60_000 } }));
     for (const status of [200, 500]) answer(status);
     await traces.stop(10_000);
     answer();
@@ -71,7 +69,7 @@ describe('openTraces', () => {
   it('writes protobuf', async () => {
     await using receiver = await startFakeOtlpReceiver();
     receiver.answerWith(204);
-    const { traces, answer, dropped } = await open(
+    const { traces, answer, dropped } = open(
       settingsFor(receiver, { protocol: 'http/protobuf', compression: 'none' }),
     );
     answer();
@@ -85,7 +83,7 @@ describe('openTraces', () => {
   it('drops what a silent receiver does not take, past a bound and at its stop', async () => {
     await using receiver = await startFakeOtlpReceiver();
     receiver.answerWith('nothing');
-    const { traces, answer, dropped } = await open(settingsFor(receiver));
+    const { traces, answer, dropped } = open(settingsFor(receiver));
     for (let count = 0; count < 20; count += 1) answer();
     await traces.stop(50);
 
@@ -95,7 +93,7 @@ describe('openTraces', () => {
   it('tells of a receiver that refuses', async () => {
     await using receiver = await startFakeOtlpReceiver();
     receiver.answerWith(302);
-    const { traces, answer, dropped } = await open(settingsFor(receiver));
+    const { traces, answer, dropped } = open(settingsFor(receiver));
     answer();
     await traces.stop(10_000);
 
@@ -108,9 +106,7 @@ describe('openTraces', () => {
     ['always_on', true, true, true],
     ['always_off', false, false, false],
   ] as const)('samples by %s', async (name, root, ofSampled, ofUnsampled) => {
-    const { traces } = await open(
-      settingsFor({ url: 'http://127.0.0.1:9' }, { sampler: { name, ratio: 1 } }),
-    );
+    const { traces } = open(settingsFor({ url: 'http://127.0.0.1:9' }, { sampler: { name, ratio: 1 } }));
     expect(traces.begin(undefined).isSampled).toBe(root);
     expect(traces.begin(`${parent}-01`)).toMatchObject({
       traceId: 'a'.repeat(32),
@@ -122,7 +118,7 @@ describe('openTraces', () => {
   });
 
   it('samples a share, and heeds no caller where nothing is propagated', async () => {
-    const { traces } = await open(
+    const { traces } = open(
       settingsFor(
         { url: 'http://127.0.0.1:9' },
         {

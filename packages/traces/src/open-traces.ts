@@ -1,15 +1,21 @@
 import { childOf, newTraceId, parseTraceparent, type RequestTrace, type Telemetry } from '@sluice/runtime';
 import { traceAttempts } from './attempt-spans.ts';
+import { names } from './conventions.ts';
 import type { SpanSink } from './finished-span.ts';
-import type { OtlpOptions } from './otlp-exporter.ts';
+import { JsonBatch } from './json-batch.ts';
+import { OtlpExporter, type OtlpOptions } from './otlp-exporter.ts';
+import { ProtobufBatch } from './protobuf-batch.ts';
 import { traceRequests } from './request-spans.ts';
+import { samplerOf, type SamplerSettings } from './sampler.ts';
+import type { SpanOrigin } from './span-batch.ts';
+import { SpanBatches } from './span-batches.ts';
 
 export interface TraceOptions {
   settings: OtlpOptions & {
     /** Undefined for a name by the role. */
     serviceName: string | undefined;
     resource: Readonly<Record<string, string>>;
-    sampler: { name: SamplerName; ratio: number };
+    sampler: SamplerSettings;
     /** Whether `traceparent` of callers is heeded. */
     propagates: boolean;
     /** Spans that wait at most, spans of one export, and how long they are gathered. */
@@ -19,14 +25,6 @@ export interface TraceOptions {
   /** Told why spans were dropped. */
   onDropped: (error: unknown, spans: number) => void;
 }
-
-type SamplerName =
-  | 'always_on'
-  | 'always_off'
-  | 'traceidratio'
-  | 'parentbased_always_on'
-  | 'parentbased_always_off'
-  | 'parentbased_traceidratio';
 
 /** The traces of a process that has them. */
 export interface Traces {
@@ -39,29 +37,61 @@ export interface Traces {
 }
 
 /**
- * Opens the traces of a process, and loads what that needs. Undefined without settings: nothing is loaded then.
+ * Opens the traces of a process. Undefined without settings: nothing listens and nothing is made then.
  *
  * Nothing waits for a receiver. While it is away or slow, a bounded number of spans waits, and what is more is dropped.
  */
-export async function openTraces(
+export function openTraces(
   settings: TraceOptions['settings'] | undefined,
   options: Omit<TraceOptions, 'settings'>,
-): Promise<Traces | undefined> {
+): Traces | undefined {
   if (!settings) return undefined;
-  const { Sdk } = await import('./sdk.ts');
-  const sdk = new Sdk({ settings, ...options });
-  const sink: SpanSink = (span) => sdk.add(span);
+  const { service, onDropped } = options;
+  const origin = originOf(settings, service);
+  const exporter = new OtlpExporter(settings);
+  const isSampled = samplerOf(settings.sampler);
+  const batches = new SpanBatches({
+    newBatch: () => (settings.protocol === 'http/json' ? new JsonBatch(origin) : new ProtobufBatch(origin)),
+    send: (body) => exporter.send(body),
+    limits: settings.batch,
+    onDropped,
+  });
+  const sink: SpanSink = (span) => batches.add(span);
   return {
     begin(traceparent) {
       const parent = settings.propagates ? parseTraceparent(traceparent) : undefined;
       const traceId = parent?.traceId ?? newTraceId();
-      const isSampled = sdk.isSampled(traceId, parent);
-      return { ...childOf({ traceId, spanId: '', isSampled }), parentSpanId: parent?.spanId };
+      const trace = childOf({ traceId, spanId: '', isSampled: isSampled(traceId, parent) });
+      return { ...trace, parentSpanId: parent?.spanId };
     },
     listen(telemetry, now) {
       traceRequests(telemetry, sink, now);
       traceAttempts(telemetry, sink, now);
     },
-    stop: (withinMs) => sdk.stop(withinMs),
+    async stop(withinMs) {
+      const deadline = setTimeout(() => exporter.abort(), withinMs);
+      await batches.stop();
+      clearTimeout(deadline);
+      exporter.close();
+    },
+  };
+}
+
+function originOf(
+  { serviceName, resource }: TraceOptions['settings'],
+  service: TraceOptions['service'],
+): SpanOrigin {
+  return {
+    scope: 'sluice',
+    resource: [
+      [names.sdkLanguage, 'nodejs'],
+      [names.sdkName, 'sluice'],
+      [names.sdkVersion, service.version],
+      [names.serviceVersion, service.version],
+      [names.serviceInstance, service.instance],
+      [names.role, service.role],
+      ...Object.entries(resource).filter(([name]) => name !== names.serviceName),
+      [names.serviceName, serviceName ?? `sluice-${service.role}`],
+    ],
   };
 }

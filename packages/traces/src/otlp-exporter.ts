@@ -1,8 +1,7 @@
+import { type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
-import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 
 export interface OtlpOptions {
   endpoint: string;
@@ -13,83 +12,77 @@ export interface OtlpOptions {
 }
 
 /**
- * Sends spans to an OTLP receiver over HTTP. What it does not take in time, or refuses, is dropped: a receiver that is away for
+ * Sends exports of spans to an OTLP receiver over HTTP. One that it does not take in time, or refuses, is not sent again: a receiver that is away for
  * long would only get what nobody looks at any more, and holding it would cost memory.
- *
- * The exporter of OpenTelemetry waits and tries again for ten seconds, and nothing ends that: a process that stops would wait
- * for it.
  */
-export class OtlpExporter implements SpanExporter {
+export class OtlpExporter {
   readonly #options: OtlpOptions;
-  readonly #onTaken: (spans: number) => void;
-  readonly #onDropped: (error: unknown, spans: number) => void;
-  readonly #underWay = new Set<Promise<void>>();
-  readonly #stopping = new AbortController();
+  readonly #underWay = new Set<ClientRequest>();
+  #isStopped = false;
+  readonly #agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) };
 
-  /** `onTaken` is told of spans that wait no more, whatever becomes of them. */
-  constructor(
-    options: OtlpOptions,
-    {
-      onTaken,
-      onDropped,
-    }: { onTaken: (spans: number) => void; onDropped: (error: unknown, spans: number) => void },
-  ) {
+  constructor(options: OtlpOptions) {
     this.#options = options;
-    this.#onTaken = onTaken;
-    this.#onDropped = onDropped;
   }
 
-  export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
-    this.#onTaken(spans.length);
-    const over = this.#trySend(spans, done).finally(() => this.#underWay.delete(over));
-    this.#underWay.add(over);
-  }
-
-  async forceFlush(): Promise<void> {
-    await Promise.all(this.#underWay);
-  }
-
-  /** Resolves when nothing is under way any more; `abort` ends it early. */
-  async shutdown(): Promise<void> {
-    await Promise.all(this.#underWay);
-  }
-
-  /** Drops what is under way. */
-  abort(): void {
-    this.#stopping.abort(new Error('The process stops'));
-  }
-
-  async #trySend(spans: ReadableSpan[], done: (result: ExportResult) => void): Promise<void> {
-    let code = ExportResultCode.SUCCESS;
-    try {
-      await this.#send(spans);
-    } catch (error) {
-      code = ExportResultCode.FAILED;
-      this.#onDropped(error, spans.length);
-    }
-    done({ code });
-  }
-
-  async #send(spans: ReadableSpan[]): Promise<void> {
-    const { endpoint, headers, protocol, compression, timeoutMs } = this.#options;
-    const isJson = protocol === 'http/json';
-    const body = (isJson ? JsonTraceSerializer : ProtobufTraceSerializer).serializeRequest(spans);
-    if (!body) throw new TypeError('The spans could not be written');
+  /** Sends one export in the protocol of the options. Rejects when it was not taken. */
+  async send(body: Uint8Array): Promise<void> {
+    const { headers, protocol, compression } = this.#options;
+    if (this.#isStopped) throw new Error('The process stops');
     const isGzip = compression === 'gzip';
-    const response = await fetch(endpoint, {
-      method: 'POST',
-      headers: {
-        ...headers,
-        'content-type': isJson ? 'application/json' : 'application/x-protobuf',
-        ...(isGzip && { 'content-encoding': 'gzip' }),
-      },
-      body: new Uint8Array(isGzip ? await gzipped(body) : body),
-      redirect: 'manual',
-      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal]),
+    const status = await this.#post(isGzip ? await gzipped(body) : body, {
+      ...headers,
+      'content-type': protocol === 'http/json' ? 'application/json' : 'application/x-protobuf',
+      ...(isGzip && { 'content-encoding': 'gzip' }),
     });
-    // Its words are not needed, and its connection is.
-    await response.body?.pipeTo(new WritableStream());
-    if (!response.ok) throw new Error(`The receiver of traces answered ${response.status}`);
+    if (status < 200 || status > 299) throw new Error(`The receiver of traces answered ${status}`);
+  }
+
+  /** Breaks off what is under way, and takes nothing more. */
+  abort(): void {
+    this.#isStopped = true;
+    for (const request of this.#underWay) request.destroy(new Error('The process stops'));
+  }
+
+  close(): void {
+    this.#agents.http.destroy();
+    this.#agents.https.destroy();
+  }
+
+  /**
+   * The status of the answer, once it is there as a whole. Its words are not needed, and its connection is.
+   *
+   * Not by `fetch`: a process that has emptied one body of it by `pipeTo` takes a third more CPU for everything, from then on (Node 24; decision
+   * 0041 has the measurement).
+   */
+  #post(body: Uint8Array, headers: Readonly<Record<string, string>>): Promise<number> {
+    const { endpoint, timeoutMs } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const isTls = endpoint.startsWith('https:');
+    const request = (isTls ? httpsRequest : httpRequest)(
+      endpoint,
+      {
+        method: 'POST',
+        headers: { ...headers, 'content-length': body.byteLength },
+        agent: isTls ? this.#agents.https : this.#agents.http,
+      },
+      (response) => {
+        response.on('error', reject);
+        response.on('end', () => resolve(response.statusCode ?? 0));
+        response.resume();
+      },
+    );
+    const late = () => request.destroy(new Error(`The receiver of traces took longer than ${timeoutMs} ms`));
+    const timer = setTimeout(late, timeoutMs).unref();
+    this.#underWay.add(request);
+    request.on('error', reject);
+    request.on('close', () => {
+      clearTimeout(timer);
+      this.#underWay.delete(request);
+      reject(new Error('The connection to the receiver of traces was closed'));
+    });
+    request.end(body);
+    return promise;
   }
 }
 

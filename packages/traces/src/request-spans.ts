@@ -8,7 +8,7 @@ const mostRequests = 20_000;
 
 interface Known {
   attributes: SpanAttributes;
-  links: TraceContext[];
+  links?: TraceContext[];
 }
 
 /** Makes a span of each request that is answered, and of each turn of a WebSocket. `now` is in milliseconds since 1970. */
@@ -16,24 +16,24 @@ export function traceRequests(telemetry: Telemetry, sink: SpanSink, now: () => n
   const known = new BoundedMap<string, Known>(mostRequests);
   telemetry.on('response.accepted', ({ trace, responseId, tenant, model, tier, mode }) => {
     if (!trace?.isSampled) return;
-    const attributes = {
-      [names.responseId]: responseId,
-      [names.tenant]: tenant,
-      [names.model]: model,
-      [names.tier]: tier,
-      [names.mode]: mode,
-    };
-    known.set(trace.spanId, { attributes, links: [] });
+    const attributes: SpanAttributes = [
+      [names.responseId, responseId],
+      [names.tenant, tenant],
+      [names.model, model],
+      [names.tier, tier],
+      [names.mode, mode],
+    ];
+    known.set(trace.spanId, { attributes });
   });
   telemetry.on('response.resumed', ({ trace, responseId, origin }) => {
     if (!trace?.isSampled) return;
     known.set(trace.spanId, {
-      attributes: { [names.responseId]: responseId },
-      links: origin ? [origin] : [],
+      attributes: [[names.responseId, responseId]],
+      ...(origin && { links: [origin] }),
     });
   });
   const add = (trace: RequestTrace, elapsedMs: number, span: OfRequest) => {
-    const { attributes, links } = known.take(trace.spanId) ?? { attributes: {}, links: [] };
+    const { attributes, links } = known.take(trace.spanId) ?? {};
     const endedAt = now();
     sink({
       name: span.name,
@@ -42,8 +42,8 @@ export function traceRequests(telemetry: Telemetry, sink: SpanSink, now: () => n
       parentSpanId: trace.parentSpanId,
       startedAt: endedAt - elapsedMs,
       endedAt,
-      attributes: { ...span.attributes, ...attributes },
-      links,
+      attributes: attributes ? [span.attributes, attributes] : [span.attributes],
+      ...(links && { links }),
       error: span.error,
     });
   };
@@ -51,7 +51,11 @@ export function traceRequests(telemetry: Telemetry, sink: SpanSink, now: () => n
     if (!trace?.isSampled) return;
     add(trace, elapsedMs, {
       name: names.span.request(method, route),
-      attributes: { [names.method]: method, [names.route]: route, [names.status]: status },
+      attributes: [
+        [names.method, method],
+        [names.route, route],
+        [names.status, status],
+      ],
       error: status >= 500 ? String(status) : undefined,
     });
   });
@@ -59,7 +63,7 @@ export function traceRequests(telemetry: Telemetry, sink: SpanSink, now: () => n
     if (!trace?.isSampled) return;
     add(trace, elapsedMs, {
       name: names.span.turn,
-      attributes: { [names.protocol]: 'websocket' },
+      attributes: [[names.protocol, 'websocket']],
       error: code,
     });
   });

@@ -67,7 +67,7 @@ describe('spans of attempts', () => {
       ['chat u', 1_010, 2_000, 'cancelled'],
       ['sluice.attempt', 1_000, 2_000, undefined],
     ]);
-    expect(spans[1]?.attributes).toMatchObject({ 'gen_ai.response.time_to_first_chunk': 0.5 });
+    expect(spans[1]?.attributes.flat()).toContainEqual(['gen_ai.response.time_to_first_chunk', 0.5]);
   });
 
   it('have a call for each route that was tried', () => {
@@ -103,7 +103,7 @@ describe('spans of attempts', () => {
       expect(spans[0]).toMatchObject({
         parentSpanId: undefined,
         links: [origin],
-        attributes: { 'sluice.attempt.outcome': event.replace('attempt.', '') },
+        attributes: expect.arrayContaining([[['sluice.attempt.outcome', event.replace('attempt.', '')]]]),
       });
     },
   );

@@ -16,7 +16,7 @@ const model = { tokens: 1, intervalMs: 0 };
 const roles = ['load', 'api', 'worker', 'redis'];
 
 const plans = {
-  full: { rounds: 9, roundMs: 3_000, warmUpMs: 10_000 },
+  full: { rounds: 31, roundMs: 1_000, warmUpMs: 25_000 },
   quick: { rounds: 1, roundMs: 400, warmUpMs: 400 },
 };
 

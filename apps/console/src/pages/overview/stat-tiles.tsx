@@ -1,7 +1,14 @@
 import type { Overview } from '@sluice/contract/admin';
 import { Sparkline } from '../../components/sparkline.tsx';
 import { StatRow, StatTile } from '../../components/stat-tile.tsx';
-import { countOf, formatCompact, formatCount, formatRate, formatShare, unknown } from '../../format/numbers.ts';
+import {
+  countOf,
+  formatCompact,
+  formatCount,
+  formatRate,
+  formatShare,
+  unknown,
+} from '../../format/numbers.ts';
 import { formatDuration } from '../../format/times.ts';
 import { hasStatistics } from './attention.ts';
 import { byMinute, errorRate, latestFirstToken, queueSums, recentOf } from './figures.ts';
