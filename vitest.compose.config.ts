@@ -6,6 +6,8 @@ const conditions = ['sluice-source', 'node', 'import', 'module', 'default'];
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
+  // Where the global setup runs: it may come before anything is built.
+  environments: { __vitest__: { resolve: { conditions } } },
   test: {
     name: 'compose',
     include: ['packages/system-tests/compose/*.test.ts'],
