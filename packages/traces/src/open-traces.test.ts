@@ -66,6 +66,29 @@ describe('openTraces', () => {
     expect(receiver.texts[0]).toContain('Bearer of-the-receiver');
   });
 
+  it('says once what a process is, and as its operator says it', async () => {
+    await using receiver = await startFakeOtlpReceiver();
+    const resource = { 'service.version': 'of-ours', 'service.name': 'passed over', team: 'inference' };
+    const { traces, answer } = open(settingsFor(receiver, { resource, compression: 'none' }));
+    answer();
+    await traces.stop(10_000);
+
+    const [text = ''] = receiver.texts;
+    const body = JSON.parse(text.slice(text.indexOf('\n'))) as {
+      resourceSpans: [{ resource: { attributes: { key: string; value: { stringValue: string } }[] } }];
+    };
+    const said = body.resourceSpans[0].resource.attributes.map(({ key, value }) => [key, value.stringValue]);
+    expect(said).toEqual(
+      expect.arrayContaining([
+        ['service.name', 'sluice-api'],
+        ['service.version', 'of-ours'],
+        ['service.instance.id', 'one'],
+        ['team', 'inference'],
+      ]),
+    );
+    expect(new Set(said.map(([key]) => key)).size).toBe(said.length);
+  });
+
   it('writes protobuf', async () => {
     await using receiver = await startFakeOtlpReceiver();
     receiver.answerWith(204);

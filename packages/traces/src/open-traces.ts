@@ -81,17 +81,15 @@ function originOf(
   { serviceName, resource }: TraceOptions['settings'],
   service: TraceOptions['service'],
 ): SpanOrigin {
-  return {
-    scope: 'sluice',
-    resource: [
-      [names.sdkLanguage, 'nodejs'],
-      [names.sdkName, 'sluice'],
-      [names.sdkVersion, service.version],
-      [names.serviceVersion, service.version],
-      [names.serviceInstance, service.instance],
-      [names.role, service.role],
-      ...Object.entries(resource).filter(([name]) => name !== names.serviceName),
-      [names.serviceName, serviceName ?? `sluice-${service.role}`],
-    ],
+  const attributes = {
+    [names.sdkLanguage]: 'nodejs',
+    [names.sdkName]: 'sluice',
+    [names.sdkVersion]: service.version,
+    [names.serviceVersion]: service.version,
+    [names.serviceInstance]: service.instance,
+    [names.role]: service.role,
+    ...resource,
+    [names.serviceName]: serviceName ?? `sluice-${service.role}`,
   };
+  return { scope: 'sluice', resource: Object.entries(attributes) };
 }

@@ -41,23 +41,7 @@ export class ProtobufBytes {
 
   string(tag: number, text: string): void {
     this.#reserve(text.length * 3 + 12);
-    const bytes = this.#bytes;
-    const start = this.#at;
-    bytes[start] = tag;
-    // Most texts are short and of ASCII, and a loop is faster for those than a call into the runtime.
-    if (text.length < 0x80) {
-      let at = start + 2;
-      for (let index = 0; index < text.length; index += 1) {
-        const code = text.charCodeAt(index);
-        if (code >= 0x80) return this.#utf8(tag, text);
-        bytes[at] = code;
-        at += 1;
-      }
-      bytes[start + 1] = text.length;
-      this.#at = at;
-      return undefined;
-    }
-    return this.#utf8(tag, text);
+    if (!this.#ascii(tag, text)) this.#utf8(tag, text);
   }
 
   /** Bytes that are given in hexadecimal with small letters, fewer than 128 of them. */
@@ -111,6 +95,23 @@ export class ProtobufBytes {
     this.#bytes[start - 3] = (length & 0x7f) | 0x80;
     this.#bytes[start - 2] = ((length >>> 7) & 0x7f) | 0x80;
     this.#bytes[start - 1] = length >>> 14;
+  }
+
+  /** Writes a short text of ASCII, as most are: a loop is faster for those than a call into the runtime. False for any other text. */
+  #ascii(tag: number, text: string): boolean {
+    if (text.length >= 0x80) return false;
+    const bytes = this.#bytes;
+    let at = this.#at + 2;
+    for (let index = 0; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code >= 0x80) return false;
+      bytes[at] = code;
+      at += 1;
+    }
+    bytes[this.#at] = tag;
+    bytes[this.#at + 1] = text.length;
+    this.#at = at;
+    return true;
   }
 
   #utf8(tag: number, text: string): void {
