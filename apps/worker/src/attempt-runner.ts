@@ -27,6 +27,7 @@ import { type ExecuteDependencies, executeResponse, type Isolate } from './execu
 import { giveBack } from './give-back.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
+import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -62,6 +63,7 @@ export class AttemptRunner {
   readonly #routes: ModelRoutes;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
+  readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #dependencies: ExecuteDependencies;
@@ -124,6 +126,7 @@ export class AttemptRunner {
       routes: this.#routes,
       health: this.health,
       postponed: this.#postponed,
+      otherReleases: this.#otherReleases,
       holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
       jsonChecks: this.#jsonChecks,

@@ -24,6 +24,7 @@ import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -149,6 +150,7 @@ function setUp(options: SetUpOptions = {}) {
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
+    otherReleases: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
     isolate: undefined,
@@ -1052,7 +1054,7 @@ describe('a job', () => {
   it('of another release goes back to the queue', async () => {
     const { log, execute } = setUp();
     log.nextClaim = 'unknown_version';
-    expect(await execute()).toEqual({ kind: 'later', afterMs: 5_000 });
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 100 });
   });
 
   it('delivered a second time finds nothing to run', async () => {

@@ -19,12 +19,10 @@ import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
 import { giveBack } from './give-back.ts';
 import { chooseRoute, type RouteBlock, type TriedRoutes, untried } from './model-routes.ts';
+import type { OtherReleases } from './other-releases.ts';
 import type { PostponedResponses } from './postponed-responses.ts';
 import { retryDelayMs, withJitter } from './retry-delay.ts';
 import { writeEnd, type WriteEndDependencies } from './write-end.ts';
-
-/** How long a record of another release is left alone before it is looked at again, in milliseconds. */
-const unknownVersionDelayMs = 5_000;
 
 /** When a response is looked at again that another worker holds, in milliseconds. */
 const heldDelayMs = 1_000;
@@ -42,6 +40,7 @@ export type ExecuteDependencies = AttemptDependencies &
     /** Where a response runs whose last run died with its process; undefined where that is here. */
     isolate: Isolate | undefined;
     postponed: PostponedResponses;
+    otherReleases: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
     /** Takes no jobs of a queue for as long as no route of its models takes calls. */
@@ -73,7 +72,7 @@ export async function executeResponse(
         dependencies.telemetry.emit('claim.crowded', { responseId });
         return { kind: 'parked' };
       case 'unknown_version':
-        return { kind: 'later', afterMs: unknownVersionDelayMs };
+        return { kind: 'later', afterMs: dependencies.otherReleases.pauseMs(responseId) };
       case 'end':
         return endWithoutRun(dependencies, claimed.record, claimed.because);
       case 'run': {

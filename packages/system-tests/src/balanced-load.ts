@@ -18,13 +18,16 @@ export function startBalancedLoad(service: Service): BalancedLoad {
   let isOver = false;
   const load = Array.from({ length: clients }, async (_, client) => {
     for (let at = 0; !isOver; at++) {
-      const caller = callerOf(balancer.next(), service.key);
+      const url = balancer.next();
+      const caller = callerOf(url, service.key);
+      const sentAt = performance.now();
       const input = `Client ${client}, request ${at}. [[sluice: tokens=20 tokens_per_second=40]]`;
       try {
         if ((client + at) % 2 === 0) answers.add(`stream ${(await caller.stream({ input })).final.status}`);
         else answers.add(`whole ${(await caller.create({ input })).status}`);
       } catch (error) {
-        answers.add(`lost: ${String(error)} ${String((error as Error).cause)}`);
+        const after = `${Math.round(performance.now() - sentAt)} ms at ${url}`;
+        answers.add(`lost after ${after}: ${String(error)} ${String((error as Error).cause)}`);
       }
     }
   });
