@@ -1,6 +1,7 @@
 import type { ContentEvent } from '@sluice/contract';
+import { AppendLane } from './append-lane.ts';
 import { ProcessLease } from './record/process-lease.ts';
-import { EventWriter } from './event-writer.ts';
+import { type AppendLanes, EventWriter } from './event-writer.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';
 import type { Cell } from './record/cells.ts';
@@ -18,6 +19,9 @@ import { blame } from './transitions/blame.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
 import { type Claim, claim } from './transitions/claim.ts';
 import { type HeldAttempt, release, type ReleaseOptions } from './transitions/release.ts';
+
+/** How long appends of many streams are gathered, in milliseconds. A reader does not see so much between two tokens. */
+const appendWindowMs = 2;
 
 export interface AttemptStoreOptions extends ResponseStoreOptions {
   /** For claims, looks at leases and the first events of a response. */
@@ -50,11 +54,17 @@ export interface WriterOptions {
 export class AttemptStore extends ResponseStore {
   readonly #options: AttemptStoreOptions;
   readonly #lease: ProcessLease;
+  readonly #lanes: AppendLanes;
   readonly #onMessage = (_channel: string, responseId: string) => this.#options.onEndAskedFor(responseId);
 
   constructor(options: AttemptStoreOptions) {
     super(options);
     this.#options = options;
+    const { control, bulk } = options;
+    this.#lanes = {
+      first: new AppendLane({ redis: control, keys: this.keys, windowMs: 0 }),
+      later: new AppendLane({ redis: bulk, keys: this.keys, windowMs: appendWindowMs }),
+    };
     this.#lease = new ProcessLease({
       commands: options.commands,
       keys: this.keys.cells.map((cell) => this.#leaseIn(cell)),
@@ -95,6 +105,7 @@ export class AttemptStore extends ResponseStore {
     return new EventWriter({
       control,
       bulk,
+      lanes: this.#lanes,
       keys: this.keys,
       onLetIn: this.access.onLetIn,
       responseId: record.id,

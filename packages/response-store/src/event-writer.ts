@@ -1,21 +1,18 @@
 import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import { type AppendLane, mostEvents } from './append-lane.ts';
 import type { RedisCommands } from './record/connection.ts';
 import { printEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
-import { append } from './transitions/append.ts';
 import { finish, type FinishResult, tokensOf, toolCallsIn } from './transitions/finish.ts';
 import { numberedEvent } from './transitions/numbered-event.ts';
-
-/** Most events in one append; keeps the script, which holds up everybody else, under a millisecond. */
-const maxBatch = 100;
 
 /** Characters of JSON past which an append takes no further event, however few it has. */
 const batchCharacters = 512 * 1024;
 
-/** What may wait for the store before its producer has to: ten batches of events, or so many characters of JSON. */
-const mostWaiting = { events: 1_000, characters: 4 * 1024 * 1024 };
+/** What may wait for the store before its producer has to: ten appends of events, or so many characters of JSON. */
+const mostWaiting = { events: 10 * mostEvents, characters: 4 * 1024 * 1024 };
 
 /** Time between tries of an append that got no answer, in milliseconds. */
 const retryDelayMs = 100;
@@ -23,11 +20,19 @@ const retryDelayMs = 100;
 /** A write of more characters than this is a bulk write, whichever comes first. */
 const bulkCharacters = 64 * 1024;
 
+/** Where the appends of a process leave, those of all its responses. */
+export interface AppendLanes {
+  first: AppendLane;
+  later: AppendLane;
+}
+
 export interface EventWriterOptions {
   /** For what others wait behind: a first append stands in no line. */
   control: RedisCommands;
-  /** For everything after the first append. */
+  /** For an end after the first append. */
   bulk: RedisCommands;
+  /** For a first append, and for those after it. */
+  lanes: AppendLanes;
   keys: RedisKeys;
   onLetIn?: StoreAccess['onLetIn'];
   responseId: string;
@@ -46,7 +51,7 @@ export interface EventWriterOptions {
 /**
  * Writes the events of one attempt, in order, each numbered once.
  *
- * Events that arrive while an append is under way go out together with the next one, so a lone event leaves at once and
+ * Events that arrive while an append waits or is under way go out together, so a lone event leaves at once and
  * a burst costs few scripts. A lost reply is answered by the same append again, under the same numbers: the log has no
  * gap and no repeat. After a refusal nothing more is written.
  */
@@ -58,6 +63,8 @@ export class EventWriter {
   #waiting: string[] = [];
   #waitingCharacters = 0;
   #running: Promise<void> | undefined;
+  /** Takes back the append that waits to leave. */
+  #withdraw: (() => void) | undefined;
   #refusal: Exclude<FinishResult, 'ok'> | undefined;
   /** A defect that ended the loop of appends; `flush` and `end` reject with it. */
   #failure: { error: unknown } | undefined;
@@ -103,11 +110,12 @@ export class EventWriter {
   async end(end: ResponseEnd, uncounted?: number): Promise<FinishResult> {
     // What still waits goes out together with the end, in one script.
     this.#isEnding = true;
+    this.#withdraw?.();
     await this.#running;
     this.#throwFailure();
     while (this.#waiting.length > this.#batchSize()) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
-    const { keys, onLetIn, responseId, token, streams, retention } = this.#options;
+    const { control, bulk, keys, onLetIn, responseId, token, streams, retention } = this.#options;
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const result = printEnd({ responseId, sequenceNumber, end });
@@ -123,14 +131,13 @@ export class EventWriter {
       toolCalls,
       retention,
     };
-    const redis = this.#connection([...events, result]);
+    const characters = events.reduce((sum, { length }) => sum + length, result.length);
+    const redis = this.#isUrgent(characters) ? control : bulk;
     return this.#untilAnswered(() => finish({ redis, keys, onLetIn }, responseId, finishing));
   }
 
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */
   async #run(): Promise<void> {
-    // Lets the events of this turn gather.
-    await new Promise((resolve) => setImmediate(resolve));
     try {
       while (this.#waiting.length > 0 && !this.#isEnding) await this.#appendNext();
     } catch (error) {
@@ -144,16 +151,24 @@ export class EventWriter {
   }
 
   async #appendNext(): Promise<void> {
-    const { keys, responseId, token } = this.#options;
-    const events = this.#takeBatch();
-    if (this.#refusal) return;
-    const appending = { token, sequenceNumber: this.#first(), events };
-    const result = await this.#untilAnswered(() =>
-      append({ redis: this.#connection(events), keys }, responseId, appending),
-    );
-    this.#sent += events.length;
+    if (this.#refusal) {
+      this.#takeBatch();
+      return;
+    }
+    const { lanes, responseId, token } = this.#options;
+    const lane = this.#isUrgent(this.#waitingCharacters) ? lanes.first : lanes.later;
+    const sequenceNumber = this.#first();
+    let events: string[] | undefined;
+    const take = () => {
+      this.#withdraw = undefined;
+      events ??= this.#takeBatch();
+      return { token, sequenceNumber, events };
+    };
+    this.#withdraw = () => lane.withdraw(responseId);
+    const result = await this.#untilAnswered(() => lane.append({ responseId, take }));
+    this.#sent += events?.length ?? 0;
     if (result === 'cancelled') this.#tell('cancelled');
-    else if (result !== 'ok') {
+    else if (result !== undefined && result !== 'ok') {
       this.#refusal = result;
       this.#tell('superseded');
     }
@@ -170,7 +185,7 @@ export class EventWriter {
     let characters = 0;
     let count = 0;
     for (const { length } of this.#waiting) {
-      if (count === maxBatch || (count > 0 && characters + length > batchCharacters)) break;
+      if (count === mostEvents || (count > 0 && characters + length > batchCharacters)) break;
       characters += length;
       count += 1;
     }
@@ -183,10 +198,8 @@ export class EventWriter {
   }
 
   /** Each write is answered before the next one leaves, so two connections do not change their order. */
-  #connection(texts: readonly string[]): RedisCommands {
-    const { control, bulk } = this.#options;
-    const isFirst = this.#sent === 0;
-    return isFirst && texts.reduce((sum, { length }) => sum + length, 0) < bulkCharacters ? control : bulk;
+  #isUrgent(characters: number): boolean {
+    return this.#sent === 0 && characters < bulkCharacters;
   }
 
   #tell(reason: 'superseded' | 'cancelled' | 'failed'): void {

@@ -2,6 +2,7 @@ import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contra
 import { eventually, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { AppendLane } from '../src/append-lane.ts';
 import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
 
@@ -42,10 +43,15 @@ function writer(
   { redis = store.server.client, ...options }: Partial<EventWriterOptions> & { redis?: Redis } = {},
 ) {
   const refused: string[] = [];
+  const { keys } = store.caller;
   const made = new EventWriter({
     control: redis,
     bulk: redis,
-    keys: store.caller.keys,
+    lanes: {
+      first: new AppendLane({ redis, keys, windowMs: 0 }),
+      later: new AppendLane({ redis, keys, windowMs: 2 }),
+    },
+    keys,
     responseId: id,
     token: 'a',
     sequenceNumber: 2,

@@ -360,6 +360,75 @@ describe.each(servers)('on %s', (_name, connect) => {
       expect(await write(id, 'a', 4, [], cancelled(nothingProduced))).toEqual({ kind: 'ok' });
     });
 
+    it('answers each of several responses for itself', async () => {
+      const [id, superseded, ended, broke] = [
+        await running('a'),
+        await running('b'),
+        await running('a'),
+        await running('a'),
+      ];
+      await write(ended, 'a', 3, [], whole);
+      await store.server.client.del(store.keys.log(broke));
+      await store.server.client.set(store.keys.log(broke), 'no stream');
+      const events = [delta(3)];
+      const ids = [broke, superseded, id, ended, gone];
+      const results = await store.append(
+        ...ids.map((responseId) => ({ responseId, token: 'a', sequenceNumber: 3, events })),
+      );
+      expect(results.slice(1)).toEqual(['superseded', 'ok', 'terminal', 'missing']);
+      expect(String(results[0])).toContain('WRONGTYPE');
+      expect((await logOf(id)).at(-1)).toEqual([3, delta(3)]);
+      expect(await record(broke)).toMatchObject({ sequenceNumber: 2 });
+      expect(await logOf(superseded)).toHaveLength(3);
+    });
+
+    it('is an error of the step where none of them could be written', async () => {
+      const id = await running('a');
+      await store.server.client.del(store.keys.log(id));
+      await store.server.client.set(store.keys.log(id), 'no stream');
+      const appending = { responseId: id, token: 'a', sequenceNumber: 3, events: [delta(3)] };
+      await expect(store.append(appending)).rejects.toThrow(/^WRONGTYPE/);
+    });
+
+    it('publishes several responses to an api process in one message, as long as that is not large', async () => {
+      const watchers = ['1', '2'].map((name) => store.keys.apiProcess(name));
+      const subscriber = store.server.subscriber();
+      const messages: [string, string][] = [];
+      // What was published before somebody subscribed may arrive later, from another server of the cluster.
+      subscriber.on('message', (channel: string, message: string) => {
+        if (!message.includes('in_progress')) messages.push([channel, message]);
+      });
+      const [of1, of2, ofBoth, large, unwatched] = [
+        await running('a', { background: false, watchers: ['1'] }),
+        await running('a', { background: false, watchers: ['2'] }),
+        await running('a', { background: false, watchers: ['1', '2'] }),
+        await running('a', { background: false, watchers: ['1'] }),
+        await running('a'),
+      ];
+      await subscriber.subscribe(...watchers);
+      const text = 'x'.repeat(40_000);
+      const appends = [of1, of2, ofBoth, unwatched].map((responseId) => ({
+        ...{ responseId, token: 'a', sequenceNumber: 3 },
+        events: [delta(3)],
+      }));
+      await store.append(...appends);
+      await store.append(
+        ...[of1, ofBoth].map((responseId) => ({ responseId, token: 'a', sequenceNumber: 4, events: [text] })),
+        { responseId: large, token: 'a', sequenceNumber: 3, events: [text, text] },
+      );
+      await eventually(() => messages.length === 6);
+      const told = (id: string, first: number, event: string) => `${id} ${first} 1 -\n${event}`;
+      const both = told(ofBoth, 3, delta(3));
+      expect(messages).toEqual([
+        [watchers[0], `${told(of1, 3, delta(3))}\n${both}`],
+        [watchers[1], `${told(of2, 3, delta(3))}\n${both}`],
+        [watchers[0], told(of1, 4, text)],
+        [watchers[0], `${large} look`],
+        [watchers[0], told(ofBoth, 4, text)],
+        [watchers[1], told(ofBoth, 4, text)],
+      ]);
+    });
+
     it('publishes the bytes of the log to every api process that watches', async () => {
       const watchers = ['1', '2'].map((name) => store.keys.apiProcess(name));
       const subscriber = store.server.subscriber();

@@ -78,6 +78,18 @@ describe('what a streamed response costs the store, in commands', () => {
     const together = await cost(() => store.write(id, 'a', 4, [event, event, event]));
     expect(together).toEqual({ evalsha: 1, hmget: 1, xadd: 3, hset: 1, publish: 1 });
   });
+
+  it('is three for an event of each of many streams that leave together, and two for all of them', async () => {
+    const streams = 16;
+    const ids: string[] = [];
+    while (ids.length < streams) ids.push(await store.running('a', { background: false, watchers: ['1'] }));
+    const events = ['{"type":"response.output_text.delta"}'];
+    const appends = ids.map((responseId) => ({ responseId, token: 'a', sequenceNumber: 3, events }));
+    const spent = await cost(async () => {
+      expect(await store.append(...appends)).toEqual(ids.map(() => 'ok'));
+    });
+    expect(spent).toEqual({ evalsha: 1, hmget: streams, xadd: streams, hset: streams, publish: 1 });
+  });
 });
 
 describe('what a look of the rescue costs the store', () => {

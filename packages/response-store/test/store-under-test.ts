@@ -27,7 +27,7 @@ import {
 import { LargeValues } from '../src/large-values.ts';
 import { printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
-import { append, type AppendResult } from '../src/transitions/append.ts';
+import { type Append, append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
 import { finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
 
@@ -305,6 +305,11 @@ export class StoreUnderTest {
     return claim(access, responseId, { ...usual, ...options });
   }
 
+  /** Appends to several responses in one step. */
+  append(...appends: Append[]): Promise<(AppendResult | Error)[]> {
+    return append({ redis: this.server.client, keys: this.caller.keys }, appends);
+  }
+
   /** Appends events or, with an end, ends the response behind them. */
   async write(
     responseId: string,
@@ -315,7 +320,11 @@ export class StoreUnderTest {
     redis: Redis = this.server.client,
   ): Promise<{ kind: AppendResult | FinishResult }> {
     const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
-    if (!end) return { kind: await append(access, responseId, { token, sequenceNumber, events }) };
+    if (!end) {
+      const [kind] = await append(access, [{ responseId, token, sequenceNumber, events }]);
+      if (kind === undefined || kind instanceof Error) throw kind ?? new Error('No answer');
+      return { kind };
+    }
     const streams = (await this.caller.read(responseId))?.streams ?? true;
     const result = printEnd({ responseId, sequenceNumber, end });
     const { status } = end;

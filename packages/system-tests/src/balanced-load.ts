@@ -21,13 +21,16 @@ export function startBalancedLoad(service: Service): BalancedLoad {
       const url = balancer.next();
       const caller = callerOf(url, service.key);
       const sentAt = performance.now();
+      const after = () => `after ${Math.round(performance.now() - sentAt)} ms at ${url}`;
       const input = `Client ${client}, request ${at}. [[sluice: tokens=20 tokens_per_second=40]]`;
       try {
         if ((client + at) % 2 === 0) answers.add(`stream ${(await caller.stream({ input })).final.status}`);
-        else answers.add(`whole ${(await caller.create({ input })).status}`);
+        else {
+          const { status, body } = await caller.create({ input });
+          answers.add(status === 200 ? 'whole 200' : `whole ${status} ${after()}: ${JSON.stringify(body)}`);
+        }
       } catch (error) {
-        const after = `${Math.round(performance.now() - sentAt)} ms at ${url}`;
-        answers.add(`lost after ${after}: ${String(error)} ${String((error as Error).cause)}`);
+        answers.add(`lost ${after()}: ${String(error)} ${String((error as Error).cause)}`);
       }
     }
   });

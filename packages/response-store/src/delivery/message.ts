@@ -13,23 +13,31 @@ export interface RelayMessage {
 }
 
 /**
- * Reads a message. The end of a response without a log is the printed end alone. Otherwise the first line says
- * `<response id> <first number> <count> <status or ->`; then comes one line for each event and, after an end, the
- * printed end. JSON on one line holds no line break, so none is quoted.
+ * Reads a message: one response after the other, as many as it has of. The end of a response without a log is the printed end alone.
+ * Otherwise the first line says `<response id> <first number> <count> <status or ->`; then comes one line for each event and, after an end, the
+ * printed end. JSON on one line holds no line break, so none is quoted. From where a message was cut there is nothing.
  */
-export function parseMessage(message: string): RelayMessage | undefined {
+export function parseMessages(message: string): RelayMessage[] {
   const ended = idInEnd(message);
-  if (ended !== undefined) return { responseId: ended, events: [], end: message };
+  if (ended !== undefined) return [{ responseId: ended, events: [], end: message }];
   const lines = message.split('\n');
-  const [responseId, first, count, status] = lines[0]?.split(' ') ?? [];
-  if (!responseId || first === undefined || count === undefined || status === undefined) return undefined;
-  const events: LoggedEvent[] = [];
-  for (let at = 0; at < Number(count); at += 1) {
-    const json = lines[at + 1];
-    if (json === undefined) return undefined;
-    events.push({ sequenceNumber: Number(first) + at, json });
+  const messages: RelayMessage[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const [responseId, first, count, status] = lines[at]?.split(' ') ?? [];
+    if (!responseId || first === undefined || count === undefined || status === undefined) break;
+    const firstEvent = at + 1;
+    const afterEvents = firstEvent + Number(count);
+    at = afterEvents + (status === '-' ? 0 : 1);
+    if (at > lines.length) break;
+    messages.push({
+      responseId,
+      events: lines
+        .slice(firstEvent, afterEvents)
+        .map((json, each) => ({ sequenceNumber: Number(first) + each, json })),
+      end: status === '-' ? undefined : lines[afterEvents],
+    });
   }
-  return { responseId, events, end: status === '-' ? undefined : lines[Number(count) + 1] };
+  return messages;
 }
 
 const look = ' look';

@@ -6,7 +6,7 @@ import { BoundedReads } from './bounded-reads.ts';
 import { DerivedEvents } from './derived-events.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
-import { idToLookUp, parseMessage } from './message.ts';
+import { idToLookUp, parseMessages } from './message.ts';
 import { type LogReader, type PollTimes, Subscription } from './subscription.ts';
 
 /** How often waits are looked at, in milliseconds; a time-out is late by this much at the most. */
@@ -134,9 +134,9 @@ export class Relay {
       for (const listener of this.#listeners.of(responseId)) listener.resync();
       return;
     }
-    const message = parseMessage(text);
-    if (!message) return;
-    for (const listener of this.#listeners.of(message.responseId)) listener.offer(message);
+    for (const message of parseMessages(text)) {
+      for (const listener of this.#listeners.of(message.responseId)) listener.offer(message);
+    }
   }
 
   #resyncAll(): void {

@@ -1,5 +1,5 @@
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
-import { defineScript } from '../script/define-script.ts';
+import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
@@ -7,12 +7,12 @@ const appendScript = defineScript({
   writes: ['seq'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),
   fragments: fragments('watchers'),
-  keys: ['record', 'log'],
-  args: ['id', 'token', 'first'],
-  numbers: ['first'],
+  keys: [],
+  args: [],
 });
 
 export interface Append {
+  responseId: string;
   /** The lease. */
   token: string;
   /** Number of the first event, one more than the last in the log. */
@@ -27,22 +27,34 @@ const words = ['ok', 'cancelled', 'superseded', 'terminal', 'missing', 'gap'] as
 export type AppendResult = (typeof words)[number];
 
 /**
- * Appends events to the log of a streamed response and shows them to its readers, in one atomic step.
+ * Appends events to the logs of streamed responses, which are in one cell, and shows them to their readers. All of it is one atomic step,
+ * and each response stands for itself in it: one whose events cannot be written gets an error, and the others are written.
  *
- * Repeating a call after a lost reply changes nothing and answers the same. A writer whose lease has passed to another
+ * Repeating an append after a lost reply changes nothing and answers the same. A writer whose lease has passed to another
  * gets `superseded` and has written nothing.
+ *
+ * @throws {Error} when nothing could be written.
  */
 export async function append(
-  access: StoreAccess,
-  responseId: string,
-  { token, sequenceNumber, events }: Append,
-): Promise<AppendResult> {
-  const reply = await appendScript(access.redis, {
-    keys: keysOf(access, responseId),
-    args: { id: responseId, token, first: sequenceNumber },
-    moreArgs: events,
-  });
+  access: Pick<StoreAccess, 'redis' | 'keys'>,
+  appends: readonly Append[],
+): Promise<(AppendResult | Error)[]> {
+  const moreKeys: string[] = [];
+  const moreArgs: string[] = [];
+  for (const { responseId, token, sequenceNumber, events } of appends) {
+    const { record, log } = keysOf(access, responseId);
+    moreKeys.push(record, log);
+    moreArgs.push(responseId, token, String(sequenceNumber), String(events.length), ...events);
+  }
+  const reply = await appendScript(access.redis, { keys: {}, args: {}, moreKeys, moreArgs });
+  return textReply(reply).map(resultOf);
+}
+
+const errorMark = 'error ';
+
+function resultOf(reply: string | undefined): AppendResult | Error {
   const word = words.find((each) => each === reply);
-  if (!word) throw new TypeError(`The append script answered '${String(reply)}'`);
-  return word;
+  if (word) return word;
+  if (reply?.startsWith(errorMark)) return new Error(reply.slice(errorMark.length));
+  return new TypeError(`The append script answered '${String(reply)}'`);
 }
