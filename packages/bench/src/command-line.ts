@@ -1,10 +1,13 @@
 import { parseArgs } from 'node:util';
+import { gatewayNames, gatewaysOf } from './gateways/known-gateways.ts';
 
 export interface BenchOptions {
   /** Whether this is a short run, which shows that everything works. Its figures mean little. */
   quick: boolean;
   /** Names of the scenarios to run. Empty: all of them. */
   scenarios: string[];
+  /** Names of the gateways to compare with. Empty: all that are known. */
+  gateways: string[];
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
   /** Folder for CPU profiles of the api and the worker. Undefined: none are taken. */
@@ -17,6 +20,7 @@ export const usage = `Usage: npm run bench -- [flags]
 
   --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
+  --with NAMES      compare with these gateways, which are installed for it: ${gatewayNames.join(',')}
   --output FILE     write the page there, and its pictures in the folder pictures beside it
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
   --no-build        measure the apps as they were built before`;
@@ -25,6 +29,7 @@ export const usage = `Usage: npm run bench -- [flags]
  * Reads the flags. Only a full run writes the page of the repository, because the page must have every scenario.
  *
  * @throws {TypeError} for a flag that does not exist.
+ * @throws {RangeError} for a gateway that is not known.
  */
 export function parseCommandLine(argv: readonly string[], page: string): BenchOptions | 'help' {
   const { values } = parseArgs({
@@ -33,6 +38,7 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     options: {
       quick: { type: 'boolean', default: false },
       scenario: { type: 'string', multiple: true, default: [] },
+      with: { type: 'string' },
       output: { type: 'string' },
       profile: { type: 'string' },
       build: { type: 'boolean', default: true },
@@ -40,10 +46,13 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     },
   });
   if (values.help) return 'help';
-  const isWhole = !values.quick && values.scenario.length === 0 && values.profile === undefined;
+  const gateways = gatewaysOf(values.with?.split(',') ?? []).map(({ name }) => name);
+  const scenarios = gateways.length > 0 ? [...values.scenario, 'gateways'] : values.scenario;
+  const isWhole = !values.quick && scenarios.length === 0 && values.profile === undefined;
   return {
     quick: values.quick,
-    scenarios: values.scenario,
+    scenarios,
+    gateways,
     output: values.output ?? (isWhole ? page : undefined),
     profile: values.profile,
     build: values.build,

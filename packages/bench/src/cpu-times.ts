@@ -7,7 +7,7 @@ export type CpuTimes = Map<string, number | undefined>;
 
 /** A role that several processes play is the sum of them. Redis is left out where there is none. */
 export async function readCpuTimes(
-  processes: ReadonlyMap<string, Child | readonly Child[]>,
+  processes: ReadonlyMap<string, Pick<Child, 'pid'> | readonly Pick<Child, 'pid'>[]>,
   redis: BenchRedis | undefined,
 ): Promise<CpuTimes> {
   const times: CpuTimes = new Map();

@@ -13,7 +13,7 @@ export interface MeasureOptions {
   /** Undefined for an alternative without Redis. */
   redis: BenchRedis | undefined;
   /** The other processes of the alternative, by role. */
-  processes: ReadonlyMap<string, Child>;
+  processes: ReadonlyMap<string, Pick<Child, 'pid'>>;
 }
 
 /** How long requests in flight at the end of an order may take to finish. */

@@ -51,7 +51,7 @@ function introduction(quick: boolean): string {
 
 <!-- Written by \`npm run bench\`. Do not edit: run it again. -->
 
-${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes this page. It needs a Redis or Valkey
+${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes docs/benchmarks.md. It needs a Redis or Valkey
 server on the PATH, or \`REDIS_URL\`, and takes some twenty minutes; \`npm run bench -- --quick\` is a smoke run, and
 \`npm run bench -- --help\` tells the rest.
 

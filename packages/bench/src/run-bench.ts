@@ -10,6 +10,7 @@ import type { Picture, Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { burst } from './scenarios/burst.ts';
 import { estimates } from './scenarios/estimates.ts';
+import { gateways } from './scenarios/gateways.ts';
 import { journal } from './scenarios/journal.ts';
 import { traces } from './scenarios/traces.ts';
 import { lightTenant } from './scenarios/light-tenant.ts';
@@ -40,13 +41,18 @@ const scenarios: readonly Scenario[] = [
   estimates,
 ];
 
+/** Those that run only when they are asked for. */
+const onDemand: readonly Scenario[] = [gateways];
+
 /** The time of a scenario that says nothing else. */
 const usualBudgetMs = 240_000;
 
 export interface RunOptions {
   quick: boolean;
-  /** Names of the scenarios to run. Empty: all of them. */
+  /** Names of the scenarios to run. Empty: all of them, but for those that have to be asked for. */
   scenarios: readonly string[];
+  /** Names of the gateways to compare with. Empty: all that are known. */
+  gateways: readonly string[];
   profile: string | undefined;
   /** The Redis to use. Undefined: a server is started. */
   redisUrl: string | undefined;
@@ -105,10 +111,11 @@ export async function runBench(options: RunOptions): Promise<BenchResult> {
 }
 
 function choose(names: readonly string[]): readonly Scenario[] {
-  const unknown = names.find((name) => scenarios.every((scenario) => scenario.name !== name));
+  const known = [...scenarios, ...onDemand];
+  const unknown = names.find((name) => known.every((scenario) => scenario.name !== name));
   if (unknown !== undefined) {
-    const known = scenarios.map(({ name }) => name).join(', ');
-    throw new RangeError(`There is no scenario '${unknown}': use ${known}.`);
+    const all = known.map(({ name }) => name).join(', ');
+    throw new RangeError(`There is no scenario '${unknown}': use ${all}.`);
   }
-  return names.length === 0 ? scenarios : scenarios.filter(({ name }) => names.includes(name));
+  return names.length === 0 ? scenarios : known.filter(({ name }) => names.includes(name));
 }

@@ -23,6 +23,8 @@ export interface ScenarioContext {
   quick: boolean;
   profile: string | undefined;
   progress: Progress;
+  /** Names of the gateways to compare with. Empty: all that are known. */
+  gateways: readonly string[];
   /** By `performance.now()`: when the scenario has used up its time. Every long wait ends by then. */
   deadline: number;
 }

@@ -9,6 +9,7 @@ it('writes a page with figures of the built apps', async () => {
   const { page } = await runBench({
     quick: true,
     scenarios: ['backlog'],
+    gateways: [],
     profile: undefined,
     redisUrl: inject('redisUrl'),
     progress,
@@ -27,6 +28,7 @@ it('draws what the scenarios with goals have measured', async () => {
   const { page, pictures } = await runBench({
     quick: true,
     scenarios: ['burst'],
+    gateways: [],
     profile: undefined,
     redisUrl: inject('redisUrl'),
     progress,
@@ -45,6 +47,7 @@ it('names the scenarios there are when asked for another', async () => {
   const asked = runBench({
     quick: true,
     scenarios: ['speed'],
+    gateways: [],
     profile: undefined,
     redisUrl: inject('redisUrl'),
     progress,

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { parseCommandLine, usage } from './command-line.ts';
+
+const parse = (...flags: string[]) => parseCommandLine(flags, 'page.md');
+
+describe('the flags of the benchmark', () => {
+  it('are none for a whole run, which writes the page', () => {
+    expect(parse()).toEqual({
+      quick: false,
+      scenarios: [],
+      gateways: [],
+      output: 'page.md',
+      profile: undefined,
+      build: true,
+    });
+  });
+
+  it.each([['--quick'], ['--scenario', 'burst'], ['--profile', 'folder'], ['--with', 'portkey']])(
+    'write no page for %s %s',
+    (...flags) => {
+      expect(parse(...flags)).toMatchObject({ output: undefined });
+    },
+  );
+
+  it('ask for a comparison with gateways', () => {
+    expect(parse('--with', 'litellm,portkey')).toMatchObject({
+      scenarios: ['gateways'],
+      gateways: ['litellm', 'portkey'],
+    });
+    expect(() => parse('--with', 'portkey,envoy')).toThrow(
+      "There is no gateway 'envoy': use portkey, litellm.",
+    );
+    expect(usage).toContain('portkey,litellm');
+  });
+
+  it('are told for help, and refused where they are unknown', () => {
+    expect(parse('--help')).toBe('help');
+    expect(() => parse('--fast')).toThrow(TypeError);
+  });
+});
