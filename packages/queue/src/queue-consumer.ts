@@ -4,8 +4,13 @@ import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
 import { queuePrefix } from './queue-names.ts';
 
-/** Most slots of one BullMQ worker: it fetches until they are full before it starts anything. */
+/**
+ * Slots of one BullMQ worker, as long as those are few: it fetches until its slots are full before it starts anything. Each
+ * BullMQ worker has a connection that asks the store once a second, so there is an end to their number, and a process with more
+ * slots than that gives each of them more.
+ */
 const slotsPerWorker = 8;
+const mostWorkers = 32;
 
 /**
  * Longest read that waits for a job, in seconds. BullMQ would wait for up to ten until a delayed job is due, and a
@@ -194,7 +199,8 @@ export class QueueConsumer {
       prefix: queuePrefix(keyPrefix),
       concurrency: slots,
       lockDuration: lockMs,
-      lockRenewTime: Math.floor(lockMs / 3),
+      // BullMQ renews in half of that, so twice before a lock lapses.
+      lockRenewTime: Math.floor((lockMs * 2) / 3),
       stalledInterval: stalledMs,
       removeOnComplete: { count: keep.completed },
       removeOnFail: { count: keep.failed },
@@ -251,6 +257,6 @@ function endIfAway(client: EndableClient): void {
 
 /** Splits slots into shares that differ by one at most. */
 function shares(slots: number): number[] {
-  const count = Math.ceil(slots / slotsPerWorker);
+  const count = Math.min(Math.ceil(slots / slotsPerWorker), mostWorkers);
   return Array.from({ length: count }, (_, at) => Math.floor((slots + at) / count));
 }

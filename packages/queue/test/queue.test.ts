@@ -390,6 +390,26 @@ describe('response worker', () => {
     expect(await queue.counts(name)).toMatchObject({ active: 0, waiting: 0 });
   });
 
+  it('opens no more connections for a thousand slots than for some hundreds, and fills them all', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    const ids = Array.from({ length: 1_001 }, (_, at) => `r${at}`);
+    await Promise.all(ids.map((id) => queue.enqueue(name, id, 1)));
+    const opened: Redis[] = [];
+    const connection = redis.connect();
+    const duplicate = connection.duplicate.bind(connection);
+    connection.duplicate = (...args) => {
+      const client = duplicate(...args);
+      opened.push(client);
+      return client;
+    };
+    aWorker(run, { connection, concurrency: 1_000 });
+    await eventually(() => started.length === 1_000);
+    expect(opened).toHaveLength(32);
+    for (const id of ids) finish(id);
+    await eventually(() => started.length === 1_001);
+  });
+
   it('holds the limit of a queue over all workers', async () => {
     const queue = aQueue();
     await queue.limitConcurrency(name, 3);
