@@ -140,6 +140,20 @@ describe('a silent stream', () => {
     stream.cut();
   });
 
+  it('is never silent for longer than that, whenever its last event was', async () => {
+    const { socket, stream } = setUp();
+    vi.advanceTimersByTime(1_000);
+    await stream.write([event(0)]);
+    vi.advanceTimersByTime(15_000);
+    expect(socket.writes.slice(1)).toEqual([': ping\n\n']);
+    vi.advanceTimersByTime(5_000);
+    await stream.write([event(1)]);
+    vi.advanceTimersByTime(15_000);
+    expect(socket.writes.slice(2)).toEqual([expect.stringContaining('event:'), ': ping\n\n']);
+    stream.cut();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('sends none while events go out', async () => {
     const { socket, stream } = setUp();
     for (let number = 0; number < 10; number += 1) {

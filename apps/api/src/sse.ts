@@ -5,6 +5,9 @@ import type { EventSink, SentEvent } from './responses/event-sink.ts';
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
 const pingMs = 15_000;
 
+/** Timers of many streams are due at the same times, so that the process has few lists of them, in milliseconds. */
+const timerStepMs = 250;
+
 /** When a stream that waits says so for the first time, in milliseconds. */
 const firstRemarkMs = 1_000;
 
@@ -61,7 +64,7 @@ export class SseStream implements EventSink {
   #lastWrite = performance.now();
   #lastEvent = performance.now();
   #remark: (() => Promise<string | undefined>) | undefined;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   readonly #firstRemark: NodeJS.Timeout;
 
   constructor(
@@ -81,7 +84,7 @@ export class SseStream implements EventSink {
       'x-accel-buffering': 'no',
     });
     raw.socket?.setNoDelay(true);
-    this.#timer = setInterval(() => void this.#beat(), pingMs);
+    this.#timer = setTimeout(() => void this.#beat(), pingMs);
     this.#firstRemark = setTimeout(() => void this.#say(), firstRemarkMs);
     if (raw.destroyed) this.#gone.abort(new Error('The client closed the connection'));
   }
@@ -162,7 +165,7 @@ export class SseStream implements EventSink {
 
   #stopBeating(): void {
     this.#isOver = true;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     clearTimeout(this.#firstRemark);
   }
 
@@ -178,9 +181,13 @@ export class SseStream implements EventSink {
     return true;
   }
 
+  /** Sends what is due, and comes back when the next ping would be: a write in between puts that off. */
   async #beat(): Promise<void> {
-    if (!this.#mayBeat) return;
     const now = performance.now();
+    const dueInMs = this.#lastWrite + pingMs - now;
+    const waitMs = dueInMs > 100 ? Math.ceil(dueInMs / timerStepMs) * timerStepMs : pingMs;
+    this.#timer = setTimeout(() => void this.#beat(), waitMs);
+    if (!this.#mayBeat) return;
     const repeated =
       this.#framing.mayRepeat && now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
     if (repeated) {
