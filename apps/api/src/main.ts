@@ -6,6 +6,7 @@ import {
   runMain,
   runProcess,
   serviceVersion,
+  tellParent,
   throttledWarning,
 } from '@sluice/runtime';
 import { openTraces } from '@sluice/traces';
@@ -28,7 +29,7 @@ export async function runApi(argv: readonly string[]): Promise<void> {
     onListening: (addresses) => logger.info(addresses, 'api listening'),
     onReady: ({ url, adminUrl, acceptsDevelopmentKey }) => {
       logger.info({ url, adminUrl }, 'api ready');
-      process.send?.({ type: 'ready', url, adminUrl, acceptsDevelopmentKey });
+      tellParent({ type: 'ready', url, adminUrl, acceptsDevelopmentKey });
     },
   });
   await runProcess({

@@ -7,6 +7,7 @@ import {
   runMain,
   runProcess,
   serviceVersion,
+  tellParent,
   throttledWarning,
 } from '@sluice/runtime';
 import { openTraces } from '@sluice/traces';
@@ -30,7 +31,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     logger,
     onReady: ({ healthPort }) => {
       logger.info({ concurrency: settings.workerConcurrency, healthPort }, 'worker ready');
-      process.send?.({ type: 'ready' });
+      tellParent({ type: 'ready' });
     },
   });
   await runProcess({

@@ -9,6 +9,10 @@ export type FileSources = Omit<SettingsSources, 'readFile'>;
 /** What the thread answers. Settings come as JSON, which costs this thread less than copying them as objects. */
 export type ThreadAnswer = { settings: string } | { problems: readonly Problem[] };
 
+/** The compiler renames imports alone, so where this runs as it was built, the module has another name. */
+const source = new URL('./settings-thread.ts', import.meta.url);
+const threadModule = import.meta.url.endsWith('.ts') ? source : new URL(source.href.replace(/\.ts$/, '.js'));
+
 /** A load that takes longer has hung, for example on a file system that is gone. */
 const deadlineMs = 60_000;
 
@@ -21,8 +25,7 @@ const deadlineMs = 60_000;
  */
 export async function loadSettingsInThread(sources: FileSources, signal?: AbortSignal): Promise<Settings> {
   signal?.throwIfAborted();
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const thread = new Worker(new URL(`./settings-thread.${extension}`, import.meta.url), {
+  const thread = new Worker(threadModule, {
     workerData: { ...sources, env: { ...sources.env } },
   });
   const { promise, resolve, reject } = Promise.withResolvers<ThreadAnswer>();

@@ -48,6 +48,7 @@ export {
   traceOfAttempt,
 } from './trace-context.ts';
 export type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.ts';
+export { tellParent } from './tell-parent.ts';
 export { LineThrottle, throttledWarning } from './throttled-warning.ts';
 export { pause } from './pause.ts';
 export { randomBytes } from './random-bytes.ts';

@@ -1,5 +1,5 @@
 import { createProvider } from '@sluice/providers';
-import { createLogger, runMain, Telemetry } from '@sluice/runtime';
+import { createLogger, runMain, Telemetry, tellParent } from '@sluice/runtime';
 import { AttemptRunner } from '../attempt-runner.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 
@@ -8,10 +8,7 @@ import type { FromIsolated, ToIsolated } from './messages.ts';
  * the cause. It claims, writes and hears of cancellations by itself. When it dies, the worker does not.
  */
 
-/** A worker that has died need not be told. */
-function send(message: FromIsolated): void {
-  if (process.connected) process.send?.(message, undefined, {}, () => undefined);
-}
+const send = (message: FromIsolated) => tellParent(message);
 
 async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): Promise<AttemptRunner> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });

@@ -196,10 +196,11 @@ export class ModelProcess {
 
 /** As it stands here: a workspace runs from its sources, or as it was built. */
 const isSource = import.meta.url.endsWith('.ts');
+const source = new URL('./model-main.ts', import.meta.url);
+const modelModule = isSource ? source : new URL(source.href.replace(/\.ts$/, '.js'));
 
 function forkModelProcess(): ChildProcess {
-  const module = new URL(isSource ? './model-main.ts' : './model-main.js', import.meta.url);
-  return fork(fileURLToPath(module), [], {
+  return fork(fileURLToPath(modelModule), [], {
     // llama.cpp prints what it cannot parse, which is a client's.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     execArgv: [...(isSource ? ['--conditions=sluice-source'] : []), '--disable-warning=ExperimentalWarning'],
