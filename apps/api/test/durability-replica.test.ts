@@ -28,11 +28,12 @@ describe.skipIf(!hasServer)(
       // A primary waits for further replicas before it sends its data, unless it is told not to.
       const operator = new Redis(primary.url, { protocol: 2 });
       await operator.config('SET', 'repl-diskless-sync-delay', '0');
-      operator.disconnect();
       standby = new Redis(replica.url, { protocol: 2 });
       cleanups.push(async () => standby.disconnect());
       await standby.replicaof('127.0.0.1', primary.port);
-      await eventually(async () => (await standby.info('replication')).includes('master_link_status:up'));
+      // The link may be up for a second before the replica tells what it has.
+      await eventually(async () => (await operator.set('seen', '1')) && Number(await operator.wait(1, 100)) >= 1);
+      operator.disconnect();
       api = await startDurableApi(primary, 'replica', 500);
       cleanups.push(() => api.stop());
     });

@@ -36,7 +36,7 @@ export async function testRedis(url: string = inject('redisUrl')): Promise<TestR
   await client.ping();
   let closing: Promise<void> | undefined;
   const close = async () => {
-    if (client.status === 'ready') await deleteKeys(client, prefix);
+    if (client.status === 'ready') await Promise.race([deleteKeys(client, prefix), isCut(client)]);
     await Promise.all(clients.map(end));
   };
   return { url, prefix, client, connect, close: () => (closing ??= close()) };
@@ -49,6 +49,13 @@ async function deleteKeys(client: Redis, prefix: string): Promise<void> {
     const found = keys as string[];
     if (found.length > 0) await client.unlink(...found);
   }
+}
+
+/** Resolves when a connection is lost. A Redis that has gone meanwhile would have its commands wait for ever. */
+function isCut(client: Redis): Promise<void> {
+  return new Promise((resolve) => {
+    client.once('close', () => resolve());
+  });
 }
 
 /** Cuts a connection. No command of the test may be in flight by now. */

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
-import { describe, expect, it } from 'vitest';
-import { eventually, startLocalRedis, testRedis } from '../src/index.ts';
+import { describe, expect, inject, it } from 'vitest';
+import { eventually, startLocalRedis, startRedisProxy, testRedis, within } from '../src/index.ts';
 import { dockerAnswers } from '../src/docker-engine.ts';
 import { storeImage } from '../src/redis-for-the-run.ts';
 
@@ -25,6 +25,17 @@ describe('test redis', () => {
     await second.ping();
     await redis.close();
     expect([redis.client.status, second.status]).toEqual(['end', 'end']);
+  });
+
+  it('does not wait for a Redis that goes while it closes', async () => {
+    const proxy = await startRedisProxy(inject('redisUrl'));
+    const redis = await testRedis(proxy.url);
+    proxy.silence();
+    const closing = redis.close();
+    proxy.refuse();
+    await within(closing);
+    expect(redis.client.status).toBe('end');
+    await proxy.stop();
   });
 });
 
