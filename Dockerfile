@@ -36,7 +36,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.base.json ./
 COPY apps ./apps
 COPY packages ./packages
-RUN npm exec --no -- tsc -b apps/sluice
+RUN node apps/sluice/build/main.ts
 RUN npm run build --workspace apps/console
 
 # This stage gathers what a Node.js needs of its base image: its program, the libraries that it is linked to, with their licences
@@ -46,14 +46,14 @@ FROM ${NODE_IMAGE} AS system
 COPY docker/gather-system.sh /gather-system.sh
 RUN sh /gather-system.sh /system
 
-# This stage keeps what runs: the production dependencies of the command, the built code, the Lua scripts, which the
-# code reads from `src` beside its `dist`, and of the console its build alone, which is files to serve. Optional packages are left
+# This stage keeps what runs: the production dependencies of the command, its bundle, the Lua scripts, which it reads where they
+# stand in the repository, and of the console its build alone, which is files to serve. Optional packages are left
 # out: a Node.js, which the image has, and native accelerators, which have fallbacks. So are source maps, types and tests
 # of dependencies, and the data of the tokenizer in the forms that nothing here loads. The bill of materials lists what is left.
 FROM build AS production
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --workspace apps/sluice
 RUN rm -rf packages/bench packages/client packages/client-tests packages/system-tests packages/testing node_modules/@sluice/testing \
-  && rm -rf apps/console/package.json node_modules/@sluice/console \
+  && rm -rf apps/console/package.json node_modules/@sluice/console apps/sluice/run.mjs apps/sluice/build \
   && find apps packages -type f ! -path '*/node_modules/*' ! -path '*/dist/*' ! -path '*/src/*.lua' \
        ! -name package.json ! -name '*.mjs' -delete \
   && find apps packages -path '*/dist/*' \( -name '*.d.ts' -o -name '*.d.ts.map' -o -name '*.tsbuildinfo' \) -delete \
@@ -82,7 +82,8 @@ ENV PATH=/usr/local/bin:/usr/bin:/bin
 # start without an API key, in the file or in Redis, and ADMIN_TOKEN.
 ENV HOST=0.0.0.0 PORT=3000 ADMIN_HOST=0.0.0.0 ADMIN_PORT=3001 WORKER_HEALTH_PORT=3002 DATA_DIR=/tmp/sluice
 # Node.js sizes its heap by the memory limit of the container. To leave more memory for buffers, which are outside the
-# heap, set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>.
+# heap, set NODE_OPTIONS=--max-old-space-size=<three quarters of the limit, in MiB>. NODE_OPTIONS=--enable-source-maps names lines of
+# the sources in stack traces, and costs each process 50 MB.
 COPY --from=production /app/package.json /app/sbom.cdx.json ./
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=production /app/packages ./packages
@@ -96,5 +97,5 @@ EXPOSE 3000 3001 3002
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 CMD ["node", "docker/check-health.mjs"]
 # The exec form makes signals reach Node.js, and there is no shell. The service stops on SIGTERM within DRAIN_TIMEOUT_MS.
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--enable-source-maps", "--import=/app/docker/pause-before-restart.mjs", "apps/sluice/dist/main.js"]
+ENTRYPOINT ["node", "--import=/app/docker/pause-before-restart.mjs", "apps/sluice/dist/main.js"]
 CMD ["api"]

@@ -11,7 +11,7 @@ export default defineConfig({
         ...fromSource,
         test: {
           name: 'unit',
-          include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/console/build/**/*.test.ts'],
+          include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/{console,sluice}/build/**/*.test.ts'],
           exclude: ['packages/system-tests/**'],
         },
       },
@@ -29,10 +29,12 @@ export default defineConfig({
       },
       {
         ...fromSource,
+        // Where the global setup runs: it may come before anything is built.
+        environments: { __vitest__: { resolve: { conditions } } },
         test: {
           name: 'system',
           include: ['packages/system-tests/src/**/*.test.ts'],
-          globalSetup: redis,
+          globalSetup: ['packages/system-tests/src/bundle-for-the-run.ts', ...redis],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // So do these, and two at a time take two thirds of the time that they take one by one.

@@ -40,9 +40,9 @@ export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<
   };
 }
 
-/** The script that builds the console, in a checkout with the libraries for it; an image has neither. */
+/** The script that builds the console, for a run from a checkout with the libraries for it; an image has neither. */
 function findBuilder(): string | undefined {
-  if (!import.meta.url.endsWith('.ts')) return undefined;
+  if (!process.execArgv.includes('--conditions=sluice-source')) return undefined;
   const script = fileURLToPath(new URL('../../console/build/main.ts', import.meta.url));
   try {
     createRequire(script).resolve('vite');

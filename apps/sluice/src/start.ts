@@ -45,11 +45,11 @@ export async function start(argv: readonly string[]): Promise<void> {
       void store.exited.then(() => {
         if (!signal.aborted) requestStop(new FatalError('The store ended. Its last lines above say why.'));
       });
-      const { url, adminUrl, acceptsDevelopmentKey } = await children.startApi(
-        actionToken === undefined ? {} : { ADMIN_ACTION_TOKEN: actionToken },
-      );
+      const [{ url, adminUrl, acceptsDevelopmentKey }] = await Promise.all([
+        children.startApi(actionToken === undefined ? {} : { ADMIN_ACTION_TOKEN: actionToken }),
+        children.startWorkers(settings.workers, settings.workerHealthPort),
+      ]);
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
-      await children.startWorkers(settings.workers, settings.workerHealthPort);
       console.log(
         banner({
           url,

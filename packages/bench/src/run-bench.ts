@@ -10,6 +10,7 @@ import type { Picture, Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { burst } from './scenarios/burst.ts';
 import { estimates } from './scenarios/estimates.ts';
+import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
 import { journal } from './scenarios/journal.ts';
 import { traces } from './scenarios/traces.ts';
@@ -28,6 +29,7 @@ const scenarios: readonly Scenario[] = [
   synchronousRequests,
   streams,
   socketTurns,
+  footprint,
   journal,
   traces,
   backlog,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Child, startChild } from './child-process.ts';
 
-/** The built command, as `tsc -b` writes it. */
+/** The command, as `bundleCommand` makes it. */
 const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
 
 /** A tenant as the settings file has it, but for its key. */

@@ -3,6 +3,9 @@ import type { Service } from './service.ts';
 
 const clients = 12;
 
+/** An api that does not answer a probe in time is not ready, in milliseconds. */
+const probeWithinMs = 500;
+
 /** Clients of a service behind a load balancer, which send one request after the other. */
 export interface BalancedLoad {
   /** Whether new requests go to this api. */
@@ -52,13 +55,24 @@ function balance(service: Service) {
   const probe = async () => {
     const probed = service.apis.map(async ({ url, isRunning }) => {
       if (!isRunning()) return [];
-      const response = await fetch(`${url}/readyz`).catch(() => undefined);
-      await response?.text();
-      return response?.status === 200 ? [url] : [];
+      const signal = AbortSignal.timeout(probeWithinMs);
+      const status = await fetch(`${url}/readyz`, { signal })
+        .then(async (response) => {
+          await response.text();
+          return response.status;
+        })
+        .catch(() => undefined);
+      return status === 200 ? [url] : [];
     });
     ready = (await Promise.all(probed)).flat();
   };
-  const timer = setInterval(() => void probe(), 50);
+  // One after the other: a probe that is slow would put back what was ready when it began.
+  let probing: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    probing ??= probe().finally(() => {
+      probing = undefined;
+    });
+  }, 50);
   const next = () => {
     const url = ready[turn++ % ready.length];
     if (url === undefined) throw new Error('no api is ready');

@@ -1,7 +1,9 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 export const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -13,17 +15,19 @@ export interface Patch {
   replace: string;
 }
 
-/** A copy of the workspace with changes, which stands for another release of it. */
+/** A copy of the workspace. With changes it stands for another release. */
 export interface PatchedBuild {
   root: string;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** Copies what runs, and changes it. Rejects when a patch finds nothing. */
+/** Copies the sources of what runs, changes them, and bundles them. Rejects when a patch finds nothing. */
 export async function patchedBuild(patches: readonly Patch[]): Promise<PatchedBuild> {
-  const build = await copyOf((path) => !path.endsWith('.ts') && basename(path) !== 'test');
+  const build = await copyOf((path) => !/^(?:dist|test)$|\.test\.ts$/.test(basename(path)));
+  await cp(join(workspace, 'package-lock.json'), join(build.root, 'package-lock.json'));
   for (const patch of patches)
     await writeFile(join(build.root, patch.file), await patched(patch, build.root));
+  await promisify(execFile)(process.execPath, [join(build.root, 'apps/sluice/build/main.ts')]);
   return build;
 }
 
@@ -39,7 +43,7 @@ export async function copiedSources(): Promise<PatchedBuild> {
 }
 
 async function copyOf(isWanted: (path: string) => boolean): Promise<PatchedBuild> {
-  const root = await mkdtemp(join(tmpdir(), 'sluice-build-'));
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'sluice-build-')));
   for (const folder of ['apps', 'packages']) {
     await cp(join(workspace, folder), join(root, folder), {
       recursive: true,

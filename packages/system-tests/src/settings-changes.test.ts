@@ -133,6 +133,8 @@ it('a bad file changes nothing and is named in the log, until it is good again',
   expect(await Promise.all(service.apiUrls.map((url) => statusOf(url, team.key)))).toEqual([200, 200]);
   await saveWith({ keys: [other] });
   await everywhere(team.key, 'refused');
+  // A line may come later than an answer that shows the same.
+  await eventually(() => linesOf(good).every((lines) => lines.length > 0));
   expect(linesOf(good).map((lines) => lines.length)).toEqual([1, 1]);
   for (const api of service.apis) expect(api.output()).not.toContain(other.key);
 });

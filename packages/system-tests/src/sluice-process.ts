@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually, type WaitOptions, within } from '@sluice/testing';
 
-/** The root of the workspace, with the built command as `tsc -b` writes it. */
+/** The root of the workspace, with the command as `bundleCommand` makes it. */
 const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface SluiceProcessOptions {

@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { eventually, startLocalRedis } from '@sluice/testing';
+import { bundleCommand, eventually, startLocalRedis } from '@sluice/testing';
 import type { Browser } from 'playwright-core';
 import { type Caller, callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
@@ -37,7 +36,7 @@ async function main(): Promise<void> {
     console.log('No picture was taken: there is no Chromium on the PATH.');
     return;
   }
-  execFileSync(`${root}node_modules/.bin/tsc`, ['-b', 'apps/sluice'], { cwd: root, stdio: 'inherit' });
+  await bundleCommand();
   await mkdir(pictures, { recursive: true });
   const redis = await startLocalRedis();
   try {

@@ -343,7 +343,7 @@ describe('traces', () => {
       import { registerHooks } from 'node:module';
       import { appendFileSync } from 'node:fs';
       registerHooks({ load(url, context, next) {
-        if (/opentelemetry|otlp-exporter/.test(url)) appendFileSync(${JSON.stringify(loaded)}, url + '\\n');
+        if (/opentelemetry|open-traces/.test(url)) appendFileSync(${JSON.stringify(loaded)}, url + '\\n');
         return next(url, context);
       } });`;
     const watched = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` };
@@ -363,9 +363,12 @@ describe('traces', () => {
 
       await using receiver = await startFakeOtlpReceiver();
       expect(await contentsWith(tracedBy(receiver))).toContain('traceparent');
-      const modules = await readFile(loaded, 'utf8');
-      expect(modules).toMatch(/otlp-exporter/);
-      expect(modules).not.toMatch(/opentelemetry\/(sdk|otlp|resources|core)/);
+      const modules = new Set((await readFile(loaded, 'utf8')).trim().split('\n'));
+      expect([...modules].join('\n')).toMatch(/open-traces/);
+      // A module of a bundle says what it was made of.
+      const sources = await Promise.all([...modules].map((url) => readFile(new URL(`${url}.map`), 'utf8')));
+      expect(sources.join('\n')).toMatch(/otlp-exporter/);
+      expect([...modules, ...sources].join('\n')).not.toMatch(/opentelemetry\/(sdk|otlp|resources|core)/);
     } finally {
       await rm(loaded, { force: true });
       await upstream.close();

@@ -7,7 +7,7 @@ import { startService } from './service.ts';
 it('two releases with other records share a store, and leave to each other what is the other’s', async () => {
   await using other = await patchedBuild([
     {
-      file: 'packages/response-store/dist/record/fields.js',
+      file: 'packages/response-store/src/record/fields.ts',
       find: /recordVersion = '\d+'/,
       replace: "recordVersion = 'another'",
     },

@@ -13,7 +13,7 @@ describe.skipIf(!hasPagePrograms)('an upgrade (needs Redis on the PATH)', () => 
   it('to a release with other records fails no request and cuts no stream, in the order of the page', async () => {
     await using next = await patchedBuild([
       {
-        file: 'packages/response-store/dist/record/fields.js',
+        file: 'packages/response-store/src/record/fields.ts',
         find: /recordVersion = '\d+'/,
         replace: "recordVersion = 'another'",
       },

@@ -1,3 +1,4 @@
+export { bundleCommand } from './bundled-command.ts';
 export { cpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
 export { checkResponse } from './response-shape.ts';

@@ -59,7 +59,12 @@ export class LeaseThread implements Lease {
   #startThread(onSettled: () => void): Worker {
     const { redisUrl, keys, onError, silentMs = 60_000, ttlMs } = this.#options;
     const workerData: LeaseThreadData = { redisUrl, keys, silentMs, ...(ttlMs !== undefined && { ttlMs }) };
-    const thread = startThread(new URL('./hold-lease.ts', import.meta.url), { name: 'lease', workerData });
+    const thread = startThread(new URL('./hold-lease.ts', import.meta.url), {
+      name: 'lease',
+      workerData,
+      // It sends a command a second, so it needs little room for what it has done with.
+      resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 64 },
+    });
     thread.on('message', (report: LeaseReport) => {
       if (report.kind === 'failed') onError(report.error);
       else onSettled();

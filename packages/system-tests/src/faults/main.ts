@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { hasServer, terminalProgress } from '@sluice/testing';
+import { bundleCommand, hasServer, terminalProgress } from '@sluice/testing';
 import { parseCommandLine, usage } from './command-line.ts';
 import { runFaults } from './run-faults.ts';
 
@@ -17,8 +16,8 @@ if (options === 'help') {
 } else {
   const progress = terminalProgress(process.stderr);
   if (options.build) {
-    progress.say('building the apps');
-    execFileSync(`${root}node_modules/.bin/tsc`, ['-b', 'apps/sluice'], { cwd: root, stdio: 'inherit' });
+    progress.say('bundling the command');
+    await bundleCommand();
   }
   const { page, violations } = await runFaults(options, progress);
   progress.clear();

@@ -1,7 +1,7 @@
 import { type Patch, patchedBuild } from '../patched-build.ts';
 import { startMatrix } from './run-matrix.ts';
 
-/** A mechanism that is switched off in a copy of the build, and the cells that must fail then. */
+/** A mechanism that is switched off in a copy of the sources, and the cells that must fail then. */
 export interface Mutant {
   /** What is missing. */
   name: string;
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what was accepted without a reply is not taken back',
     patch: {
-      file: 'apps/api/dist/responses/accept-response.js',
+      file: 'apps/api/src/responses/accept-response.ts',
       find: 'this.#ends.abandon(responseId, this.#dependencies.now() + acceptWithinMs);',
       replace: '',
     },
@@ -58,20 +58,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'nobody rescues what nobody looks after',
-    patch: { file: 'apps/worker/dist/rescue-schedule.js', find: 'await rescue.round();', replace: '' },
+    patch: { file: 'apps/worker/src/rescue-schedule.ts', find: 'await rescue.round();', replace: '' },
     only: 'api killed / queued / synchronous',
     tries: 1,
   },
   {
     name: 'an append without an answer is not repeated',
-    patch: { file: `${store}/dist/event-writer.js`, find: 'if (signal.aborted)', replace: '' },
+    patch: { file: `${store}/src/event-writer.ts`, find: 'if (signal.aborted)', replace: '' },
     only: 'Redis killed and restarted / in the middle / stream',
     tries: 2,
   },
   {
     name: 'a reader never looks into the log',
     patch: {
-      file: `${store}/dist/delivery/subscription.js`,
+      file: `${store}/src/delivery/subscription.ts`,
       find: 'if (!this.#mustRead)',
       replace: 'if (true)',
     },
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a refused or broken call is not followed by another',
     patch: {
-      file: 'apps/worker/dist/attempt.js',
+      file: 'apps/worker/src/attempt.ts',
       find: 'return this.record.attempt < this.record.maxAttempts;',
       replace: 'return false;',
     },
@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a worker that stops does not finish what it runs',
     patch: {
-      file: 'apps/worker/dist/worker-process.js',
+      file: 'apps/worker/src/worker-process.ts',
       find: 'setTimeout(() => this.#interruptAll(), graceMs)',
       replace: 'setTimeout(() => this.#interruptAll(), 0)',
     },

@@ -3,8 +3,13 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { ResponseQueue } from '@sluice/queue';
 import type { FastifyInstance } from 'fastify';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 
 export const queuesPath = '/queues';
+
+/** The files of its page. It would look for them beside its own code, which a bundle has moved. */
+const uiBasePath = dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json'));
 
 /** `GET /queues`: bull-board's dashboard, read-only, with the jobs of every queue. */
 export async function registerQueues(app: FastifyInstance, queue: ResponseQueue): Promise<void> {
@@ -20,7 +25,7 @@ export async function registerQueues(app: FastifyInstance, queue: ResponseQueue)
         }),
     ),
     serverAdapter: adapter,
-    options: { uiConfig: { boardTitle: 'Sluice queues', hideRedisDetails: true } },
+    options: { uiBasePath, uiConfig: { boardTitle: 'Sluice queues', hideRedisDetails: true } },
   });
   await app.register(async (scope) => {
     scope.addHook('onSend', (_request, reply, payload, done) => {

@@ -1,0 +1,8 @@
+// Bundles the command into `dist`, where what stands there is older than its sources.
+import { join } from 'node:path';
+import { buildCommand } from './build-command.ts';
+import { isFresh } from './freshness.mjs';
+
+const root = join(import.meta.dirname, '../../..');
+const folder = join(root, 'apps/sluice/dist');
+if (!isFresh(root, folder)) await buildCommand(root, folder);
