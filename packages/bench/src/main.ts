@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
-import { terminalProgress } from '@sluice/testing';
+import { bundleCommand, terminalProgress } from '@sluice/testing';
 import { pictureFolder } from './page.ts';
 import { runBench } from './run-bench.ts';
 
@@ -14,8 +13,8 @@ if (options === 'help') {
 } else {
   const progress = terminalProgress(process.stderr);
   if (options.build) {
-    progress.say('building the apps');
-    execFileSync(`${root}node_modules/.bin/tsc`, ['-b', 'apps/sluice'], { cwd: root, stdio: 'inherit' });
+    progress.say('bundling the command');
+    await bundleCommand();
   }
   const redisUrl = process.env['REDIS_URL'];
   const { page, pictures } = await runBench({

@@ -1,12 +1,22 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
 import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** The parts of V8's CPU profile that this file reads. Times are microseconds. */
 interface CpuProfile {
-  nodes: { id: number; callFrame: { functionName: string; url: string } }[];
+  nodes: { id: number; callFrame: CallFrame }[];
   samples: number[];
   timeDeltas: number[];
+}
+
+/** Where a function begins; lines and columns count from zero. */
+interface CallFrame {
+  functionName: string;
+  url: string;
+  lineNumber: number;
+  columnNumber: number;
 }
 
 /** The most rows of a table. Smaller shares are left out. */
@@ -35,8 +45,7 @@ export function profilePage(directory: string): string {
 <!-- Written by \`packages/bench/src/profile-page.ts\`. Do not edit: run it again. -->
 
 CPU profiles of an api and a worker while they serve the synchronous scenario of [benchmarks.md](benchmarks.md), one request at
-a time, then 16, then 64. A share is the time in functions of that package itself, not in what they call; \`(native)\` is
-mostly system calls on sockets. Machine: ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores; Node ${process.versions.node}; ${new Date().toISOString().slice(0, 10)}.
+a time, then 16, then 64. A share is the time in functions of that package itself, not in what they call. Machine: ${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} cores; Node ${process.versions.node}; ${new Date().toISOString().slice(0, 10)}.
 
 \`npm run bench -- --profile DIR --scenario synchronous-requests\` makes the profiles.
 
@@ -59,13 +68,35 @@ function sharesByPackage({ nodes, samples, timeDeltas }: CpuProfile): [name: str
     .toSorted((a, b) => b[1] - a[1]);
 }
 
-function ownerOf({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): string {
-  if (url === '') return functionName.startsWith('(') ? functionName : '(native)';
+function ownerOf(frame: CallFrame): string {
+  const { functionName } = frame;
+  if (frame.url === '') {
+    if (functionName.startsWith('write')) return '(writes to sockets)';
+    return functionName.startsWith('(') ? functionName : '(native)';
+  }
+  const url = sourceOf(frame);
   const dependency = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules)/.exec(url)?.[1];
   if (dependency !== undefined) return dependency;
   const own = /\/(packages|apps)\/([^/]+)\//.exec(url)?.[2];
   if (own !== undefined) return `**${own}**`;
   return url.startsWith('node:internal/modules') ? 'node: loading modules' : 'node';
+}
+
+const maps = new Map<string, SourceMap | undefined>();
+
+/** The source of a function; what runs is a bundle, whose maps tell. */
+function sourceOf({ url, lineNumber, columnNumber }: CallFrame): string {
+  const file = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : '';
+  if (!maps.has(file)) {
+    const isThere = file !== '' && existsSync(file);
+    maps.set(
+      file,
+      isThere ? new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload) : undefined,
+    );
+  }
+  const entry = maps.get(file)?.findEntry(lineNumber, columnNumber);
+  // Sources are relative to their map.
+  return entry && 'originalSource' in entry ? new URL(entry.originalSource, url).href : url;
 }
 
 if (import.meta.main) console.log(profilePage(process.argv[2] ?? '.').trimEnd());

@@ -53,6 +53,6 @@ it('names the scenarios there are when asked for another', async () => {
     progress,
   });
   await expect(asked).rejects.toThrow(
-    "There is no scenario 'speed': use synchronous-requests, streams, websocket, journal, ",
+    "There is no scenario 'speed': use synchronous-requests, streams, websocket, footprint, ",
   );
 });
