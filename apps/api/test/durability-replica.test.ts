@@ -32,7 +32,10 @@ describe.skipIf(!hasServer)(
       cleanups.push(async () => standby.disconnect());
       await standby.replicaof('127.0.0.1', primary.port);
       // The link may be up for a second before the replica tells what it has.
-      await eventually(async () => (await operator.set('seen', '1')) && Number(await operator.wait(1, 100)) >= 1);
+      await eventually(async () => {
+        await operator.set('seen', '1');
+        return (await operator.wait(1, 100)) >= 1;
+      });
       operator.disconnect();
       api = await startDurableApi(primary, 'replica', 500);
       cleanups.push(() => api.stop());
