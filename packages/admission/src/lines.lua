@@ -1,7 +1,13 @@
 -- Fragment: who takes the places of a tenant, and who is next; see places.lua.
 
--- Takes a place for a response, unless it has one. False when there is none, and then it is back in its line if it came
--- from there. `is_gone` says of an id that nothing runs.
+-- A response waits in its line for its turn.
+local function join_line(load, tenant, queue, id, turn)
+  redis.call('ZADD', line_key(load, tenant, queue), turn, id)
+  redis.call('HSETNX', places_key(load, tenant), 'line:' .. queue, '')
+end
+
+-- Takes a place for a response, unless it has one. False when there is none, and then it stands in its line, where the
+-- rescue finds it if its worker dies before it has moved the job. `is_gone` says of an id that nothing runs.
 local function take_place(load, tenant, queue, id, turn, is_gone)
   local running = running_key(load, tenant)
   if redis.call('SISMEMBER', running, id) == 0 then
@@ -12,7 +18,7 @@ local function take_place(load, tenant, queue, id, turn, is_gone)
       if is_gone(other) then count = count - redis.call('SREM', running, other) end
     end
     if count >= most then
-      redis.call('ZADD', line_key(load, tenant, queue), 'XX', turn, id)
+      join_line(load, tenant, queue, id, turn)
       return false
     end
     redis.call('SADD', running, id)
@@ -24,11 +30,9 @@ end
 -- A response waits for a place, in its turn. Returns whether it has been let into its queue before, or runs.
 local function stand_in_line(load, tenant, queue, id, turn)
   if redis.call('SISMEMBER', running_key(load, tenant), id) == 1 then return 'runs' end
-  local line = line_key(load, tenant, queue)
-  local score = redis.call('ZSCORE', line, id)
+  local score = redis.call('ZSCORE', line_key(load, tenant, queue), id)
   if score and tonumber(score) < 0 then return 'let_in' end
-  redis.call('ZADD', line, turn, id)
-  redis.call('HSETNX', places_key(load, tenant), 'line:' .. queue, '')
+  join_line(load, tenant, queue, id, turn)
   return 'waits'
 end
 

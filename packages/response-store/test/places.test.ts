@@ -185,6 +185,35 @@ describe('a tenant that may run two at a time', () => {
     expect(noted.get(inLine)).toBe('queued');
   });
 
+  it('has one that was postponed, and found no place, let in although its worker died with it', async () => {
+    const { client } = store.server;
+    const [first = '', second = ''] = await arrivals(2, 1);
+    const kindOf = async (id: string) => {
+      const found = await store.attempts.survey('0', { offset: 0, count: 10 });
+      return found.find(({ responseId }) => responseId === id)?.kind;
+    };
+    expect(await start(first)).toBe('run');
+    await store.attempts.release(
+      { id: first, token: `of ${first}` },
+      { isCounted: true, staysReachable: true },
+    );
+    expect(letIn()).toEqual([second]);
+    expect(await start(second)).toBe('run');
+    // It waits for its upstream.
+    expect(await kindOf(first)).toBe('in_progress');
+    expect(await start(first)).toBe('crowded');
+    // Nobody puts it in line. There is no place yet.
+    expect(await kindOf(first)).toBe('in_progress');
+    await client.del(store.keys.record(second));
+    expect(await kindOf(first)).toBe('left_out');
+    await store.attempts.standInLine(first);
+    expect(letIn()).toEqual([first]);
+    // Its job was not moved.
+    expect(await kindOf(first)).toBe('left_out');
+    expect(await start(first)).toBe('run');
+    expect(await kindOf(first)).not.toBe('left_out');
+  });
+
   it('runs none that was not let in, which would go before everybody and cost nothing', async () => {
     const [first = '', second = ''] = await arrivals(2, 1);
     expect(await start(first)).toBe('run');

@@ -17,8 +17,8 @@
 --   overdue    in progress, and it should have ended: its time ran out `own_end_ms` ago
 --   stopping   in progress, and somebody asked for its end
 --   held       in progress in a worker that lives
---   left_out   queued, let into its queue by nobody, and not in the line of its tenant: its job may be forgotten outside;
---              or in its line, while there is a place
+--   left_out   its job may be forgotten outside of its queue: it was let in, or is in the line of its tenant while there is
+--              a place; or it is queued, and neither was let in nor stands in line
 --   queued | in_progress   look whether its job is still there
 
 -- A worker that still runs a response ends it on time by itself. This much later it will not any more.
@@ -42,6 +42,13 @@ local function stands_still(record, id, tenant, queue)
   return redis.call('SCARD', running) + redis.call('ZCOUNT', line, '-inf', '(0') < most
 end
 
+-- Whether nobody may be moving the job of a response; `otherwise` says so of one that is in no line.
+local function is_left_out(record, f, id, otherwise)
+  local turn = redis.call('ZSCORE', line_key(load, f.tenant, f.queue), id)
+  if not turn then return otherwise end
+  return tonumber(turn) < 0 or stands_still(record, id, f.tenant, f.queue)
+end
+
 local now = now_ms()
 local reply = { now }
 for at = more_args, #ARGV do
@@ -61,9 +68,8 @@ for at = more_args, #ARGV do
       kind = 'expired'
     elseif not f.enqueued and f.background then
       kind = 'unqueued'
-    elseif f.turn then
-      local turn = redis.call('ZSCORE', line_key(load, f.tenant, f.queue), id)
-      if not turn or tonumber(turn) < 0 or stands_still(record, id, f.tenant, f.queue) then kind = 'left_out' end
+    elseif f.turn and is_left_out(record, f, id, true) then
+      kind = 'left_out'
     end
   elseif f.run_by and now > f.run_by + own_end_ms then
     kind = 'overdue'
@@ -71,6 +77,9 @@ for at = more_args, #ARGV do
     kind = 'stopping'
   elseif f.worker and f.worker ~= '' and redis.call('EXISTS', f.worker) == 1 then
     kind = 'held'
+  -- One that waits for its upstream stands in no line.
+  elseif f.turn and is_left_out(record, f, id, false) then
+    kind = 'left_out'
   end
   if again_ms and f.status and is_open(f.status) then
     -- The clock of whoever asks may be ahead: what is not over by that of the store keeps its time.

@@ -373,8 +373,17 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a response that nobody has let in is left outside',
     patch: {
       file: `${store}/src/rescue/survey.lua`,
-      find: "then kind = 'left_out' end",
-      replace: 'then end',
+      find: 'is_left_out(record, f, id, true)',
+      replace: 'false',
+    },
+    tests: `${store}/test/places.test.ts`,
+  },
+  {
+    name: 'a response that has run before is left outside',
+    patch: {
+      file: `${store}/src/rescue/survey.lua`,
+      find: 'is_left_out(record, f, id, false)',
+      replace: 'false',
     },
     tests: `${store}/test/places.test.ts`,
   },
