@@ -119,6 +119,60 @@ describe('revoking a key', () => {
   });
 });
 
+describe('changing the limits of a tenant', () => {
+  const limit = (tenant: string, body: object) =>
+    admin.post(`/tenants/${encodeURIComponent(tenant)}/limits`, body);
+
+  it('changes all of its stored keys, and says so in the audit log', async () => {
+    const made = await admin.post('/keys', { tenant: 'team.b', limits: { queued: 5, concurrent: 3 } });
+    const change = { weight: 4, limits: { queued: 6, concurrent: null } };
+    const changed = { object: 'changed_tenant', tenant: 'team.b', keys: 1, is_safe: true };
+    expect(await limit('team.b', change)).toMatchObject({ status: 200, body: changed });
+    expect(JSON.parse((await storedKeys())[String(made.body['id'])] ?? '')).toMatchObject({
+      weight: 4,
+      limits: { queued: 6 },
+    });
+    expect((await limit('team.b', change)).body).toEqual({ ...changed, keys: 0 });
+    expect((await admin.audit())[3]).toMatchObject({
+      action: 'tenant.limit',
+      target: 'team.b',
+      outcome: 'asked',
+    });
+    expect((await admin.audit())[2]).toMatchObject({ outcome: 'done', detail: JSON.stringify(change) });
+  });
+
+  it.each([
+    [{}, 'limits'],
+    [{ limits: {} }, 'limits'],
+    [{ limits: { queued: 0 } }, 'limits.queued'],
+    [{ limits: { queued: '5' } }, 'limits.queued'],
+    [{ limits: { queue: 5 } }, 'limits.queue'],
+    [{ limits: { queue: null } }, 'limits.queue'],
+    [{ limits: { constructor: null } }, 'limits.constructor'],
+    [{ weight: -1 }, 'weight'],
+    [{ weight: 'much' }, 'weight'],
+    [{ models: ['m'] }, 'models'],
+  ])('%j is refused by the member that is wrong', async (body, param) => {
+    await admin.post('/keys', { tenant: 'team' });
+    const before = await storedKeys();
+    expect(await limit('team', body)).toMatchObject({ status: 400, body: { error: { param } } });
+    expect(await storedKeys()).toEqual(before);
+  });
+
+  it('leaves to the file what the file says, and finds nobody without a stored key', async () => {
+    expect(await limit('limited', { limits: { queued: 1 } })).toMatchObject({
+      status: 400,
+      body: { error: { param: 'tenant' } },
+    });
+    await admin.post('/keys', { tenant: 'limited' });
+    expect(await limit('limited', { limits: { requestsPerMinute: 9 } })).toMatchObject({
+      status: 400,
+      body: { error: { param: 'limits.requestsPerMinute' } },
+    });
+    expect(await limit('nobody', { limits: { queued: 1 } })).toMatchObject({ status: 404 });
+  });
+});
+
 describe('the audit log', () => {
   it('gives its pages, newest first', async () => {
     for (let at = 0; at < 5; at += 1) await admin.post('/queues/m/pause');
@@ -178,6 +232,7 @@ describe('the audit log', () => {
       ['POST', '/queues/m/drain'],
       ['POST', '/keys', { tenant: 'other' }],
       ['POST', `/keys/${String(key['id'])}/revoke`],
+      ['POST', '/tenants/team/limits', { limits: { queued: 1 } }],
       ['POST', `/acts/act_${'0'.repeat(32)}/stop`],
     ] as const;
     // All but acting on many, which needs an index to come that far; and a tail that shows content.

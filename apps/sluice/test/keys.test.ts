@@ -311,6 +311,81 @@ describe('sluice keys rotate', () => {
   });
 });
 
+describe('sluice keys limit', () => {
+  it('changes what all stored keys of a tenant say, and nothing else of them', async () => {
+    const first = await create('--tenant', 'new', '--concurrent', '4', '--weight', '2');
+    const second = await create('--tenant', 'new', '--models', 'simulator', '--queued', '9');
+    const gone = await create('--tenant', 'new');
+    await keys('revoke', gone.id);
+    const other = await create('--tenant', 'other', '--concurrent', '4');
+    const [before, untouched] = [await stored(second.id), [await stored(gone.id), await stored(other.id)]];
+    expect(await keys('limit', 'new', '--concurrent', '8', '--weight', '3')).toBe(
+      "Changed in 2 stored keys of 'new'. Every api follows within five seconds; 'sluice tenants' shows it.",
+    );
+    expect(await stored(first.id)).toMatchObject({ weight: 3, limits: { concurrent: 8 } });
+    expect(await stored(second.id)).toEqual({ ...before, weight: 3, limits: { concurrent: 8, queued: 9 } });
+    expect([await stored(gone.id), await stored(other.id)]).toEqual(untouched);
+    // Nothing contradicts anything.
+    await keys('list');
+    expect(errors).toEqual([]);
+  });
+
+  it('takes away what is to be none, and counts what it changed', async () => {
+    const { id } = await create('--tenant', 'new', '--concurrent', '4', '--weight', '2', '--queued', '9');
+    const none = ['limit', 'new', '--concurrent', 'none', '--weight', 'none'];
+    expect(JSON.parse(await keys(...none, '--json'))).toEqual({ tenant: 'new', keys: 1 });
+    expect(await stored(id)).toMatchObject({ limits: { queued: 9 } });
+    expect(await stored(id)).not.toHaveProperty('weight');
+    expect(await stored(id)).not.toHaveProperty('limits.concurrent');
+    expect(await keys(...none)).toBe("Every stored key of 'new' says so already.");
+  });
+
+  it('names every flag that is wrong, and changes nothing then', async () => {
+    const { id } = await create('--tenant', 'new', '--concurrent', '4');
+    const before = await stored(id);
+    expect(
+      await failure('limit', 'new', '--concurrent', '0', '--queued', 'many', '--weight=-1'),
+    ).toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/--weight: .*\n.*--concurrent: .*\n.*--queued: /),
+    });
+    expect(await stored(id)).toEqual(before);
+    expect(await failure('limit', 'new')).toMatchObject({ exitCode: 2 });
+    expect(await failure('limit', '--queued', '4')).toMatchObject({ exitCode: 2 });
+    expect(await failure('limit', 'new', 'other', '--queued', '4')).toMatchObject({ exitCode: 2 });
+    expect(await failure('limit', 'new', '--models', 'a')).toMatchObject({ exitCode: 2 });
+  });
+
+  it('leaves to the file what the file says', async () => {
+    await create('--tenant', 'team');
+    for (const value of ['5', '6', 'none']) {
+      expect(await failure('limit', 'team', '--queued', value)).toMatchObject({
+        message: expect.stringContaining('--queued: is said by the settings file; change it there'),
+      });
+    }
+    expect(await keys('limit', 'team', '--concurrent', '2')).toContain('Changed in the stored key');
+  });
+
+  it('says where the keys are of a tenant that has no stored one', async () => {
+    expect(await failure('limit', 'team', '--concurrent', '2')).toMatchObject({
+      message: expect.stringMatching(/Every key of 'team' is in .*sluice\.yaml/),
+    });
+    expect(await failure('limit', 'nobody', '--concurrent', '2')).toMatchObject({
+      message: expect.stringContaining("There is no stored key of a tenant 'nobody'"),
+    });
+  });
+
+  it('lets two operators at once both have their change', async () => {
+    const { id } = await create('--tenant', 'new');
+    const place = { env: { REDIS_URL: redis.url }, cwd };
+    await Promise.all([
+      runKeys(['limit', 'new', '--concurrent', '2'], place),
+      runKeys(['limit', 'new', '--queued', '7'], place),
+    ]);
+    expect(await stored(id)).toMatchObject({ limits: { concurrent: 2, queued: 7 } });
+  });
+});
+
 describe('sluice keys', () => {
   it.each([[[]], [['make']]])('with %j makes a key for the file, and stores nothing', async (args) => {
     const out = await keys(...args);

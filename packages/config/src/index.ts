@@ -13,6 +13,7 @@ export type { TenantLimits } from './key-schema.ts';
 export { type LiveLimits, LiveSettings, type LiveSettingsOptions } from './live-settings.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';
+export { changeOfTenant, type TenantChange } from './change-tenant.ts';
 export { checkNewKey, describeKeyLimits, type NewKey } from './new-key.ts';
 export type { ProviderSettings } from './provider-schema.ts';
 export type {

@@ -27,6 +27,7 @@ import {
   auditEntrySchema,
   auditListSchema,
   cancelledSchema,
+  changedTenantSchema,
   createKeySchema,
   facetsSchema,
   issuedKeySchema,
@@ -111,6 +112,7 @@ export const adminAnswerSchemas = {
   AdminKeyList: keyListSchema,
   AdminIssuedKey: issuedKeySchema,
   AdminRevokedKey: revokedKeySchema,
+  AdminChangedTenant: changedTenantSchema,
 } satisfies Record<`Admin${string}`, z.ZodType>;
 
 export function componentsOf(

@@ -33,6 +33,12 @@ function refused(id: string, problem: KeyProblem): FatalError {
       return new FatalError(
         `${id} is keys[${problem.at}] of ${problem.file ?? 'the settings file'}, which cannot be changed here: in the file, remove it, give it \`disabled: true\`, or add a second key under its name. Every api follows within seconds.`,
       );
+    case 'no_keys':
+      return new FatalError(
+        problem.isInFile
+          ? `Every key of '${id}' is in ${problem.file ?? 'the settings file'}, so change its limits there. Every api follows within seconds.`
+          : `There is no stored key of a tenant '${id}': 'sluice keys list' shows the tenants.`,
+      );
     case 'unreadable':
       return new FatalError(`${id} cannot be read, so every api refuses it already: create a new key.`);
     case 'unknown': {

@@ -40,7 +40,9 @@ export function describeKeyFlags(): string {
 }
 
 /** A key as the flags describe it, in the shape of `keys[]` in the file; not checked. */
-export function wantedKey(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function wantedKey(
+  values: Readonly<Record<string, unknown>>,
+): Record<string, unknown> & { limits: Record<string, unknown> } {
   const wanted: Record<string, unknown> = {};
   const limits: Record<string, unknown> = {};
   for (const { flag, path, value: form } of flags) {
@@ -52,6 +54,27 @@ export function wantedKey(values: Readonly<Record<string, unknown>>): Record<str
     else wanted[member] = form === 'A,B' ? text.split(',').map((part) => part.trim()) : text;
   }
   return { ...wanted, limits };
+}
+
+const limitFlags = flags.filter(({ path: [member] }) => member === 'weight' || member === 'limits');
+
+/** For `parseFlags`: the flags that say something of the tenant, not of one key. */
+export const limitFlagOptions: Record<string, { type: 'string' }> = Object.fromEntries(
+  limitFlags.map(({ flag }) => [flag, { type: 'string' as const }]),
+);
+
+/** The weight and the limits as the flags describe them, where `none` takes one away; undefined without such a flag. */
+export function wantedLimits(
+  values: Readonly<Record<string, unknown>>,
+): { weight?: unknown; limits: Record<string, unknown> } | undefined {
+  const given = limitFlags.filter(({ flag }) => typeof values[flag] === 'string');
+  if (given.length === 0) return undefined;
+  const { weight, limits } = wantedKey(Object.fromEntries(given.map(({ flag }) => [flag, values[flag]])));
+  const orNull = (value: unknown) => (value === 'none' ? null : value);
+  return {
+    ...(weight !== undefined && { weight: orNull(weight) }),
+    limits: Object.fromEntries(Object.entries(limits).map(([limit, value]) => [limit, orNull(value)])),
+  };
 }
 
 /** The error for a key that makes no sense: each problem with the flag to change. */

@@ -1,9 +1,16 @@
-import { createStoredKey, revokeStoredKey, rotateStoredKey } from '@sluice/api/change-keys';
+import { changeTenant, createStoredKey, revokeStoredKey, rotateStoredKey } from '@sluice/api/change-keys';
 import { describeConflict, type Environment, uniteKeys } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis } from '../load-with-redis.ts';
-import { describeKeyFlags, graceIn, keyFlagOptions, wantedKey } from './key-flags.ts';
+import {
+  describeKeyFlags,
+  graceIn,
+  keyFlagOptions,
+  limitFlagOptions,
+  wantedKey,
+  wantedLimits,
+} from './key-flags.ts';
 import { type KeyOperator, openKeyOperator } from './key-operator.ts';
 import { listKeys, tableOf } from './list-keys.ts';
 import { makeKey } from './make-key.ts';
@@ -18,6 +25,7 @@ export function keysUsage(): string {
   list                   shows the keys of the service: stored ones, and those of the settings file
   revoke ID              refuses a stored key from now on
   rotate ID              makes a new key with the same settings; the old one is taken for --grace, and then expires
+  limit NAME             changes the weight and the limits of a tenant, in all of its stored keys
   make                   prints a key and its hash for the settings file, and stores nothing; so does no command at all
 
 Every api of the service follows a change within five seconds. What a key had asked for before it was revoked goes on. The
@@ -26,10 +34,13 @@ commands reach Redis by REDIS_URL or the settings file. Keys of the file are cha
 create:
 ${describeKeyFlags()}
 
+limit:
+  --weight and the limits, as for create; \`none\` takes one away, so that its default holds
+
 rotate:
   --grace TIME  how long the old key is taken: 30m, 24h, 7d; 0 revokes it at once [${defaultGrace}]
 
-  --json         create, rotate, list: prints JSON, list a line for each key
+  --json         create, rotate, limit, list: prints JSON, list a line for each key
   --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]`;
 }
 
@@ -55,6 +66,8 @@ export async function runKeys(argv: readonly string[], place: Place): Promise<vo
       return revoke(rest, place);
     case 'rotate':
       return rotate(rest, place);
+    case 'limit':
+      return limit(rest, place);
     default:
       throw badUsage('keys', `there is no command '${command}'`);
   }
@@ -131,6 +144,26 @@ async function rotate(argv: readonly string[], place: Place): Promise<void> {
 
 Its id is ${newId}. Every api takes it within five seconds.
 ${old}`);
+  }
+  saySafety(isSafe);
+}
+
+async function limit(argv: readonly string[], place: Place): Promise<void> {
+  const { values, positionals } = parse(argv, { ...common, ...limitFlagOptions });
+  const [name, more] = positionals;
+  if (name === undefined) throw badUsage('keys', "'limit' needs the name of a tenant");
+  if (more !== undefined) throw badUsage('keys', "'limit' takes one tenant");
+  const wanted = wantedLimits(values);
+  if (wanted === undefined) throw badUsage('keys', "'limit' needs what to change, such as --concurrent 8");
+  await using operator = await open(values, place);
+  const { keys, isSafe } = await changeTenant(operator, { name, ...wanted });
+  if (values['json'] === true) console.log(JSON.stringify({ tenant: name, keys }));
+  else if (keys === 0) console.log(`Every stored key of '${name}' says so already.`);
+  else {
+    const changed = keys === 1 ? 'the stored key' : `${keys} stored keys`;
+    console.log(
+      `Changed in ${changed} of '${name}'. Every api follows within five seconds; 'sluice tenants' shows it.`,
+    );
   }
   saySafety(isSafe);
 }

@@ -146,6 +146,28 @@ export const issuedKeySchema = z.object({
 });
 export type IssuedKey = z.output<typeof issuedKeySchema>;
 
+/** What stored keys are to say of their tenant, in the names of the settings file. Null takes away what they said. */
+export const tenantLimitsChangeSchema = z
+  .strictObject({
+    weight: z.number().nullable().optional(),
+    limits: z.record(z.string(), z.number().nullable()).optional(),
+  })
+  .refine(({ weight, limits = {} }) => weight !== undefined || Object.keys(limits).length > 0, {
+    message: 'must name a weight or a limit',
+    path: ['limits'],
+  });
+export type TenantLimitsChange = z.output<typeof tenantLimitsChangeSchema>;
+
+/** A tenant of which all stored keys say the same now. */
+export const changedTenantSchema = z.object({
+  object: z.literal('changed_tenant'),
+  tenant: z.string(),
+  /** How many keys were changed; 0 when all of them had said so before. */
+  keys: count,
+  is_safe: z.boolean(),
+});
+export type ChangedTenant = z.output<typeof changedTenantSchema>;
+
 /** A key that is refused from now on, or was already. */
 export const revokedKeySchema = z.object({
   object: z.literal('revoked_key'),

@@ -1,7 +1,8 @@
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import type { IssuedKey, RevokedKey } from '@sluice/contract/admin';
+import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
 import {
+  changeTenant,
   createStoredKey,
   KeyChangeFailed,
   type KeyChanger,
@@ -19,7 +20,7 @@ export interface OperatorKeysOptions {
 /** Members of a key in the settings file that are no rules of one: the service makes the key, and revokes it. */
 const noRules = ['name', 'key', 'hash', 'disabled'];
 
-/** Makes and revokes stored keys, as `sluice keys` does. */
+/** Makes, changes and revokes stored keys, as `sluice keys` does. */
 export class OperatorKeys {
   readonly #options: OperatorKeysOptions;
 
@@ -48,6 +49,13 @@ export class OperatorKeys {
       revoked_at: Date.parse(key.revokedAt ?? ''),
       is_safe: isSafe,
     };
+  }
+
+  /** Changes what all stored keys of a tenant say of it. */
+  async limit(tenant: string, { weight, limits = {} }: TenantLimitsChange): Promise<ChangedTenant> {
+    const change = { name: tenant, limits, ...(weight !== undefined && { weight }) };
+    const { keys, isSafe } = await orRefuse(changeTenant(this.#changer, change));
+    return { object: 'changed_tenant', tenant, keys, is_safe: isSafe };
   }
 
   get #changer(): KeyChanger {
@@ -90,6 +98,14 @@ function refused(problem: KeyProblem): ServiceError {
         'What is stored under this id cannot be read, so every api refuses it already.',
         { param: 'id' },
       );
+    case 'no_keys':
+      return problem.isInFile
+        ? new ServiceError(
+            'invalid_value',
+            'Every key of this tenant is in the settings file, so change its limits there.',
+            { param: 'tenant' },
+          )
+        : new ServiceError('not_found', 'No stored key is of this tenant.', { param: 'tenant' });
     case 'unknown':
     case 'rotated':
     case 'inactive':

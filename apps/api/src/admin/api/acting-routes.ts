@@ -5,7 +5,7 @@ import { listActs, readAct, stopAct } from './routes/read-acts.ts';
 import { readContent } from './routes/read-content.ts';
 import { retryResponse } from './routes/retry-response.ts';
 import { startAct } from './routes/start-act.ts';
-import { createApiKey, revokeApiKey } from './routes/steer-keys.ts';
+import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
 import { tailEvents } from './routes/tail-events.ts';
 
@@ -24,5 +24,6 @@ export const actingRoutes: readonly AdminRoute[] = [
   drainQueue,
   createApiKey,
   revokeApiKey,
+  changeTenantLimits,
   listAudit,
 ];

@@ -3,6 +3,8 @@ export type KeyProblem =
   /** Rules that contradict the schema, the file or other keys, each with its path below `keys[]`. */
   | { kind: 'rules'; problems: readonly { path: PropertyKey[]; message: string }[] }
   | { kind: 'unknown' }
+  /** No stored key says anything of the tenant; keys of the file may. */
+  | { kind: 'no_keys'; isInFile: boolean; file: string | undefined }
   /** It is in the settings file, which is changed there; `at` is its place. */
   | { kind: 'of_file'; at: number; file: string | undefined }
   /** What is stored under the id is no key, so it is refused already. */
@@ -10,7 +12,7 @@ export type KeyProblem =
   | { kind: 'rotated'; successor: string }
   | { kind: 'inactive'; state: 'expired' | 'revoked' };
 
-/** A change that was not made. `id` is that of the key which was asked for. */
+/** A change that was not made. `id` is that of the key which was asked for, or the name of the tenant. */
 export class KeyRefusal extends Error {
   readonly id: string;
   readonly problem: KeyProblem;

@@ -72,6 +72,7 @@ describe('words', () => {
     });
     expect(targetOf({ action: 'queue.pause', target: 'q' })).toEqual({ kind: 'queue', text: 'q' });
     expect(targetOf({ action: 'key.create', target: 't' })).toEqual({ kind: 'tenant', text: 't' });
+    expect(targetOf({ action: 'tenant.limit', target: 'team' })).toEqual({ kind: 'tenant', text: 'team' });
     expect(targetOf({ action: 'key.revoke', target: 'key_1' })).toEqual({ kind: 'text', text: 'key_1' });
   });
 });

@@ -43,6 +43,7 @@ const phrases: Readonly<Record<string, string>> = {
   'queue.drain': 'Drain a queue',
   'key.create': 'Create a key',
   'key.revoke': 'Revoke a key',
+  'tenant.limit': 'Change limits',
 };
 
 /** An action in words; the word of the log for one that is not known here. */
@@ -60,7 +61,7 @@ export function targetOf({ action, target }: Pick<AuditRow, 'action' | 'target'>
   if (action.startsWith('responses.')) return filterOf(target);
   if (action.startsWith('response.')) return { kind: 'response', id: target };
   if (action.startsWith('queue.')) return { kind: 'queue', text: target };
-  if (action === 'key.create') return { kind: 'tenant', text: target };
+  if (action === 'key.create' || action === 'tenant.limit') return { kind: 'tenant', text: target };
   return { kind: 'text', text: target };
 }
 

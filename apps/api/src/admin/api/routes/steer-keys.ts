@@ -1,4 +1,10 @@
-import { createKeySchema, issuedKeySchema, revokedKeySchema } from '@sluice/contract/admin';
+import {
+  changedTenantSchema,
+  createKeySchema,
+  issuedKeySchema,
+  revokedKeySchema,
+  tenantLimitsChangeSchema,
+} from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
 import { actingRoute, jsonBody } from '../admin-route.ts';
@@ -38,6 +44,25 @@ export const revokeApiKey = actingRoute({
       askedAct(request, 'key.revoke', keyId.test(id) ? id : 'not the id of a key'),
       () => acting.keys.revoke(id),
       ({ tenant }) => tenant,
+    );
+  },
+});
+
+export const changeTenantLimits = actingRoute({
+  name: 'changeTenantLimits',
+  method: 'POST',
+  path: '/tenants/:tenant/limits',
+  summary:
+    'Changes the weight and the limits of a tenant in all of its stored keys. Every api follows within seconds.',
+  params: z.object({ tenant: z.string() }),
+  body: jsonBody(tenantLimitsChangeSchema, { limits: { concurrent: 8, tokensPerMinute: null } }),
+  answers: [json(changedTenantSchema)],
+  errors: [...actingErrors, ...schemaErrors, 'not_found'],
+  handle({ params: { tenant }, body, request }, { acting }) {
+    return acting.audit.perform(
+      askedAct(request, 'tenant.limit', tenant),
+      () => acting.keys.limit(tenant, body),
+      () => JSON.stringify(body),
     );
   },
 });
