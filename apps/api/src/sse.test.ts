@@ -20,6 +20,7 @@ class FakeSocket extends EventEmitter {
   destroyed = false;
   ended: string | undefined;
   isOver = false;
+  headsSent = 0;
 
   get writableNeedDrain(): boolean {
     return this.isFull;
@@ -27,6 +28,10 @@ class FakeSocket extends EventEmitter {
 
   writeHead(_status: number, headers: Record<string, string>): void {
     this.headers = headers;
+  }
+
+  flushHeaders(): void {
+    this.headsSent += 1;
   }
 
   write(text: string): boolean {
@@ -73,6 +78,21 @@ describe('an event stream', () => {
       'x-accel-buffering': 'no',
     });
     stream.cut();
+  });
+
+  it('sends its head when there is nothing to send yet, once, and no head alone when there was', async () => {
+    const waiting = setUp();
+    expect(waiting.socket.headsSent).toBe(0);
+    waiting.stream.caughtUp();
+    waiting.stream.caughtUp();
+    expect(waiting.socket).toMatchObject({ headsSent: 1, writes: [] });
+    waiting.stream.cut();
+    waiting.stream.caughtUp();
+    const begun = setUp();
+    await begun.stream.write([event(0)]);
+    begun.stream.caughtUp();
+    expect(begun.socket.headsSent).toBe(0);
+    begun.stream.cut();
   });
 
   it('sends an event and its blank line in one write', async () => {

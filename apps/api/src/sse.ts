@@ -61,6 +61,8 @@ export class SseStream implements EventSink {
   readonly #gone = new AbortController();
   #repeat: (() => SentEvent | undefined) | undefined;
   #isOver = false;
+  /** Whether anything was sent, if only the head. */
+  #hasBegun = false;
   #lastWrite = performance.now();
   #lastEvent = performance.now();
   #remark: (() => Promise<string | undefined>) | undefined;
@@ -125,9 +127,15 @@ export class SseStream implements EventSink {
     await this.#push(this.#framing.frames(turn, isLatest));
   }
 
+  /** Whoever resumes where there is nothing new yet learns at once that the stream is there: the head goes without an event. */
   caughtUp(): void {
     const text = this.#framing.caughtUp();
-    if (text !== '' && !this.#isOver && !this.#gone.signal.aborted) this.#send(text);
+    if (this.#isOver || this.#gone.signal.aborted) return;
+    if (text !== '') this.#send(text);
+    else if (!this.#hasBegun) {
+      this.#hasBegun = true;
+      this.#raw.flushHeaders();
+    }
   }
 
   /** Sends the last frame and closes. */
@@ -160,6 +168,7 @@ export class SseStream implements EventSink {
   #send(text: string | Buffer): boolean {
     this.#gone.signal.throwIfAborted();
     this.#lastWrite = performance.now();
+    this.#hasBegun = true;
     return this.#raw.write(text);
   }
 

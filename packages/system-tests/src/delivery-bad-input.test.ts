@@ -286,8 +286,11 @@ describe('starting_after', () => {
 
   it('beyond what there is waits for what comes', async () => {
     const { id, finish, answered } = await startRunning(site, 'in mid-stream', 0);
+    const askedAt = performance.now();
     const ahead = readFrames(await site.replay(1, id, 8));
     const far = readFrames(await site.replay(1, id, 10_000));
+    // The head does not wait for something to say, which the first comment of a silent stream would be after 15 s.
+    expect(performance.now() - askedAt).toBeLessThan(10_000);
     finish();
     await answered;
     const { frames, isWhole } = await ahead;
