@@ -1,6 +1,6 @@
 import type { ResponseRow } from '@sluice/contract/admin';
 import { describe, expect, it } from 'vitest';
-import { addPage, foldRows, mostFresh, showFresh } from './fold-rows.ts';
+import { addPage, firstPage, foldRows, mostFresh, showFresh } from './fold-rows.ts';
 
 const row = (id: string, at: number, status: ResponseRow['status'] = 'queued'): ResponseRow => ({
   id,
@@ -22,6 +22,18 @@ const ids = (rows: readonly ResponseRow[]) => rows.map(({ id }) => id);
 
 describe('a list that is kept up to date', () => {
   const rows = { shown: [row('b', 20), row('a', 10)], fresh: [] };
+
+  it('begins with its first page and what was told while that was read', () => {
+    const news = [
+      { rows: [row('c', 30), row('a', 10, 'completed' as const)], total: 3 },
+      { rows: [row('d', 40)], gone: ['b'], total: 3 },
+    ];
+    const begun = firstPage([row('b', 20), row('a', 10)], news);
+    expect(ids(begun.shown)).toEqual(['d', 'c', 'a']);
+    expect(begun.shown.at(-1)?.status).toBe('completed');
+    expect(begun.fresh).toEqual([]);
+    expect(firstPage(rows.shown, [])).toEqual(rows);
+  });
 
   it('changes a row where it stands', () => {
     const folded = foldRows(rows, { rows: [row('a', 10, 'completed')], total: 2 });

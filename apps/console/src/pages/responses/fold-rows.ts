@@ -35,6 +35,11 @@ export function showFresh({ shown, fresh }: LiveRows): LiveRows {
   return { shown: [...fresh, ...shown], fresh: [] };
 }
 
+/** The list as its first page says, and what was told while that was read, which may be newer. */
+export function firstPage(page: readonly ResponseRow[], news: readonly RowsEvent[]): LiveRows {
+  return showFresh(news.reduce(foldRows, { shown: page, fresh: [] }));
+}
+
 /** Puts another page of older rows behind those that are there. */
 export function addPage(rows: LiveRows, page: readonly ResponseRow[]): LiveRows {
   const known = new Set([...rows.shown, ...rows.fresh].map(({ id }) => id));

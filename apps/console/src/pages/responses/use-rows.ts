@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { LiveState } from '../../api/live-states.ts';
 import { getJson } from '../../api/request.ts';
 import { useLive } from '../../api/use-live.ts';
-import { addPage, foldRows, type LiveRows, showFresh } from './fold-rows.ts';
+import { addPage, firstPage, foldRows, type LiveRows, showFresh } from './fold-rows.ts';
 
 const pageSize = 100;
 const none: LiveRows = { shown: [], fresh: [] };
@@ -31,11 +31,33 @@ export function useRows(filter: ResponseFilter): Rows {
   const [isLoading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
   const current = useRef<AbortController>(undefined);
+  /** What was told while the first page is read: it may be newer than the page. */
+  const told = useRef<RowsEvent[]>(undefined);
+
+  const live = useLive(
+    '/responses/events',
+    ({ event, data }) => {
+      if (event !== 'rows') return;
+      const change = data as RowsEvent; // The API's own event; the contract says its shape.
+      told.current?.push(change);
+      setRows((before) => {
+        const folded = foldRows(before, change);
+        // Who is at the top of the page sees new rows at once.
+        return window.scrollY < topOfPage ? showFresh(folded) : folded;
+      });
+      setPage((before) => before && { ...before, total: change.total });
+    },
+    { search: filter },
+  );
+  const isLive = live === 'live';
 
   const load = useCallback(
     async (after: string | undefined) => {
       const controller = new AbortController();
-      if (after === undefined) current.current?.abort();
+      if (after === undefined) {
+        current.current?.abort();
+        told.current = [];
+      }
       current.current = controller;
       setLoading(true);
       try {
@@ -44,13 +66,22 @@ export function useRows(filter: ResponseFilter): Rows {
           { ...filter, limit: pageSize, after },
           controller.signal,
         );
-        setRows((before) => (after === undefined ? { shown: data, fresh: [] } : addPage(before, data)));
-        setPage(rest);
+        if (after === undefined) {
+          const news = told.current ?? [];
+          setRows(firstPage(data, news));
+          setPage({ ...rest, total: news.at(-1)?.total ?? rest.total });
+        } else {
+          setRows((before) => addPage(before, data));
+          setPage(rest);
+        }
         setError(undefined);
       } catch (caught) {
         if (!controller.signal.aborted) setError(caught);
       } finally {
-        if (!controller.signal.aborted) setLoading(false);
+        if (!controller.signal.aborted) {
+          told.current = undefined;
+          setLoading(false);
+        }
       }
     },
     [filter],
@@ -62,26 +93,15 @@ export function useRows(filter: ResponseFilter): Rows {
 
   const isIndexLoading = page?.index.state === 'loading';
   const reload = useCallback(() => setRound((before) => before + 1), []);
+  // Nobody is told of what changed before the connection was made: at first, while the tab was hidden, or while it was lost.
+  useEffect(() => {
+    if (isLive) reload();
+  }, [isLive, reload]);
   useEffect(() => {
     if (!isIndexLoading) return undefined;
     const timer = setTimeout(reload, whileLoadingMs);
     return () => clearTimeout(timer);
   }, [isIndexLoading, reload, round]);
-
-  const live = useLive(
-    '/responses/events',
-    ({ event, data }) => {
-      if (event !== 'rows') return;
-      const change = data as RowsEvent; // The API's own event; the contract says its shape.
-      setRows((before) => {
-        const folded = foldRows(before, change);
-        // Who is at the top of the page sees new rows at once.
-        return window.scrollY < topOfPage ? showFresh(folded) : folded;
-      });
-      setPage((before) => before && { ...before, total: change.total });
-    },
-    { search: filter },
-  );
 
   const next = page?.next ?? undefined;
   return {
