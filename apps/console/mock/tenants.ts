@@ -143,9 +143,27 @@ function revokeKey(id: string | undefined): unknown {
   return { object: 'revoked_key', id, tenant: found.tenant, revoked_at: Date.now(), is_safe: true };
 }
 
+function changeTenant(tenant: string | undefined, body: unknown): unknown {
+  const found = tenants.find((row) => row.tenant === tenant);
+  if (!found) return undefined;
+  const { weight, limits = {} } = body as { weight?: number | null; limits?: Record<string, number | null> }; // The console's own form.
+  if (weight !== undefined) found.weight = weight ?? 1;
+  for (const [name, value] of Object.entries(limits)) {
+    const member = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    Object.assign(found.limits, { [member]: value });
+  }
+  return { object: 'changed_tenant', tenant, keys: found.keys, is_safe: true };
+}
+
 export const tenantRoutes: readonly MockRoute[] = [
   { method: 'GET', path: '/tenants', answer: () => ({ object: 'list', data: tenants }) },
   { method: 'GET', path: '/keys', answer: () => ({ object: 'list', data: keys }) },
+  {
+    method: 'POST',
+    path: '/tenants/:tenant/limits',
+    acts: true,
+    answer: ({ params, body }) => changeTenant(params['tenant'], body),
+  },
   { method: 'POST', path: '/keys', acts: true, answer: ({ body }) => createKey(body) },
   { method: 'POST', path: '/keys/:id/revoke', acts: true, answer: ({ params }) => revokeKey(params['id']) },
   {

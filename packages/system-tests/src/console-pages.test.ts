@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '@sluice/testing';
+import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
@@ -149,6 +149,25 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.context().close();
   });
 
+  it('shows what came between the list and the connection that keeps it up to date', async () => {
+    const { page, complaints } = await open('/keys');
+    const connection = latch();
+    await page.route('**/responses/events**', async (route) => {
+      await connection.wait();
+      await route.continue();
+    });
+    await page.goto(`${service.adminUrls[0]}/console/responses`);
+    await page.getByText(/^\d+ responses$/).waitFor();
+    const { body } = await caller.create({ input: 'In between' });
+    const listed = async () => (await fetch(`${service.adminUrls[0]}/admin/v1/responses`)).text();
+    await eventually(async () => expect(await listed()).toContain(body.id));
+    expect(await table(page).locator(`a[href$="${body.id}"]`).count()).toBe(0);
+    connection.open();
+    await table(page).locator(`a[href$="${body.id}"]`).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {
     const id = await startedStream('Go on [[sluice: tokens=1000 tokens_per_second=10]]');
     const { page, complaints } = await open(`/responses/${id}`);
@@ -277,6 +296,45 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     // 401, or 429 if the key was asked with too often before it was in effect. Both say that the key is incorrect.
     await eventually(async () => expect(await (await models()).text()).toMatch(/incorrect API key/i));
     expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('changes the limits of a tenant, and says at the field what cannot be', async () => {
+    const { page, complaints } = await open('/tenants');
+    const made = await fetch(`${service.adminUrls[0]}/admin/v1/keys`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'sluice-action-token': actionToken },
+      body: JSON.stringify({ tenant: 'limited', limits: { queued: 40 } }),
+    });
+    const { key } = (await made.json()) as { key: string }; // As the schema of the answer says.
+    await page.getByRole('link', { name: 'limited', exact: true }).click();
+    await button(page, 'Change limits').click();
+    await unlock(page);
+    const dialog = page.getByRole('dialog', { name: 'Limits of limited' });
+    expect(await dialog.getByLabel('Waiting at a time').inputValue()).toBe('40');
+    expect(await button(page, 'Change the limits').isDisabled()).toBe(true);
+    await dialog.getByLabel('Requests per minute').fill('many');
+    await button(page, 'Change the limits').click();
+    await dialog.getByText(/requestsPerMinute/).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await dialog.getByLabel('Requests per minute').fill('1');
+    await dialog.getByLabel('Waiting at a time').fill('');
+    await button(page, 'Change the limits').click();
+    await page.getByText('The stored key of limited is changed.').waitFor();
+    const create = () =>
+      fetch(`${service.apiUrls[0]}/v1/responses`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'simulator', input: 'Hi' }),
+      });
+    await eventually(async () =>
+      expect((await create()).headers.get('x-ratelimit-limit-requests')).toBe('1'),
+    );
+    // The change that was refused.
+    expect(complaints).toEqual([
+      expect.stringMatching(/^400 for .*\/tenants\/limited\/limits$/),
+      expect.stringContaining('status of 400'),
+    ]);
     await page.context().close();
   });
 

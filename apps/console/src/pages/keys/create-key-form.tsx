@@ -2,19 +2,11 @@ import { Autocomplete, Button, Checkbox, Group, TagsInput, TextInput } from '@ma
 import type { IssuedKey } from '@sluice/contract/admin';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError } from '../../api/api-error.ts';
-import { act, NotUnlockedError } from '../../api/request.ts';
+import { act } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
-import { describeError } from '../../components/states.tsx';
-import {
-  emptyKeyForm,
-  fieldOfParam,
-  type KeyField,
-  type KeyForm,
-  keyRequest,
-  tierNames,
-} from './key-form.ts';
+import { emptyKeyForm, type KeyField, type KeyForm, keyRequest, limitNames, tierNames } from './key-form.ts';
 import { KeyLimits } from './key-limits.tsx';
+import { problemOf } from './key-problem.ts';
 import classes from './keys.module.css';
 
 interface CreateKeyFormProps {
@@ -89,7 +81,13 @@ export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKe
           ))}
         </div>
       </Checkbox.Group>
-      <KeyLimits limits={form.limits} onChange={(limits) => change({ limits })} errorOf={errorOf} />
+      <KeyLimits
+        note="Left out, a limit is what other keys of the tenant say, or there is none."
+        names={limitNames}
+        limits={form.limits}
+        onChange={(limits) => change({ limits })}
+        errorOf={errorOf}
+      />
       <div className={classes['pair']}>
         <TextInput
           label="Weight"
@@ -118,11 +116,4 @@ export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKe
       </Group>
     </form>
   );
-}
-
-/** What a refusal says, and the field that it is about; undefined while there is none. */
-function problemOf(error: unknown): { text: string; field: KeyField | undefined } | undefined {
-  if (error === null || error instanceof NotUnlockedError) return undefined;
-  const field = error instanceof ApiError ? fieldOfParam(error.param) : undefined;
-  return { text: describeError(error).title, field };
 }

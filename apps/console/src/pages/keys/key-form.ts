@@ -1,14 +1,15 @@
 /** The limits that a key may have, by the names of the settings. */
-export const limitFields = [
-  { name: 'requestsPerMinute', label: 'Requests per minute' },
-  { name: 'tokensPerMinute', label: 'Tokens per minute' },
-  { name: 'concurrent', label: 'Running at a time' },
-  { name: 'queued', label: 'Waiting at a time' },
-  { name: 'queuedBytes', label: 'Bytes of what waits' },
-  { name: 'maxOutputTokens', label: 'Output tokens of a request' },
-  { name: 'readsPerMinute', label: 'Reads per minute' },
-] as const;
-export type LimitName = (typeof limitFields)[number]['name'];
+export const limitLabels = {
+  requestsPerMinute: 'Requests per minute',
+  tokensPerMinute: 'Tokens per minute',
+  concurrent: 'Running at a time',
+  queued: 'Waiting at a time',
+  queuedBytes: 'Bytes of what waits',
+  maxOutputTokens: 'Output tokens of a request',
+  readsPerMinute: 'Reads per minute',
+} as const;
+export type LimitName = keyof typeof limitLabels;
+export const limitNames = Object.keys(limitLabels) as LimitName[]; // It has no other keys.
 
 export const tierNames = ['default', 'flex', 'priority'] as const;
 
@@ -56,7 +57,8 @@ export function keyRequest(form: KeyForm): Record<string, unknown> {
   };
 }
 
-function numberOf(typed: string): number | string {
+/** What is typed, as a number where it is one. */
+export function numberOf(typed: string): number | string {
   const number = Number(typed.replaceAll(/[\s,_]/g, ''));
   return Number.isFinite(number) ? number : typed.trim();
 }
@@ -77,5 +79,5 @@ const keyFields: readonly KeyField[] = [
   'tiers',
   'weight',
   'expiresAt',
-  ...limitFields.map(({ name }) => `limits.${name}` as const),
+  ...limitNames.map((name) => `limits.${name}` as const),
 ];

@@ -1,11 +1,14 @@
 import { Button, Drawer } from '@mantine/core';
 import type { TenantReportRow } from '@sluice/contract/admin';
-import { IconKey, IconList } from '@tabler/icons-react';
+import { IconAdjustments, IconKey, IconList } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { Meter, toneOfUse } from '../../components/meter.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { useLast } from '../../components/use-last.ts';
+import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatBytes, formatCount, unknown } from '../../format/numbers.ts';
+import { LimitsDialog } from './limits-dialog.tsx';
 import { Share } from './tenant-columns.tsx';
 import { type LimitUse, limitUses, shareWords } from './tenant-rows.ts';
 import classes from './tenants.module.css';
@@ -44,6 +47,8 @@ export function TenantDrawer({ name, tenant, onClose }: TenantDrawerProps) {
 
 function Details({ row }: { row: TenantReportRow }) {
   const { tenant, weight, tiers, models, limits, use, keys } = row;
+  const unlocked = useUnlocked();
+  const [isChanging, setChanging] = useState(false);
   return (
     <div className={classes['details']}>
       <div className={classes['links']}>
@@ -61,6 +66,14 @@ function Details({ row }: { row: TenantReportRow }) {
         >
           Its keys ({formatCount(keys)})
         </Button>
+        <Button
+          variant="default"
+          leftSection={<IconAdjustments size={16} />}
+          onClick={() => unlocked(() => setChanging(true))}
+        >
+          Change limits
+        </Button>
+        <LimitsDialog row={row} isOpen={isChanging} onClose={() => setChanging(false)} />
       </div>
       <section>
         <h2>Share</h2>

@@ -1,0 +1,107 @@
+import { Button, Group, Modal, TextInput } from '@mantine/core';
+import type { ChangedTenant, TenantReportRow } from '@sluice/contract/admin';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { act } from '../../api/request.ts';
+import { notifyDone } from '../../components/notify.ts';
+import { formatCount } from '../../format/numbers.ts';
+import type { KeyField } from '../keys/key-form.ts';
+import { KeyLimits } from '../keys/key-limits.tsx';
+import classes from '../keys/keys.module.css';
+import { problemOf } from '../keys/key-problem.ts';
+import { changedLimits, limitsChange, type LimitsForm, limitsFormOf } from './limits-form.ts';
+
+interface LimitsDialogProps {
+  row: TenantReportRow;
+  isOpen: boolean;
+  onClose: () => void;
+}
+
+/** Changes what all stored keys of a tenant say of it. What the settings file says is refused, at the field that it is about. */
+export function LimitsDialog({ row, isOpen, onClose }: LimitsDialogProps) {
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      size="lg"
+      title={
+        <>
+          Limits of <bdi>{row.tenant}</bdi>
+        </>
+      }
+      closeOnClickOutside={false}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <ChangeLimits row={row} onClose={onClose} />
+    </Modal>
+  );
+}
+
+/** Inside of the dialog, so that it begins anew each time. The report may change meanwhile; what was typed stays. */
+function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose'>) {
+  const { tenant } = row;
+  const client = useQueryClient();
+  const [before] = useState(() => limitsFormOf(row));
+  const [form, setForm] = useState<LimitsForm>(before);
+  const body = limitsChange(before, form);
+  const save = useMutation({
+    mutationFn: () =>
+      act<ChangedTenant>('POST', `/tenants/${encodeURIComponent(tenant)}/limits`, { body: body ?? {} }),
+    onSuccess: ({ keys }) => {
+      notifyDone(changedWords(tenant, keys));
+      void client.invalidateQueries({ queryKey: ['/tenants'] });
+      onClose();
+    },
+  });
+  const problem = problemOf(save.error);
+  const errorOf = (field: KeyField) => (problem?.field === field ? problem.text : undefined);
+  const hasField = problem !== undefined && problem.field !== undefined && problem.field !== 'tenant';
+  const change = (part: Partial<LimitsForm>) => {
+    setForm((now) => ({ ...now, ...part }));
+    if (save.isError) save.reset();
+  };
+  return (
+    <form
+      className={classes['form']}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (body !== undefined) save.mutate();
+      }}
+    >
+      {problem !== undefined && !hasField && (
+        <p className={classes['error']} role="alert">
+          {problem.text}
+        </p>
+      )}
+      <KeyLimits
+        note="An empty field is no limit. All stored keys of the tenant say the same afterwards."
+        names={changedLimits}
+        limits={form.limits}
+        onChange={(limits) => change({ limits })}
+        errorOf={errorOf}
+      />
+      <TextInput
+        label="Weight"
+        description="Its share when models are busy; 1 if left out"
+        inputMode="decimal"
+        value={form.weight}
+        onChange={(event) => change({ weight: event.currentTarget.value })}
+        error={errorOf('weight')}
+      />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={save.isPending} disabled={body === undefined}>
+          Change the limits
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+function changedWords(tenant: string, keys: number): string {
+  if (keys === 0) return `Every stored key of ${tenant} said so already.`;
+  const changed = keys === 1 ? 'The stored key' : `${formatCount(keys)} stored keys`;
+  return `${changed} of ${tenant} ${keys === 1 ? 'is' : 'are'} changed. Every api follows within seconds.`;
+}
