@@ -138,7 +138,10 @@ describe('changing the limits of a tenant', () => {
       target: 'team.b',
       outcome: 'asked',
     });
-    expect((await admin.audit())[2]).toMatchObject({ outcome: 'done', detail: JSON.stringify(change) });
+    expect((await admin.audit())[2]).toMatchObject({
+      outcome: 'done',
+      detail: 'weight 4, queued 6, concurrent none',
+    });
   });
 
   it.each([

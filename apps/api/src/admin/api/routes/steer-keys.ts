@@ -3,6 +3,7 @@ import {
   createKeySchema,
   issuedKeySchema,
   revokedKeySchema,
+  type TenantLimitsChange,
   tenantLimitsChangeSchema,
 } from '@sluice/contract/admin';
 import { z } from 'zod';
@@ -62,7 +63,13 @@ export const changeTenantLimits = actingRoute({
     return acting.audit.perform(
       askedAct(request, 'tenant.limit', tenant),
       () => acting.keys.limit(tenant, body),
-      () => JSON.stringify(body),
+      () => changeWords(body),
     );
   },
 });
+
+/** A change for the audit log, such as `weight 2, concurrent none`. */
+function changeWords({ weight, limits }: TenantLimitsChange): string {
+  const said = Object.entries({ ...(weight !== undefined && { weight }), ...limits });
+  return said.map(([name, value]) => `${name} ${value ?? 'none'}`).join(', ');
+}
