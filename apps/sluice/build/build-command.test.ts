@@ -97,6 +97,25 @@ describe('the bundle of the command', () => {
     expect(isFresh(root, folder)).toBe(false);
   });
 
+  it('is stale when a file changed while it was made', async () => {
+    let isMade = false;
+    const building = build().finally(() => (isMade = true));
+    for (let round = 0; !isMade; round += 1) {
+      await write({ 'apps/sluice/src/command.ts': `export const run = () => 'round ${round}';` });
+    }
+    await building;
+    expect(isFresh(root, folder)).toBe(false);
+    await build();
+    expect(isFresh(root, folder)).toBe(true);
+  });
+
+  it('takes away what builds have left that were killed, and nothing of one that is under way', async () => {
+    await write({ 'apps/sluice/dist/.made-old/main.js': '', 'apps/sluice/dist/.made-new/main.js': '' });
+    await utimes(join(folder, '.made-old'), new Date(), new Date(Date.now() - 3_600_000));
+    await build();
+    expect(readdirSync(folder).filter((file) => file.startsWith('.made-'))).toEqual(['.made-new']);
+  });
+
   it('has maps that lead to its sources from where it stands', async () => {
     await build();
     const maps = readdirSync(folder).filter((file) => file.endsWith('.map'));
