@@ -3,9 +3,22 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildCommand } from './build-command.ts';
 import { isFresh, readRecipe } from './freshness.mjs';
+
+/** What happens when a bundle has read its sources, and is not published yet. */
+const meanwhile = vi.hoisted(() => ({ act: undefined as (() => Promise<void>) | undefined }));
+vi.mock(import('./bundle.ts'), async (importOriginal) => {
+  const { bundle } = await importOriginal();
+  return {
+    bundle: async (options) => {
+      const sources = await bundle(options);
+      await meanwhile.act?.();
+      return sources;
+    },
+  };
+});
 
 /** The top of a repository with a command of two packages, a thread and a script beside a source. */
 let root: string;
@@ -46,6 +59,9 @@ beforeEach(async () => {
   });
 });
 
+afterEach(() => {
+  meanwhile.act = undefined;
+});
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 async function write(files: Record<string, string>): Promise<void> {
@@ -98,14 +114,13 @@ describe('the bundle of the command', () => {
   });
 
   it('is stale when a file changed while it was made', async () => {
-    let isMade = false;
-    const building = build().finally(() => (isMade = true));
-    for (let round = 0; !isMade; round += 1) {
-      await write({ 'apps/sluice/src/command.ts': `export const run = () => 'round ${round}';` });
-    }
-    await building;
-    expect(isFresh(root, folder)).toBe(false);
+    meanwhile.act = () => write({ 'apps/sluice/src/command.ts': `export const run = () => 'second';` });
     await build();
+    expect(run()).toBe('first lua thread');
+    expect(isFresh(root, folder)).toBe(false);
+    meanwhile.act = undefined;
+    await build();
+    expect(run()).toBe('second');
     expect(isFresh(root, folder)).toBe(true);
   });
 
