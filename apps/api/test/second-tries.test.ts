@@ -1,5 +1,6 @@
+import { CallerStore } from '@sluice/response-store';
 import { eventually, latch, readSse } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
@@ -7,7 +8,10 @@ let api: TestApi;
 beforeEach(async () => {
   api = await startTestApi();
 });
-afterEach(() => api.stop());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await api.stop();
+});
 
 const authorized = { authorization: `Bearer ${apiKeys.first}` };
 const keyed = { headers: { 'Idempotency-Key': 'once' } };
@@ -65,6 +69,36 @@ describe('an Idempotency-Key', () => {
       expect((await first).status).toBe(200);
       await again;
       await eventually(async () => (await api.redis.client.exists(record)) === 0);
+    },
+  );
+
+  it.each([false, true])(
+    'keeps nothing of it either when it ends while the second caller comes, streamed again: %s',
+    async (stream) => {
+      const [begun, goOn] = [latch(), latch()];
+      api.worker.onRun(async (run) => {
+        begun.open();
+        await goOn.wait();
+        await run.complete();
+      });
+      const body = { model, input: 'Hi', store: false };
+      const first = api.create(body, keyed);
+      await begun.wait();
+      const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+      vi.spyOn(CallerStore.prototype, 'attach').mockImplementationOnce(async function (
+        this: CallerStore,
+        responseId,
+      ) {
+        // Only this call is replaced.
+        const isThere = await this.attach(responseId);
+        goOn.open();
+        await first;
+        return isThere;
+      });
+      const again = stream ? api.stream(body, keyed) : api.create(body, keyed);
+      expect((await again).status).toBe(409);
+      expect((await first).status).toBe(200);
+      await eventually(async () => (await api.redis.client.exists(api.keys.record(id))) === 0);
     },
   );
 });

@@ -179,8 +179,7 @@ export class ResponseCreator {
     const wait = creation.pending.request.background === true ? undefined : store.awaitEnd(responseId);
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
-      const record = await this.#attachToRunning(caller, responseId);
-      attachment.isKept = isKeptAfterEnd(record.request);
+      const record = await this.#attachToRunning(caller, attachment);
       creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       if (!wait || record.end) {
         if (!(await store.isDurable())) throw notDurable();
@@ -204,8 +203,7 @@ export class ResponseCreator {
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     let end: AttachmentEnd | undefined;
     try {
-      const record = await this.#attachToRunning(caller, responseId);
-      attachment.isKept = isKeptAfterEnd(record.request);
+      const record = await this.#attachToRunning(caller, attachment);
       onAccepted({ use: undefined, isReplayed: record.end !== undefined });
       const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
@@ -217,13 +215,19 @@ export class ResponseCreator {
   }
 
   /** Makes this process a caller of the response that an Idempotency-Key stands for, and makes sure that it runs. */
-  async #attachToRunning(caller: Caller, responseId: string): Promise<ResponseRecord> {
+  async #attachToRunning(caller: Caller, attachment: Attachment): Promise<ResponseRecord> {
     const { store } = this.#dependencies;
+    const { responseId } = attachment;
     // Attached first: an end that is written from here on arrives.
     await store.attach(responseId);
     const record = await store.read(responseId);
-    const isGone = record?.tenant !== caller.key.name || (record.end && !isKeptAfterEnd(record.request));
-    if (!record || isGone) throw refusal({ kind: 'gone' });
+    if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
+    attachment.isKept = isKeptAfterEnd(record.request);
+    if (record.end && !attachment.isKept) {
+      // Whoever had all of it left it to this caller to take it away.
+      attachment.close('whole');
+      throw refusal({ kind: 'gone' });
+    }
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {
       const isBackground = record.request.background === true;
