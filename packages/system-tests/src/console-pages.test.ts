@@ -338,6 +338,22 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.context().close();
   });
 
+  it('asks for the token before a form, also who clicks before it knows whether one is needed', async () => {
+    const { page, complaints } = await open('/audit');
+    const session = latch();
+    await page.route('**/admin/v1/session', async (route) => {
+      await session.wait();
+      await route.continue();
+    });
+    await page.goto(`${service.adminUrls[0]}/console/keys`);
+    await button(page, 'Create a key').click();
+    session.open();
+    await unlock(page);
+    await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   it('goes back and forward through filters, by the browser', async () => {
     const { page, complaints } = await open('/responses');
     await button(page, 'Status').click();

@@ -1,5 +1,5 @@
 import type { Session } from '@sluice/contract/admin';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { actionToken, actionTokenHeader } from './action-token.ts';
 import { adminUrl, fetchAdmin, getJson } from './request.ts';
@@ -7,7 +7,12 @@ import { adminUrl, fetchAdmin, getJson } from './request.ts';
 /** What the service is and whether this tab may act; read again when the token changes. */
 export function useSession() {
   const token = useSyncExternalStore(actionToken.subscribe, () => actionToken.value);
-  return useQuery({
+  return useQuery(sessionQuery(token));
+}
+
+/** The options of the query for the session of a token. */
+export function sessionQuery(token: string | undefined) {
+  return queryOptions({
     queryKey: ['/session', token],
     queryFn: ({ signal }) => getJson<Session>('/session', {}, signal),
     staleTime: 60_000,

@@ -1,20 +1,24 @@
+import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { actionToken } from '../api/action-token.ts';
-import { useSession } from '../api/session.ts';
+import { sessionQuery } from '../api/session.ts';
 
 /**
  * Runs what needs the action token once this tab may act: at once, or after the token was entered. It does not run when the dialog
  * is closed, nor in a service without a token, which the dialog says. So nobody fills in a form that cannot be sent.
  */
 export function useUnlocked(): (then: () => void) => void {
-  const { data: session } = useSession();
+  const client = useQueryClient();
   return (then) => {
-    if (session === undefined || session.acting === 'open') {
-      then();
-      return;
-    }
-    const reason = session.acting === 'off' ? 'off' : actionToken.value === undefined ? 'missing' : 'wrong';
-    void actionToken.request(reason).then((token) => {
-      if (token !== undefined) then();
+    void unlock(client).then((isUnlocked) => {
+      if (isUnlocked) then();
     });
   };
+}
+
+/** Whoever clicks before the session is known waits for it. Where it cannot be had, what is done says why. */
+async function unlock(client: QueryClient): Promise<boolean> {
+  const session = await client.ensureQueryData(sessionQuery(actionToken.value)).catch(() => undefined);
+  if (session === undefined || session.acting === 'open') return true;
+  const reason = session.acting === 'off' ? 'off' : actionToken.value === undefined ? 'missing' : 'wrong';
+  return (await actionToken.request(reason)) !== undefined;
 }
