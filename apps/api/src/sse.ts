@@ -8,6 +8,9 @@ const pingMs = 15_000;
 /** Timers of many streams are due at the same times, so that the process has few lists of them, in milliseconds. */
 const timerStepMs = 250;
 
+/** A timer may be so much early, in milliseconds: what is due by then is due. */
+const earlyMs = 100;
+
 /** When a stream that waits says so for the first time, in milliseconds. */
 const firstRemarkMs = 1_000;
 
@@ -194,7 +197,7 @@ export class SseStream implements EventSink {
   async #beat(): Promise<void> {
     const now = performance.now();
     const dueInMs = this.#lastWrite + pingMs - now;
-    const waitMs = dueInMs > 100 ? Math.ceil(dueInMs / timerStepMs) * timerStepMs : pingMs;
+    const waitMs = dueInMs > earlyMs ? Math.ceil(dueInMs / timerStepMs) * timerStepMs : pingMs;
     this.#timer = setTimeout(() => void this.#beat(), waitMs);
     if (!this.#mayBeat) return;
     const repeated =
@@ -202,7 +205,7 @@ export class SseStream implements EventSink {
     if (repeated) {
       this.#lastEvent = now;
       this.#send(frameOf(repeated));
-    } else if (now - this.#lastWrite >= pingMs - 100) {
+    } else if (now - this.#lastWrite >= pingMs - earlyMs) {
       if (this.#remark && (await this.#say())) return;
       if (this.#mayBeat) this.#send(': ping\n\n');
     }

@@ -16,6 +16,22 @@ afterEach(async () => {
 const authorized = { authorization: `Bearer ${apiKeys.first}` };
 const keyed = { headers: { 'Idempotency-Key': 'once' } };
 
+/** Asks for a response that is not stored, which has begun and goes on when `goOn` opens. */
+async function heldUnstored() {
+  const [begun, goOn] = [latch(), latch()];
+  api.worker.onRun(async (run) => {
+    run.say('Hello');
+    begun.open();
+    await goOn.wait();
+    await run.complete();
+  });
+  const body = { model, input: 'Hi', store: false };
+  const first = api.create(body, keyed);
+  await begun.wait();
+  const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+  return { body, first, record: api.keys.record(id), goOn };
+}
+
 describe('an Idempotency-Key', () => {
   it('is free again after a failure, also of a response that is not stored', async () => {
     const body = { model, input: 'Hi', store: false };
@@ -48,18 +64,7 @@ describe('an Idempotency-Key', () => {
   it.each([false, true])(
     'keeps nothing of a response that is not stored, streamed again: %s',
     async (stream) => {
-      const [begun, goOn] = [latch(), latch()];
-      api.worker.onRun(async (run) => {
-        run.say('Hello');
-        begun.open();
-        await goOn.wait();
-        await run.complete();
-      });
-      const body = { model, input: 'Hi', store: false };
-      const first = api.create(body, keyed);
-      await begun.wait();
-      const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
-      const record = api.keys.record(id);
+      const { body, first, record, goOn } = await heldUnstored();
       const again = stream
         ? api.stream(body, keyed).then(async (answer) => answer.text())
         : api.create(body, keyed);
@@ -75,16 +80,7 @@ describe('an Idempotency-Key', () => {
   it.each([false, true])(
     'keeps nothing of it either when it ends while the second caller comes, streamed again: %s',
     async (stream) => {
-      const [begun, goOn] = [latch(), latch()];
-      api.worker.onRun(async (run) => {
-        begun.open();
-        await goOn.wait();
-        await run.complete();
-      });
-      const body = { model, input: 'Hi', store: false };
-      const first = api.create(body, keyed);
-      await begun.wait();
-      const [id = ''] = await api.redis.client.zrange(api.keys.open, '0', '0');
+      const { body, first, record, goOn } = await heldUnstored();
       vi.spyOn(CallerStore.prototype, 'attach').mockImplementationOnce(async function (
         this: CallerStore,
         responseId,
@@ -98,7 +94,7 @@ describe('an Idempotency-Key', () => {
       const again = stream ? api.stream(body, keyed) : api.create(body, keyed);
       expect((await again).status).toBe(409);
       expect((await first).status).toBe(200);
-      await eventually(async () => (await api.redis.client.exists(api.keys.record(id))) === 0);
+      await eventually(async () => (await api.redis.client.exists(record)) === 0);
     },
   );
 });
