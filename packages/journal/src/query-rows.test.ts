@@ -187,7 +187,7 @@ describe('a table of rows', () => {
   it('comes to the same row in whatever order its lines are read', () => {
     const claimed: JournalLine = {
       ...{ what: 'claimed', at: 1_005, attempt: 1, worker: 'w', tenant: 'a', model: 'm', tier: 'default' },
-      ...{ mode: 'whole', acceptedAt: 1_000 },
+      ...{ mode: 'whole', acceptedAt: 1_000, host: 'h', pid: 1 },
     };
     const lines: JournalLine[] = [
       accepted({ metadata: { k: 'v' } }),

@@ -71,7 +71,16 @@ function lastStartOf(
 }
 
 /** Members that say nothing to a person, or what stands in the row. */
-const unsaid: ReadonlySet<string> = new Set(['digests', 'tenant', 'model', 'tier', 'mode', 'acceptedAt']);
+const unsaid: ReadonlySet<string> = new Set([
+  'digests',
+  'tenant',
+  'model',
+  'tier',
+  'mode',
+  'acceptedAt',
+  'host',
+  'pid',
+]);
 
 /** The members of a line as a person reads them. */
 function detailOf(members: Record<string, unknown>): string | null {

@@ -64,7 +64,9 @@ function Row({ attempt }: { attempt: AttemptReport }) {
         )}
       </td>
       <td>{upstream === '' ? '–' : upstream}</td>
-      <td>{attempt.worker === null ? '–' : <code>{attempt.worker}</code>}</td>
+      <td>
+        <WorkerName attempt={attempt} />
+      </td>
       <td>
         <Moment at={from} />
       </td>
@@ -77,7 +79,17 @@ function Row({ attempt }: { attempt: AttemptReport }) {
       <td>
         {attempt.error_code !== null && <code>{attempt.error_code}</code>}
         {status !== null && ` (HTTP ${status})`}
+        {attempt.upstream_reason !== null && (
+          <div className={classes['reason']}>{attempt.upstream_reason}</div>
+        )}
       </td>
     </tr>
   );
+}
+
+/** As the overview names it. An older release has told no more than an id. */
+function WorkerName({ attempt: { worker, worker_host: host, worker_pid: pid } }: { attempt: AttemptReport }) {
+  if (worker === null) return '–';
+  if (host === null) return <code>{worker}</code>;
+  return <span title={worker}>{pid === null ? host : `${host} (process ${pid})`}</span>;
 }
