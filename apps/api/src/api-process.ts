@@ -157,6 +157,7 @@ export class ApiProcess {
     await parts.stats.stop();
     parts.reports.overview.stop();
     await this.#admin?.close();
+    await parts.acting.failedTokens.stop();
     await parts.index.stop();
     await parts.queue.close();
     await Promise.all([parts.journal?.stop(), this.#options.traces?.stop(drainTimeoutMs * traceShare)]);
