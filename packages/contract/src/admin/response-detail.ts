@@ -80,6 +80,8 @@ export const responseDetailSchema = z.object({
   phases: z.array(phaseSchema),
   attempts: z.array(attemptSchema),
   journal: z.array(journalEntrySchema),
+  /** Entries between the first and the last ones that were not kept, because there were too many. */
+  journal_left_out: count,
   usage: usageSchema.nullable(),
   error: failureBodySchema.nullable(),
   incomplete_reason: z.string().nullable(),
