@@ -112,6 +112,7 @@ export class ApiProcess {
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
+    parts.pauses.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
   }
@@ -154,7 +155,7 @@ export class ApiProcess {
     await parts.bodies.stop();
     await parts.responses.stop();
     await parts.store.stop();
-    await parts.stats.stop();
+    await Promise.all([parts.stats.stop(), parts.pauses.stop()]);
     parts.reports.overview.stop();
     await this.#admin?.close();
     await parts.acting.failedTokens.stop();
