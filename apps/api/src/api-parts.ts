@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
 import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { ActStore, AuditLog } from '@sluice/operator-acts';
-import { queueName, ResponseQueue } from '@sluice/queue';
+import { type QueueKeeper, queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
   createMetrics,
@@ -21,6 +21,7 @@ import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';
 import { type Acting, makeActing } from './admin/acting/acting.ts';
+import { keptPauses } from './admin/acting/kept-pauses.ts';
 import { KeyChanges } from './admin/keys/index.ts';
 import { ResponseIndex } from './admin/response-index.ts';
 import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
@@ -76,6 +77,8 @@ export interface ApiParts {
   sockets: SocketConnections;
   /** What operators can do. */
   acting: Acting;
+  /** Pauses queues again when the store was emptied. */
+  pauses: QueueKeeper;
   stats: ProcessStats;
   reports: ServiceReports;
 }
@@ -209,6 +212,10 @@ export function makeApiParts({
     now: () => clock.now(),
     logger,
   });
+  const pauses = keptPauses({
+    ...{ connection: commands, keyPrefix, queue, audit: acting.audit, logger },
+    onPaused: (paused) => telemetry.emit('queue.paused', paused),
+  });
   const stats = apiStats({
     isOn: settings.console.statistics,
     connection: commands,
@@ -270,6 +277,7 @@ export function makeApiParts({
     bodyBudget,
     sockets,
     acting,
+    pauses,
     stats,
     reports,
   };

@@ -112,6 +112,7 @@ export class ApiProcess {
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
+    parts.pauses.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
   }
@@ -154,9 +155,10 @@ export class ApiProcess {
     await parts.bodies.stop();
     await parts.responses.stop();
     await parts.store.stop();
-    await parts.stats.stop();
+    await Promise.all([parts.stats.stop(), parts.pauses.stop()]);
     parts.reports.overview.stop();
     await this.#admin?.close();
+    await parts.acting.failedTokens.stop();
     await parts.index.stop();
     await parts.queue.close();
     await Promise.all([parts.journal?.stop(), this.#options.traces?.stop(drainTimeoutMs * traceShare)]);

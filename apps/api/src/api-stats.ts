@@ -3,7 +3,7 @@ import type { ApiAnnouncement } from '@sluice/contract/admin';
 import { serviceVersion } from '@sluice/runtime';
 import { type ProcessStats, type ProcessStatsOptions, statsOf } from '@sluice/service-stats';
 
-export interface ApiStatsOptions extends Omit<ProcessStatsOptions, 'report'> {
+export interface ApiStatsOptions extends Omit<ProcessStatsOptions, 'report' | 'will'> {
   isStopping: () => boolean;
   openRequests: () => number;
   webSockets: () => number;
@@ -27,5 +27,5 @@ export function apiStats({
     open_requests: openRequests(),
     web_sockets: webSockets(),
   });
-  return statsOf({ ...options, report });
+  return statsOf({ ...options, report, will: report });
 }

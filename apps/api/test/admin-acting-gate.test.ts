@@ -1,3 +1,4 @@
+import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
@@ -61,6 +62,19 @@ describe('what changes something or shows content', () => {
       expect((await admin.ask(path, { ...asked, headers })).status).toBe(403);
     }
     expect(await admin.audit()).toEqual([]);
+  });
+
+  it('leaves an entry with the address of whoever sent a wrong token, and none for no token', async () => {
+    admin = await startTestAdmin(api);
+    for (const token of [null, '', 'wrong', 'wrong again']) {
+      await admin.ask('/queues/m/pause', { method: 'POST', token });
+    }
+    await admin.ask('/session', { token: 'wrong' });
+    const entries = await eventually(async () => (await admin.audit()).length > 0 && admin.audit());
+    expect(entries).toMatchObject([
+      { action: 'token.refused', outcome: 'refused', address: '127.0.0.1', detail: 'wrong token' },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain('again');
   });
 
   it('tells a client to wait that has sent many wrong tokens, and still takes the right one', async () => {

@@ -79,6 +79,24 @@ async function follow(api: RunningApi) {
 }
 
 describe('the overview of two apis and a worker', () => {
+  it('has a worker that fell silent as a lost one, which is no worker that runs', async () => {
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const prefix = `${redis.prefix}:`;
+    const api = await startApi(redis.url, prefix);
+    const will = {
+      ...{ role: 'worker', host: 'gpu-1', pid: 7, version: '1', started_at: 1, stopping: false, running: 2 },
+      ...{ slots: [{ queue: model, running: 2, slots: 8 }], active_at: null, upstreams: [] },
+    };
+    const heardAt = Date.now() - 60_000;
+    await redis.client.zadd(`${prefix}{0}:processes:heard`, heardAt, 'frozen');
+    await redis.client.hset(`${prefix}{0}:processes:wills`, 'frozen', JSON.stringify(will));
+    const seen = await overviewOf(api);
+    expect(seen.lost).toMatchObject([{ id: 'frozen', host: 'gpu-1', pid: 7, running: 2, seen_at: heardAt }]);
+    expect(seen.processes.map(({ id }) => id)).not.toContain('frozen');
+    expect(seen.queues.map(({ slots }) => slots)).toEqual(seen.queues.map(() => 0));
+  });
+
   it('adds up what all of them did, and names them', async () => {
     const redis = await testRedis();
     cleanups.push(() => redis.close());

@@ -175,6 +175,9 @@ function overview(buckets: Bucket[]): Overview {
     ),
     queues: presentQueues(),
     processes: presentProcesses(),
+    lost: presentProcesses()
+      .slice(-1)
+      .map((each) => ({ ...each, id: 'lost-1', pid: 71, seen_at: Date.now() - 260_000 })),
     upstreams: presentUpstreams(),
     redis: {
       used_bytes: Math.round(3.32e9 + 4e7 * beat),

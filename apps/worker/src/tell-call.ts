@@ -2,6 +2,7 @@ import { type FinishReason, ProviderError } from '@sluice/providers';
 import type { Telemetry } from '@sluice/runtime';
 import { about, type Attempt } from './attempt.ts';
 import type { ModelRoute } from './model-routes.ts';
+import { readableReason } from './upstream-reason.ts';
 
 interface TellDependencies {
   telemetry: Telemetry;
@@ -44,7 +45,7 @@ export function tellAnswer(
 /** Tells that a call failed, or that none could be made, and returns how. */
 export function tellFailure(
   { telemetry, now }: TellDependencies,
-  { record }: Attempt,
+  { record, generation }: Attempt,
   call: ToldCall | undefined,
   error: unknown,
 ): ProviderError {
@@ -64,6 +65,7 @@ export function tellFailure(
     code,
     upstreamStatus,
     upstreamRequestId,
+    reason: readableReason(known.upstreamWords, generation),
     error: known,
   });
   return known;

@@ -26,6 +26,7 @@ import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
 import { IsolatedRuns } from './isolation/isolated-runs.ts';
 import { measureWorker } from './measure-worker.ts';
+import { QueueLimits } from './queue-limits.ts';
 import { Rescue } from './rescue-responses.ts';
 import { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
@@ -64,6 +65,7 @@ export class WorkerProcess {
   readonly #metrics: Metrics;
   readonly #worker: QueueConsumer;
   readonly #queue: ResponseQueue;
+  readonly #limits: QueueLimits;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
   readonly #stats: ProcessStats;
@@ -133,6 +135,8 @@ export class WorkerProcess {
       onLetInFailed: (error, responseId) =>
         logger.warn({ responseId, err: error }, 'response not let into its queue'),
     });
+    const { keyPrefix } = queueOptions;
+    this.#limits = new QueueLimits({ settings, queue: this.#queue, connection: commands, keyPrefix, logger });
     this.#watchdog = new QueueWatchdog({
       queue: this.#queue,
       consumer: this.#worker,
@@ -184,7 +188,8 @@ export class WorkerProcess {
       logger.info({ healthPort: this.#health.port }, 'worker listening');
     }
     await this.#redis.start(signal);
-    await untilRedisTakes(() => this.#limitConcurrency(), signal);
+    await untilRedisTakes(() => this.#limits.set(), signal);
+    this.#limits.start();
     await this.#runner.start();
     this.#hasStarted = true;
     this.#worker.start();
@@ -207,7 +212,7 @@ export class WorkerProcess {
     clearTimeout(abort);
     await rescueStopped;
     await this.#isolated.stop();
-    await this.#stats.stop();
+    await Promise.all([this.#stats.stop(), this.#limits.stop()]);
     await this.#queue.close();
     const { traces } = this.#options;
     await Promise.all([
@@ -240,13 +245,6 @@ export class WorkerProcess {
     this.#runner.store.standInLine(responseId).catch((error: unknown) => {
       this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
     });
-  }
-
-  /** Over all workers; each of them sets the same numbers, from the same file. */
-  async #limitConcurrency(): Promise<void> {
-    const { models } = this.#options.settings;
-    const limits = new Map(models.map(({ queue, concurrency }) => [queueName(queue), concurrency]));
-    for (const [name, concurrency] of limits) await this.#queue.limitConcurrency(name, concurrency);
   }
 
   async #readiness() {

@@ -6,6 +6,9 @@ import type { UpstreamStatus } from './upstream-status.ts';
 /** Most queues, and most models of upstreams, that a worker tells of: a console can show no more, and Redis is to hold little. */
 const mostTold = 256;
 
+/** Most queues that are told of a worker once it is lost: those of which it held something. */
+const mostHeldTold = 16;
+
 export interface WorkerReportOptions {
   telemetry: Pick<Telemetry, 'on'>;
   /** The queues of this worker, as the settings name them. */
@@ -60,6 +63,13 @@ export class WorkerReport {
       active_at: this.#activeAt,
       upstreams: told(upstreams()),
     };
+  }
+
+  /** What is told of it for a day once it is silent: who it was, and what it held. */
+  ifLost(): WorkerAnnouncement {
+    const held = this.now();
+    const busy = held.slots.filter(({ running }) => running > 0);
+    return { ...held, slots: busy.slice(0, mostHeldTold), upstreams: [] };
   }
 }
 

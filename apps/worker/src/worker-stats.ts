@@ -42,6 +42,7 @@ export function workerStats({
     models: settings.models.map(({ id }) => id),
     clock,
     report: () => report.now(),
+    will: () => report.ifLost(),
     logger,
   });
 }

@@ -91,7 +91,16 @@ function lifeOf(number: number, at: number, { isSplit = false } = {}): { text: s
     { what: 'accepted', at, ...of, requestId: `req_${'x'.repeat(32)}`, isInLine: false, digests },
   ];
   const run: JournalLine[] = [
-    { what: 'claimed', at: at + 5, attempt: 1, worker, ...of, acceptedAt: at },
+    {
+      what: 'claimed',
+      at: at + 5,
+      attempt: 1,
+      worker,
+      ...of,
+      acceptedAt: at,
+      host: 'worker-7d9f4c8b6',
+      pid: 1,
+    },
     { what: 'called', at: at + 6, attempt: 1, provider: 'upstream', upstreamModel: of.model },
     { what: 'first_output', at: at + 50, attempt: 1 },
   ];

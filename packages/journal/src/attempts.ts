@@ -16,7 +16,11 @@ export function attemptsOf(lines: readonly JournalLine[]): AttemptReport[] {
     switch (line.what) {
       case 'claimed':
         end('lost', line.at, { ended_at: null });
-        attempts.push(begun(line.attempt, line.worker, line.at));
+        attempts.push({
+          ...begun(line.attempt, line.worker, line.at),
+          worker_host: line.host ?? null,
+          worker_pid: line.pid ?? null,
+        });
         break;
       case 'called': {
         const attempt = last() ?? unclaimed(attempts, line.attempt);
@@ -33,6 +37,7 @@ export function attemptsOf(lines: readonly JournalLine[]): AttemptReport[] {
         const attempt = last() ?? unclaimed(attempts, line.attempt);
         attempt.error_code = line.code ?? null;
         attempt.upstream_status = line.upstreamStatus ?? null;
+        attempt.upstream_reason = line.reason ?? null;
         if (line.provider !== undefined) attempt.provider = line.provider;
         break;
       }
@@ -77,6 +82,8 @@ function begun(attempt: number, worker: string | null, at: number | null): Attem
   return {
     attempt,
     worker,
+    worker_host: null,
+    worker_pid: null,
     provider: null,
     upstream_model: null,
     started_at: at,
@@ -85,6 +92,7 @@ function begun(attempt: number, worker: string | null, at: number | null): Attem
     outcome: 'running',
     error_code: null,
     upstream_status: null,
+    upstream_reason: null,
     retry_delay_ms: null,
   };
 }

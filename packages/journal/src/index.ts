@@ -26,5 +26,5 @@ export {
 } from './query-rows.ts';
 export { queuedEndFact } from './queued-end.ts';
 export { rowFilter, type RowFilter } from './row-filter.ts';
-export { type RowBefore, RowTable } from './row-table.ts';
+export { bytesPerRow, type RowBefore, RowTable } from './row-table.ts';
 export { type ResponseStory, storyOf, type StoryFacts } from './story.ts';

@@ -1,7 +1,12 @@
 import { isTerminal, type Status } from '@sluice/contract';
 import type { Mode, ResponseRow } from '@sluice/contract/admin';
-import type { JournalEntry, JournalLine } from './journal-line.ts';
-import { responseOfSubject } from './journal-line.ts';
+import {
+  type JournalEntry,
+  type JournalLine,
+  parseEntry,
+  printEntry,
+  responseOfSubject,
+} from './journal-line.ts';
 import type { RowShape, ShapedFields } from './row-shapes.ts';
 
 /** A response in the index: what its lines have said so far, in whatever order they came. */
@@ -23,10 +28,21 @@ export interface IndexedRow extends ShapedFields {
   shape: RowShape | undefined;
   /** The entries that spoke of it, as they stand in the stream, in the order in which they were read. */
   entries: string[];
+  /** What those take, about, in bytes. */
+  bytes: number;
+  /** Lines that were not kept, because there were too many. */
+  leftOut: number;
 }
 
-/** Entries of one row that are kept: how it began, and how it ended. */
+/** Entries of one row that are kept: those that were read first, and those that were read last. */
 const mostEntries = { first: 8, last: 56 };
+
+/** What the entries of one row may take, in bytes, and what one entry may. A response can have any number of failed attempts. */
+const mostBytes = 8_192;
+const mostEntryBytes = 4_096;
+
+/** What a string takes besides its characters, in bytes. */
+const stringBytes = 32;
 
 export function newRow(subject: string): IndexedRow {
   return {
@@ -48,6 +64,8 @@ export function newRow(subject: string): IndexedRow {
     digests: '',
     shape: undefined,
     entries: [],
+    bytes: 0,
+    leftOut: 0,
   };
 }
 
@@ -59,10 +77,32 @@ export function isOpenRow({ status }: IndexedRow): boolean {
  * Takes what an entry says into a row. Entries of two processes may stand in the stream in another order than what they tell
  * happened, and an index reads the newest first, so every order comes to the same row.
  */
-export function takeEntry(row: IndexedRow, { lines }: JournalEntry, text: string): void {
-  for (const line of lines) takeLine(row, line);
-  row.entries.push(text);
-  if (row.entries.length > mostEntries.first + mostEntries.last) row.entries.splice(mostEntries.first, 1);
+export function takeEntry(row: IndexedRow, entry: JournalEntry, text: string): void {
+  for (const line of entry.lines) takeLine(row, line);
+  const kept = bytesOf(text) > mostEntryBytes ? shortened(entry) : { text, leftOut: 0 };
+  row.entries.push(kept.text);
+  row.bytes += bytesOf(kept.text);
+  row.leftOut += kept.leftOut;
+  while (row.entries.length > mostEntries.first + mostEntries.last || row.bytes > mostBytes) {
+    const [dropped] = row.entries.splice(Math.min(mostEntries.first, row.entries.length >> 1), 1);
+    if (dropped === undefined) return;
+    row.bytes -= bytesOf(dropped);
+    row.leftOut += parseEntry(dropped)?.lines.length ?? 0;
+  }
+}
+
+/** The first lines of an entry and its last ones, as many as it may have bytes. */
+function shortened({ subject, lines }: JournalEntry): { text: string; leftOut: number } {
+  for (let count = lines.length >> 1; ; count >>= 1) {
+    const kept = count === 0 ? [] : [...lines.slice(0, count), ...lines.slice(-count)];
+    const text = printEntry({ subject, lines: kept });
+    if (count === 0 || bytesOf(text) <= mostEntryBytes) return { text, leftOut: lines.length - kept.length };
+  }
+}
+
+/** V8 keeps a text in one byte for each character as long as all of them are Latin. */
+function bytesOf(text: string): number {
+  return stringBytes + text.length * (/[^\u0000-\u00ff]/.test(text) ? 2 : 1);
 }
 
 function takeLine(row: IndexedRow, line: JournalLine): void {

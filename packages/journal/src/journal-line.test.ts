@@ -18,12 +18,20 @@ const entry: JournalEntry = {
     },
     {
       ...{ what: 'claimed', at: 2, attempt: 1, worker: 'w', tenant: 't', model: 'm', tier: 'flex' },
-      ...{ mode: 'stream', acceptedAt: 1 },
+      ...{ mode: 'stream', acceptedAt: 1, host: 'h', pid: 7 },
     },
     { what: 'blocked', at: 2, attempt: 1, because: 'parked' },
     { what: 'called', at: 3, attempt: 1, provider: 'p', upstreamModel: 'um' },
     { what: 'first_output', at: 4, attempt: 1 },
-    { what: 'failed', at: 5, attempt: 1, provider: undefined, code: 'server_error', upstreamStatus: 500 },
+    {
+      what: 'failed',
+      at: 5,
+      attempt: 1,
+      provider: undefined,
+      code: 'server_error',
+      upstreamStatus: 500,
+      reason: 'No GPU',
+    },
     { what: 'retried', at: 5, attempt: 1, code: 'server_error', delayMs: 250 },
     { what: 'postponed', at: 6, attempt: 2, because: 'busy', afterMs: 10 },
     { what: 'given_back', at: 6, attempt: 2 },
@@ -65,6 +73,13 @@ describe('an entry of the journal', () => {
     expect(parseEntry('["0a",[3,"f",1,"more"]]')?.lines).toEqual([
       { what: 'first_output', at: 3, attempt: 1 },
     ]);
+  });
+
+  it('has no reason, host and process where an older release wrote it', () => {
+    const [failed, claimed] =
+      parseEntry('["0a",[1,"e",1,"p","c",500],[2,"c",1,"w","t","m","flex","whole",1]]')?.lines ?? [];
+    expect(failed).toMatchObject({ what: 'failed', upstreamStatus: 500, reason: undefined });
+    expect(claimed).toMatchObject({ what: 'claimed', worker: 'w', host: undefined, pid: undefined });
   });
 
   it.each(['', '{', '{}', '[]', '[1]', '[""]', 'null'])('is none when it is %j', (text) => {

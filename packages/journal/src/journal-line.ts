@@ -19,12 +19,12 @@ const lineTable = {
   /** Says who it is, too: the api that accepted it may have died before it could. */
   claimed: {
     word: 'c',
-    members: ['attempt', 'worker', 'tenant', 'model', 'tier', 'mode', 'acceptedAt'],
+    members: ['attempt', 'worker', 'tenant', 'model', 'tier', 'mode', 'acceptedAt', 'host', 'pid'],
   },
   blocked: { word: 'h', members: ['attempt', 'because'] },
   called: { word: 'u', members: ['attempt', 'provider', 'upstreamModel'] },
   first_output: { word: 'f', members: ['attempt'] },
-  failed: { word: 'e', members: ['attempt', 'provider', 'code', 'upstreamStatus'] },
+  failed: { word: 'e', members: ['attempt', 'provider', 'code', 'upstreamStatus', 'reason'] },
   retried: { word: 'r', members: ['attempt', 'code', 'delayMs'] },
   postponed: { word: 'p', members: ['attempt', 'because', 'afterMs'] },
   given_back: { word: 'b', members: ['attempt'] },
@@ -51,11 +51,14 @@ interface MemberTypes {
   attempt: number;
   worker: string;
   acceptedAt: number;
+  host: string;
+  pid: number;
   because: string;
   provider: string;
   upstreamModel: string;
   code: string;
   upstreamStatus: number;
+  reason: string;
   delayMs: number;
   afterMs: number;
   status: string;
@@ -67,7 +70,16 @@ interface MemberTypes {
 type Member = keyof MemberTypes;
 
 /** Members that a line may lack although this release writes them. */
-type Absent = 'provider' | 'code' | 'because' | 'upstreamStatus' | 'inputTokens' | 'outputTokens';
+type Absent =
+  | 'host'
+  | 'pid'
+  | 'provider'
+  | 'code'
+  | 'because'
+  | 'upstreamStatus'
+  | 'reason'
+  | 'inputTokens'
+  | 'outputTokens';
 
 type LineTable = typeof lineTable;
 export type LineWord = keyof LineTable;
@@ -142,6 +154,7 @@ const byWord = new Map(
 const numbers: ReadonlySet<Member> = new Set([
   'attempt',
   'acceptedAt',
+  'pid',
   'upstreamStatus',
   'delayMs',
   'afterMs',
@@ -150,10 +163,13 @@ const numbers: ReadonlySet<Member> = new Set([
 ] satisfies Member[]);
 const flags: ReadonlySet<Member> = new Set(['isInLine', 'isPaused'] satisfies Member[]);
 const mayLack: ReadonlySet<Member> = new Set([
+  'host',
+  'pid',
   'provider',
   'code',
   'because',
   'upstreamStatus',
+  'reason',
   'inputTokens',
   'outputTokens',
 ] satisfies Absent[]);

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Telemetry } from '@sluice/runtime';
 import { subjectOfQueue, subjectOfResponse } from './journal-line.ts';
 import { JournalWriter, type JournalWriterOptions } from './journal-writer.ts';
@@ -52,6 +53,9 @@ export function keepJournal(
     const { attempt, worker, tenant, model, tier, mode, acceptedAt } = of;
     say(responseId, {
       ...{ what: 'claimed', at: now(), attempt, worker, tenant, model, tier, mode, acceptedAt },
+      // The names under which the processes of the service are listed.
+      host: hostname(),
+      pid: process.pid,
     });
   });
   telemetry.on('attempt.blocked', ({ responseId, attempt, because }) =>
@@ -64,8 +68,8 @@ export function keepJournal(
   telemetry.on('attempt.first_token', ({ responseId, attempt }) =>
     say(responseId, { what: 'first_output', at: now(), attempt }),
   );
-  telemetry.on('attempt.failed', ({ responseId, attempt, provider, code, upstreamStatus }) =>
-    say(responseId, { what: 'failed', at: now(), attempt, provider, code, upstreamStatus }),
+  telemetry.on('attempt.failed', ({ responseId, attempt, provider, code, upstreamStatus, reason }) =>
+    say(responseId, { what: 'failed', at: now(), attempt, provider, code, upstreamStatus, reason }),
   );
   telemetry.on('attempt.retried', ({ responseId, attempt, code, delayMs }) =>
     say(responseId, { what: 'retried', at: now(), attempt, code, delayMs: Math.round(delayMs) }),

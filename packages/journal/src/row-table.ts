@@ -9,8 +9,14 @@ export interface RowBefore {
   code: string | null;
 }
 
-/** Entries that all rows may have together, for each row that is kept. Some responses have many; the oldest rows go for them. */
-const mostEntriesPerRow = 8;
+/**
+ * Bytes that all rows may take together, for each row that is kept: twice what one of everyday takes. Some take more; the oldest rows go for
+ * them.
+ */
+export const bytesPerRow = 1_024;
+
+/** What a row takes besides its entries, in bytes. */
+const ownBytes = 400;
 
 /** So many rows are passed to find the place of a new one, before all of them are sorted. */
 const mostPassed = 200;
@@ -30,7 +36,7 @@ export class RowTable {
   /** Oldest first, once it is sorted. */
   #rows: IndexedRow[] = [];
   #isSorted = true;
-  #entries = 0;
+  #bytes = 0;
 
   constructor({
     keep,
@@ -50,7 +56,12 @@ export class RowTable {
   }
 
   get isFull(): boolean {
-    return this.#rows.length >= this.#keep;
+    return this.#rows.length >= this.#keep || this.#bytes >= this.#mostBytes;
+  }
+
+  /** What all rows take, about, in bytes; those that are not listed included. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get(subject: string): IndexedRow | undefined {
@@ -74,12 +85,13 @@ export class RowTable {
 
   /** Changes the row of a response, which is made when there is none. */
   change(subject: string, change: (row: IndexedRow) => void): void {
-    const row = this.#byId.get(subject) ?? newRow(subject);
+    const known = this.#byId.get(subject);
+    const row = known ?? newRow(subject);
     const { acceptedAt, status, code } = row;
-    const entries = row.entries.length;
+    const bytes = known ? bytesOf(row) : 0;
     const isListed = acceptedAt > 0;
     change(row);
-    this.#entries += row.entries.length - entries;
+    this.#bytes += bytesOf(row) - bytes;
     this.#share(row);
     this.#byId.set(subject, row);
     if (isOpenRow(row)) this.#open.add(row);
@@ -102,16 +114,15 @@ export class RowTable {
   }
 
   #forget(row: IndexedRow): void {
-    this.#entries -= row.entries.length;
+    this.#bytes -= bytesOf(row);
     this.#byId.delete(row.subject);
     this.#open.delete(row);
   }
 
   #wait(row: IndexedRow): void {
     this.#unplaced.add(row);
-    if (this.#unplaced.size <= this.#keep) return;
-    const [oldest] = this.#unplaced;
-    if (oldest) this.drop(oldest);
+    if (this.#unplaced.size > this.#keep) this.#dropUnplaced();
+    this.#evict();
   }
 
   #place(row: IndexedRow): void {
@@ -125,17 +136,31 @@ export class RowTable {
     else rows.splice(at, 0, row);
   }
 
+  #dropUnplaced(): void {
+    const [oldest] = this.#unplaced;
+    if (oldest) this.drop(oldest);
+  }
+
+  get #mostBytes(): number {
+    return this.#keep * bytesPerRow;
+  }
+
   /** One in a hundred at a time, because each time moves all others. */
   #evict(): void {
+    // Those that nobody has said the time of come first: most of them are what is left of rows that went.
+    while (this.#bytes > this.#mostBytes && this.#unplaced.size > 0) this.#dropUnplaced();
     const slack = Math.ceil(this.#keep / 100);
-    const hasManyRows = this.#rows.length > this.#keep + slack;
-    const hasManyEntries = this.#entries > this.#keep * mostEntriesPerRow && this.#rows.length > slack;
-    if (!hasManyRows && !hasManyEntries) return;
+    const hasManyBytes = this.#bytes > this.#mostBytes && this.#rows.length > 0;
+    if (this.#rows.length <= this.#keep + slack && !hasManyBytes) return;
     const rows = this.sorted();
-    const most = hasManyEntries ? rows.length - slack : this.#keep;
-    const gone = rows.slice(0, rows.length - most);
-    this.#rows = rows.slice(gone.length);
-    for (const row of gone) this.#forget(row);
+    const leastGone = Math.max(rows.length - this.#keep, hasManyBytes ? slack : 0);
+    let gone = 0;
+    while (gone < rows.length && (gone < leastGone || this.#bytes > this.#mostBytes)) {
+      const row = rows[gone];
+      if (row) this.#forget(row);
+      gone += 1;
+    }
+    this.#rows = rows.slice(gone);
   }
 
   /** Rows of one shape hold one copy of its texts. */
@@ -149,6 +174,10 @@ export class RowTable {
     row.mode = shape.mode;
     row.code = shape.code;
   }
+}
+
+function bytesOf({ bytes, digests }: IndexedRow): number {
+  return ownBytes + bytes + digests.length;
 }
 
 function isBehind(other: IndexedRow | undefined, row: IndexedRow): boolean {

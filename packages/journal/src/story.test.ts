@@ -18,7 +18,7 @@ function accepted(isInLine = false, at = 1_000): JournalLine {
 
 function claimed(at: number, attempt = 1, model = 'm'): JournalLine {
   const of = { worker: `w${attempt}`, tenant: 't', model, tier: 'default', mode: 'whole', acceptedAt: 1_000 };
-  return { what: 'claimed', at, attempt, ...of };
+  return { what: 'claimed', at, attempt, ...of, host: 'h', pid: 7 };
 }
 
 const called = (at: number, attempt = 1): JournalLine => ({
@@ -169,7 +169,15 @@ describe('the bar of a response', () => {
       accepted(),
       claimed(1_010),
       called(1_011),
-      { what: 'failed', at: 2_000, attempt: 1, provider: 'p', code: 'upstream_error', upstreamStatus: 502 },
+      {
+        what: 'failed',
+        at: 2_000,
+        attempt: 1,
+        provider: 'p',
+        code: 'upstream_error',
+        upstreamStatus: 502,
+        reason: 'No GPU',
+      },
       { what: 'retried', at: 2_000, attempt: 1, code: 'upstream_error', delayMs: 3_000 },
       claimed(5_000, 2),
       called(5_001, 2),
@@ -187,11 +195,14 @@ describe('the bar of a response', () => {
       {
         attempt: 1,
         worker: 'w1',
+        worker_host: 'h',
+        worker_pid: 7,
         provider: 'p',
         upstream_model: 'um',
         outcome: 'retried',
         error_code: 'upstream_error',
         upstream_status: 502,
+        upstream_reason: 'No GPU',
         retry_delay_ms: 3_000,
         ended_at: 2_000,
       },

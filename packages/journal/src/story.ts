@@ -12,6 +12,8 @@ export interface ResponseStory {
   phases: Phase[];
   attempts: AttemptReport[];
   journal: { at: number; what: string; detail: string | null }[];
+  /** Lines between its beginning and its end that were not kept, because there were too many. */
+  leftOut: number;
 }
 
 /** What has to be known beside the journal to tell it. */
@@ -42,6 +44,7 @@ export function storyOf(table: RowTable, subject: string, facts: StoryFacts): Re
     requestId: accepted?.requestId ?? null,
     phases: phasesOf(lines, { ...around, acceptedAt, endedAt, isOpen: isOpenRow(row) }),
     attempts: attemptsOf(lines),
+    leftOut: row.leftOut,
     journal: lines.map(({ at, what, ...members }) => ({ at, what, detail: detailOf(members) })),
   };
 }
@@ -71,7 +74,16 @@ function lastStartOf(
 }
 
 /** Members that say nothing to a person, or what stands in the row. */
-const unsaid: ReadonlySet<string> = new Set(['digests', 'tenant', 'model', 'tier', 'mode', 'acceptedAt']);
+const unsaid: ReadonlySet<string> = new Set([
+  'digests',
+  'tenant',
+  'model',
+  'tier',
+  'mode',
+  'acceptedAt',
+  'host',
+  'pid',
+]);
 
 /** The members of a line as a person reads them. */
 function detailOf(members: Record<string, unknown>): string | null {

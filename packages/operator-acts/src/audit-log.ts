@@ -1,13 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { type AuditEntry, auditEntrySchema } from '@sluice/contract/admin';
 import type { Redis } from 'ioredis';
 
-export type AuditConnection = Pick<Redis, 'xadd' | 'xrevrange'>;
+export type AuditConnection = Pick<Redis, 'eval' | 'xrevrange'>;
 
 export interface AuditLogOptions {
   connection: AuditConnection;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  /** Entries that are kept, about; ten thousand by default. */
+  /** Entries that are kept of each kind; two thousand by default. */
   most?: number;
 }
 
@@ -21,12 +22,23 @@ export interface AuditPage {
   next: string | undefined;
 }
 
-const defaultMost = 10_000;
+const defaultMost = 2_000;
 
-/** Most characters of a target or a detail: a filter can be long, and ten thousand entries have to stay small. */
+/** Entries that are kept of all kinds together, about: there are fewer than twenty kinds. */
+const mostOfAll = 40_000;
+
+/** The kind of all that was refused: an act that nothing came of must not push out one that was done. */
+const refusedKind = 'refused';
+
+/** Most characters of a target or a detail: a filter can be long, and all entries have to stay small. */
 const longestText = 1_000;
 
-/** The audit log: a stream that forgets its oldest entries. */
+const addEntry = readFileSync(new URL('../src/add-audit-entry.lua', import.meta.url), 'utf8');
+
+/**
+ * The audit log: a stream that forgets the oldest entries of each kind. A kind is an action, or everything that was refused. So whoever does
+ * one thing ten thousand times pushes out what was done of that, and nothing else.
+ */
 export class AuditLog {
   readonly #connection: AuditConnection;
   readonly #key: string;
@@ -45,9 +57,10 @@ export class AuditLog {
       target: shortened(entry.target),
       detail: entry.detail && shortened(entry.detail),
     };
-    const json = JSON.stringify(kept);
-    const id = await this.#connection.xadd(this.#key, 'MAXLEN', '~', this.#most, '*', 'e', json);
-    if (id === null) throw new Error('the audit log gave an entry no id');
+    const kind = entry.outcome === 'refused' ? refusedKind : entry.action;
+    const keys = [this.#key, this.#listOf(kind), this.#listOf(entry.action)];
+    const args = [JSON.stringify(kept), this.#most, entry.asked ?? '', mostOfAll];
+    const id = String(await this.#connection.eval(addEntry, keys.length, ...keys, ...args));
     return { ...kept, id, at: timeOf(id) };
   }
 
@@ -60,6 +73,10 @@ export class AuditLog {
       entries: page.flatMap(([id, fields]) => readEntry(id, fields[1] ?? '')),
       next: found.length > limit ? page.at(-1)?.[0] : undefined,
     };
+  }
+
+  #listOf(kind: string): string {
+    return `${this.#key}:${kind}`;
   }
 }
 

@@ -15,6 +15,9 @@ const logOf = (most?: number) =>
     ...(most !== undefined && { most }),
   });
 
+const targets = async (log: AuditLog) =>
+  (await log.page({ before: undefined, limit: 200 })).entries.map(({ target }) => target);
+
 const entry = (target: string): NewAuditEntry => ({
   action: 'response.cancel',
   target,
@@ -47,12 +50,38 @@ describe('the audit log', () => {
     expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => String(24 - at)));
   });
 
-  it('forgets its oldest entries', async () => {
+  it('forgets the oldest entries of a kind', async () => {
     const log = logOf(10);
-    for (let at = 0; at < 500; at += 1) await log.add(entry(String(at)));
-    // Redis takes whole nodes of a stream away, of a hundred entries.
-    expect(await redis.client.xlen(`${redis.prefix}:{0}:audit`)).toBeLessThan(250);
-    expect((await log.page({ before: undefined, limit: 1 })).entries[0]?.target).toBe('499');
+    for (let at = 0; at < 50; at += 1) await log.add(entry(String(at)));
+    expect(await redis.client.xlen(`${redis.prefix}:{0}:audit`)).toBe(10);
+    expect(await redis.client.llen(`${redis.prefix}:{0}:audit:response.cancel`)).toBe(10);
+    expect((await targets(log)).at(-1)).toBe('40');
+  });
+
+  it('keeps an act however often another one is done, and however often it is refused', async () => {
+    const log = logOf(10);
+    const act = async (action: string, target: string, outcome: 'done' | 'refused') => {
+      const asked = await log.add({ ...entry(target), action });
+      await log.add({ ...entry(target), action, outcome, asked: asked.id });
+    };
+    await act('key.revoke', 'the one', 'done');
+    for (let at = 0; at < 50; at += 1) {
+      await act('response.reveal', `seen ${at}`, 'done');
+      await act('key.revoke', `unknown ${at}`, 'refused');
+    }
+    const kept = await targets(log);
+    expect(kept.filter((target) => target === 'the one')).toHaveLength(2);
+    expect(kept).toHaveLength(22);
+    expect(await redis.client.xlen(`${redis.prefix}:{0}:audit`)).toBe(22);
+  });
+
+  it('reads what a release has written that kept one stream, and writes what that can read', async () => {
+    const key = `${redis.prefix}:{0}:audit`;
+    await redis.client.xadd(key, 'MAXLEN', '~', 10_000, '*', 'e', JSON.stringify(entry('before')));
+    await logOf().add(entry('after'));
+    expect(await targets(logOf())).toEqual(['after', 'before']);
+    const [, fields] = (await redis.client.xrevrange(key, '+', '-', 'COUNT', 1))[0] ?? [];
+    expect(JSON.parse(fields?.[1] ?? '')).toEqual(entry('after'));
   });
 
   it('shortens what is long', async () => {

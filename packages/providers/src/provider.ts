@@ -93,6 +93,11 @@ export interface ProviderErrorOptions {
   /** HTTP status and request id of the upstream, for the log alone. */
   upstreamStatus?: number;
   upstreamRequestId?: string;
+  /**
+   * What the upstream said, as it said it. It may quote a prompt, an answer or a key, so nobody logs, keeps or sends it; who knows the request
+   * may make a readable reason of it.
+   */
+  upstreamWords?: string;
   cause?: unknown;
   /** A sentence for the client that says what to change, in place of the fixed sentence of the code. */
   publicMessage?: string;
@@ -112,6 +117,7 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly upstreamStatus: number | undefined;
   readonly upstreamRequestId: string | undefined;
+  readonly #upstreamWords: string | undefined;
   readonly publicMessage: string | undefined;
   readonly param: string | undefined;
 
@@ -124,7 +130,13 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.upstreamStatus = options.upstreamStatus;
     this.upstreamRequestId = options.upstreamRequestId;
+    this.#upstreamWords = options.upstreamWords;
     this.publicMessage = options.publicMessage;
     this.param = options.param;
+  }
+
+  /** Private, so that nothing that prints or serializes an error shows it. */
+  get upstreamWords(): string | undefined {
+    return this.#upstreamWords;
   }
 }

@@ -9,4 +9,5 @@ export {
   type ResponseQueueOptions,
 } from './response-queue.ts';
 export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
+export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';

@@ -208,6 +208,14 @@ export class ResponseQueue {
     await this.#queue(name).resume();
   }
 
+  /** The queues that are paused. */
+  async pausedNames(): Promise<string[]> {
+    const names = this.names;
+    const fields = names.map((name) => this.#connection.hexists(this.#queue(name).toKey('meta'), 'paused'));
+    const found = await Promise.all(fields);
+    return names.filter((_name, at) => found[at] === 1);
+  }
+
   /** Ids of responses that wait for a worker, or for their time to come; those that are next first. */
   async waitingIds(
     name: string,

@@ -56,22 +56,18 @@ export class FailedLogins {
       this.#failures.clear();
       this.#windowEndsAt = now + windowMs;
     }
-    const network = this.#counted(networkOf(this.#clientOf(request)));
+    const network = this.#counted(networkOf(this.clientOf(request)));
     const failures = this.#failures.get(network) ?? 0;
     if (failures >= mostFailures) return this.#windowEndsAt - now;
     this.#failures.set(network, failures + 1);
     return undefined;
   }
 
-  #counted(network: string): string {
-    return this.#failures.size < mostNetworks || this.#failures.has(network) ? network : everyOther;
-  }
-
   /**
    * The address that a trusted proxy names, or that of the connection. Proxies append to the header, so it is read from its
    * end, up to the first address that is not a trusted proxy. What stands before that is the client's own word.
    */
-  #clientOf({ headers, socket }: AddressedRequest): string {
+  clientOf({ headers, socket }: AddressedRequest): string {
     let client = plainAddress(socket.remoteAddress ?? '');
     const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',');
     while (this.#isTrusted(client)) {
@@ -80,6 +76,10 @@ export class FailedLogins {
       client = named;
     }
     return client;
+  }
+
+  #counted(network: string): string {
+    return this.#failures.size < mostNetworks || this.#failures.has(network) ? network : everyOther;
   }
 
   #isTrusted(address: string): boolean {

@@ -124,6 +124,8 @@ export interface TelemetryEvents {
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;
+    /** What the upstream said of it, without a word of the request, keys and addresses. */
+    reason?: string | undefined;
     error: unknown;
   };
   /** A failed attempt leads to another one. */

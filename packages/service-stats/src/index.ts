@@ -2,6 +2,7 @@ export {
   type AnnouncedProcess,
   ProcessAnnouncer,
   type ProcessAnnouncerOptions,
+  readLostProcesses,
   readProcesses,
 } from './process-registry.ts';
 export { type ProcessStats, type ProcessStatsOptions, recorderOf, statsOf } from './process-stats.ts';

@@ -12,3 +12,13 @@ export function processesKey(keyPrefix: string): string {
 export function processKey(keyPrefix: string, id: string): string {
   return `${keyPrefix}process:${id}`;
 }
+
+/** Sorted set: ids of processes that have not signed off, scored by when they were heard of; see `keep-will.lua`. */
+export function heardKey(keyPrefix: string): string {
+  return `${keyPrefix}processes:heard`;
+}
+
+/** Hash: what is told of a process once it is silent, as JSON, by id. */
+export function willsKey(keyPrefix: string): string {
+  return `${keyPrefix}processes:wills`;
+}

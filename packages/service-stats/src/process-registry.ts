@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { processesKey, processKey } from './keys.ts';
+import { heardKey, processesKey, processKey, willsKey } from './keys.ts';
 
 /** How often a process says that it runs, in milliseconds. */
 const announceEveryMs = 5_000;
@@ -10,11 +11,20 @@ const silentMs = 15_000;
 /** How long ids stay in the list of processes, in milliseconds. */
 const listedMs = 60_000;
 
+/** How long a process that fell silent without a word is remembered, in milliseconds, and how many are. */
+const rememberedMs = 86_400_000;
+const mostRemembered = 1_000;
+
+/** Most lost processes that are read, those heard of last. */
+const mostLost = 50;
+
+const keepWill = readFileSync(new URL('../src/keep-will.lua', import.meta.url), 'utf8');
+
 /** Most processes that are read, those heard of last. */
 const mostRead = 1_000;
 
 interface RegistryOptions {
-  connection: Pick<Redis, 'pipeline' | 'zrange' | 'mget'>;
+  connection: Pick<Redis, 'pipeline' | 'zrange' | 'mget' | 'hmget'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
 }
@@ -24,14 +34,16 @@ export interface ProcessAnnouncerOptions extends RegistryOptions {
   processId: string;
   /** What it says of itself now: plain data. */
   report: () => object;
+  /** What is told of it for a day when it falls silent: few members of the report. */
+  will: () => object;
   /** The store's clock, in milliseconds; undefined while it is not known. Until then nothing is said. */
   now: () => number | undefined;
   onError: (error: unknown) => void;
 }
 
 /**
- * Says every five seconds that this process runs, and what it is about. After its death it is forgotten within fifteen seconds;
- * `stop` takes it out at once.
+ * Says every five seconds that this process runs, and what it is about. One that is silent for fifteen seconds is lost, which is told of it
+ * for a day, or until it is heard of again. `stop` signs off: nothing is told of it any more.
  */
 export class ProcessAnnouncer {
   readonly #options: ProcessAnnouncerOptions;
@@ -51,7 +63,8 @@ export class ProcessAnnouncer {
 
   /** Says it now, when there is news. Never rejects. */
   announce(): Promise<void> {
-    const { connection, keyPrefix, processId, report, now } = this.#options;
+    const { connection, keyPrefix, processId, report, will, now } = this.#options;
+    const wills = [heardKey(keyPrefix), willsKey(keyPrefix)];
     const at = now();
     if (at === undefined || this.#timer === undefined) return this.#sent;
     const list = processesKey(keyPrefix);
@@ -62,7 +75,8 @@ export class ProcessAnnouncer {
         .zadd(list, at, processId)
         // Those of processes that died.
         .zremrangebyscore(list, '-inf', at - listedMs)
-        .pexpire(list, listedMs),
+        .pexpire(list, listedMs)
+        .eval(keepWill, 2, ...wills, processId, JSON.stringify(will()), at, rememberedMs, mostRemembered),
     );
   }
 
@@ -73,7 +87,12 @@ export class ProcessAnnouncer {
     this.#timer = undefined;
     const { connection, keyPrefix, processId } = this.#options;
     await this.#send(
-      connection.pipeline().del(processKey(keyPrefix, processId)).zrem(processesKey(keyPrefix), processId),
+      connection
+        .pipeline()
+        .del(processKey(keyPrefix, processId))
+        .zrem(processesKey(keyPrefix), processId)
+        .zrem(heardKey(keyPrefix), processId)
+        .hdel(willsKey(keyPrefix), processId),
     );
   }
 
@@ -105,29 +124,45 @@ export async function readProcesses(
   { connection, keyPrefix }: RegistryOptions,
   now: number,
 ): Promise<AnnouncedProcess[]> {
-  const first = String(now - silentMs);
-  const list = processesKey(keyPrefix);
-  const range = await connection.zrange(
-    list,
-    '+inf',
-    first,
-    'BYSCORE',
-    'REV',
-    'LIMIT',
-    0,
-    mostRead,
-    'WITHSCORES',
-  );
-  const heard: { id: string; seenAt: number }[] = [];
-  for (let at = 0; at + 1 < range.length; at += 2) {
-    heard.push({ id: range[at] ?? '', seenAt: Number(range[at + 1]) });
-  }
+  const heard = await heardBetween(connection, processesKey(keyPrefix), {
+    ...{ from: String(now - silentMs), to: '+inf', most: mostRead },
+  });
   if (heard.length === 0) return [];
   const reports = await connection.mget(heard.map(({ id }) => processKey(keyPrefix, id)));
   return heard.flatMap((each, at) => {
     const report = parse(reports[at]);
     return report === undefined ? [] : [{ ...each, report }];
   });
+}
+
+/** Those that have been silent for longer, and have not signed off, with what they wanted to be told of them. Newest first. */
+export async function readLostProcesses(
+  { connection, keyPrefix }: RegistryOptions,
+  now: number,
+): Promise<AnnouncedProcess[]> {
+  const lost = await heardBetween(connection, heardKey(keyPrefix), {
+    ...{ from: String(now - rememberedMs), to: `(${now - silentMs}`, most: mostLost },
+  });
+  if (lost.length === 0) return [];
+  const wills = await connection.hmget(willsKey(keyPrefix), ...lost.map(({ id }) => id));
+  return lost.flatMap((each, at) => {
+    const report = parse(wills[at]);
+    return report === undefined ? [] : [{ ...each, report }];
+  });
+}
+
+/** Ids with their times, newest first. */
+async function heardBetween(
+  connection: Pick<Redis, 'zrange'>,
+  key: string,
+  { from, to, most }: { from: string; to: string; most: number },
+): Promise<{ id: string; seenAt: number }[]> {
+  const range = await connection.zrange(key, to, from, 'BYSCORE', 'REV', 'LIMIT', 0, most, 'WITHSCORES');
+  const heard: { id: string; seenAt: number }[] = [];
+  for (let at = 0; at + 1 < range.length; at += 2) {
+    heard.push({ id: range[at] ?? '', seenAt: Number(range[at + 1]) });
+  }
+  return heard;
 }
 
 function parse(text: string | null | undefined): unknown {

@@ -17,6 +17,8 @@ export interface ProcessStatsOptions {
   clock: Pick<RedisClock, 'now' | 'isSynchronized'>;
   /** What this process says of itself now: plain data. */
   report: () => object;
+  /** What is told of it for a day when it falls silent: few members of the report. */
+  will: () => object;
   logger: Logger;
 }
 
@@ -30,18 +32,18 @@ export interface ProcessStats {
 }
 
 /** The part of a process that counts, and is not announced; undefined when nothing is to be written. */
-export function recorderOf(options: Omit<ProcessStatsOptions, 'report'>): StatsRecorder | undefined {
+export function recorderOf(options: Omit<ProcessStatsOptions, 'report' | 'will'>): StatsRecorder | undefined {
   return options.isOn ? new StatsRecorder(partsOf(options)) : undefined;
 }
 
 /** Nothing is written and nothing is listened to when it is off. */
-export function statsOf({ report, ...options }: ProcessStatsOptions): ProcessStats {
+export function statsOf({ report, will, ...options }: ProcessStatsOptions): ProcessStats {
   if (!options.isOn) {
     return { start: () => undefined, announce: () => undefined, stop: () => Promise.resolve() };
   }
   const parts = partsOf(options);
   const recorder = new StatsRecorder(parts);
-  const announcer = new ProcessAnnouncer({ ...parts, report });
+  const announcer = new ProcessAnnouncer({ ...parts, report, will });
   return {
     start() {
       recorder.start();
@@ -54,7 +56,7 @@ export function statsOf({ report, ...options }: ProcessStatsOptions): ProcessSta
   };
 }
 
-function partsOf({ clock, logger, ...options }: Omit<ProcessStatsOptions, 'report'>) {
+function partsOf({ clock, logger, ...options }: Omit<ProcessStatsOptions, 'report' | 'will'>) {
   return {
     ...options,
     // Every process has another one, wherever it runs.

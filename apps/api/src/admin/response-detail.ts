@@ -52,6 +52,7 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     phases: story?.phases ?? (summary ? phasesOfRecord(summary) : []),
     attempts: story?.attempts ?? [],
     journal: story?.journal ?? [],
+    journal_left_out: story?.leftOut ?? 0,
     usage: summary?.end?.usage ?? null,
     error: summary?.end?.error ?? null,
     incomplete_reason: summary?.end?.incomplete_details?.reason ?? null,

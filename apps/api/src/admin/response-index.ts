@@ -23,7 +23,18 @@ export interface ResponseIndexOptions {
   idleMs?: number;
   /** How often the index compares itself with the store, in milliseconds; 10 s by default. */
   healEveryMs?: number;
+  /** Heap of its thread besides its rows, in MiB; see `RunningIndex`. */
+  heapMib?: number;
+  /** For durations, in milliseconds; `performance.now` by default. */
+  now?: () => number;
 }
+
+/** How long the thread rests after its first death, and at most: each death in a row doubles it. In milliseconds. */
+const firstRestMs = 1_000;
+const longestRestMs = 60_000;
+
+/** Fewest rows that are kept after deaths by memory. */
+const leastKept = 1_000;
 
 /** How long what needs all of the journal waits for it to be read, in milliseconds. */
 const loadWithinMs = 15_000;
@@ -37,19 +48,26 @@ const idsPerPage = 500;
 
 /**
  * The index over the responses of all tenants, in a thread of its own that is started by the first question and ends when
- * nobody has asked for a while. Nothing of it is kept elsewhere: the next thread reads the journal anew.
+ * nobody has asked for a while. Nothing of it is kept elsewhere: the next thread reads the journal anew. After a death it rests
+ * before that, and after one by memory it keeps half as many rows from then on.
  *
  * Every question is answered, or refused with `server_is_overloaded` when the store has not been heard of, or the thread
  * does not answer in time.
  */
 export class ResponseIndex {
-  readonly #options: Required<ResponseIndexOptions>;
+  readonly #options: Required<Omit<ResponseIndexOptions, 'heapMib'>> & Pick<ResponseIndexOptions, 'heapMib'>;
+  /** How many rows the next thread keeps. */
+  #keep: number;
+  /** Deaths in a row. */
+  #deaths = 0;
+  #restsUntil = Number.NEGATIVE_INFINITY;
   #running: RunningIndex | undefined;
   #idle: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   constructor(options: ResponseIndexOptions) {
-    this.#options = { idleMs: 600_000, healEveryMs: 10_000, ...options };
+    this.#options = { idleMs: 600_000, healEveryMs: 10_000, now: () => performance.now(), ...options };
+    this.#keep = options.settings.keep;
   }
 
   /** Whether there is a journal. Without one nothing may be asked. */
@@ -100,8 +118,9 @@ export class ResponseIndex {
     }
   }
 
-  /** @throws {ServiceError} when so many follow rows that another one would slow down all of them. */
+  /** @throws {ServiceError} when so many follow rows that another one would slow down all of them, or the thread rests. */
   requireRoom(): void {
+    this.#requireAwake();
     if ((this.#running?.followers ?? 0) < mostFollowers) return;
     const message = `There are ${mostFollowers} already that follow the responses.`;
     throw new ServiceError('server_is_overloaded', message);
@@ -113,6 +132,10 @@ export class ResponseIndex {
    */
   follow(filter: ResponseFilter, { signal, ...following }: Following & { signal: AbortSignal }): void {
     if (signal.aborted || this.#isStopped) return;
+    if (this.#restMs > 0) {
+      following.onEnd();
+      return;
+    }
     const leave = this.#run().follow(filter, following);
     signal.addEventListener('abort', leave, { once: true });
   }
@@ -142,7 +165,10 @@ export class ResponseIndex {
     ask: IndexQuestions[Kind]['ask'],
   ): Promise<Indexed<IndexQuestions[Kind]['answer']>> {
     if (this.#isStopped || !this.isKept) throw unanswered();
-    return this.#run().ask(kind, ask);
+    this.#requireAwake();
+    const { answer, index } = await this.#run().ask(kind, ask);
+    const isReduced = this.#keep < this.#options.settings.keep;
+    return { answer, index: isReduced ? { ...index, is_reduced: true } : index };
   }
 
   #run(): RunningIndex {
@@ -152,16 +178,38 @@ export class ResponseIndex {
   }
 
   #start(): RunningIndex {
-    const { redisUrl, keyPrefix, settings, healEveryMs, onError } = this.#options;
+    const { redisUrl, keyPrefix, healEveryMs, heapMib, now } = this.#options;
+    const startedAt = now();
     const running: RunningIndex = new RunningIndex({
-      data: { redisUrl, keyPrefix, keep: settings.keep, healEveryMs },
-      onError,
-      // The next question starts another one.
+      data: { redisUrl, keyPrefix, keep: this.#keep, healEveryMs },
+      heapMib,
+      onError: (error) => this.#noteDeath(error, now() - startedAt),
+      // A question starts another one, after its rest if it died.
       onExit: () => {
         if (this.#running === running) this.#running = undefined;
       },
     });
     return running;
+  }
+
+  #noteDeath(error: unknown, livedMs: number): void {
+    const { now, onError } = this.#options;
+    if (livedMs > longestRestMs) this.#deaths = 0;
+    this.#restsUntil = now() + Math.min(longestRestMs, firstRestMs * 2 ** this.#deaths);
+    this.#deaths += 1;
+    if (isOutOfMemory(error)) this.#keep = Math.min(this.#keep, Math.max(leastKept, this.#keep >> 1));
+    onError(error);
+  }
+
+  get #restMs(): number {
+    return this.#running ? 0 : this.#restsUntil - this.#options.now();
+  }
+
+  #requireAwake(): void {
+    const restMs = this.#restMs;
+    if (restMs <= 0) return;
+    const message = `The index of the journal has ended by an error, and starts again in ${Math.ceil(restMs / 1000)} s.`;
+    throw new ServiceError('server_is_overloaded', message, { retryAfterMs: restMs });
   }
 
   #awaitIdleness(): void {
@@ -178,4 +226,8 @@ export class ResponseIndex {
     this.#running = undefined;
     await running?.stop();
   }
+}
+
+function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }

@@ -55,7 +55,7 @@ describe('the response as it was accepted', () => {
     const store = { read: () => Promise.resolve(undefined) };
     await expect(AcceptedResponse.of(response, { store, largeBytes: 100_000 }).whole()).rejects.toMatchObject(
       {
-        code: 'server_error',
+        code: 'server_is_overloaded',
       },
     );
   });

@@ -35,8 +35,13 @@ export function touchLost(): ServiceError {
   return new ServiceError('server_is_overloaded', lostTouch.message);
 }
 
+/**
+ * A response that somebody waits for is there until its end, unless its tenant deletes it or the store loses it. Nobody can tell which, and
+ * after the first a new try is not wanted, so that is for the caller to decide.
+ */
 export function responseGone(): ServiceError {
-  return new ServiceError('server_error', 'The response is no longer there.', { shouldRetry: false });
+  const message = 'The response is no longer there: it was deleted, or the store of the server has lost it.';
+  return new ServiceError('server_is_overloaded', message, { shouldRetry: false, retryAfterMs: null });
 }
 
 export function waitedTooLong(syncWaitMs: number): ServiceError {

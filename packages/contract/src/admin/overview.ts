@@ -143,6 +143,8 @@ export const overviewSchema = z.object({
   tenants: z.array(tenantUseSchema),
   queues: z.array(queueOverviewSchema),
   processes: z.array(processOverviewSchema),
+  /** Processes that fell silent in the last day without signing off, as they were when they were heard of last. Absent when there are none. */
+  lost: z.array(processOverviewSchema).optional(),
   upstreams: z.array(upstreamOverviewSchema),
   redis: redisOverviewSchema,
   /** Parts that could not be read now and are empty for that; absent when there are none. */

@@ -43,6 +43,9 @@ export type Phase = z.output<typeof phaseSchema>;
 export const attemptSchema = z.object({
   attempt: count,
   worker: z.string().nullable(),
+  /** The host and the process of the worker, as the overview lists it. */
+  worker_host: z.string().nullable(),
+  worker_pid: z.int().nullable(),
   provider: z.string().nullable(),
   upstream_model: z.string().nullable(),
   started_at: moment.nullable(),
@@ -51,6 +54,8 @@ export const attemptSchema = z.object({
   outcome: z.enum(['running', 'ended', 'failed', 'retried', 'postponed', 'given_back', 'lost']),
   error_code: z.string().nullable(),
   upstream_status: z.int().nullable(),
+  /** What the upstream said of its failure, without keys, addresses and words of the request. */
+  upstream_reason: z.string().nullable(),
   retry_delay_ms: span.nullable(),
 });
 export type AttemptReport = z.output<typeof attemptSchema>;
@@ -75,6 +80,8 @@ export const responseDetailSchema = z.object({
   phases: z.array(phaseSchema),
   attempts: z.array(attemptSchema),
   journal: z.array(journalEntrySchema),
+  /** Entries between the first and the last ones that were not kept, because there were too many. */
+  journal_left_out: count,
   usage: usageSchema.nullable(),
   error: failureBodySchema.nullable(),
   incomplete_reason: z.string().nullable(),

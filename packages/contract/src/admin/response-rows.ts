@@ -55,6 +55,8 @@ export const indexStateSchema = z.object({
   loaded_percent: z.number().min(0).max(100),
   /** Responses in it. */
   size: count,
+  /** It ran out of memory, and keeps fewer responses than the settings say since then. */
+  is_reduced: z.boolean().optional(),
 });
 
 export const responseRowsSchema = z.object({

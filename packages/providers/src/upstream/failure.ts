@@ -1,12 +1,13 @@
 import type { FailureCode } from '@sluice/contract';
 import { countOf, isObject, textOf } from '../json-fields.ts';
 import { ProviderError, type Disposition, type UpstreamFault } from '../provider.ts';
+import { upstreamWords } from './upstream-words.ts';
 
 /**
  * Maps every failure of an upstream to a `ProviderError`.
  *
- * Messages name the provider and what happened. The upstream's own words only help to classify the failure and are not
- * passed on: they can hold an address, a key or part of a prompt.
+ * Messages name the provider and what happened. The upstream's own words help to classify the failure, and are kept apart from the
+ * message: they can hold an address, a key or part of a prompt.
  */
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -45,6 +46,7 @@ export function failedStatus(
     ...(fault !== undefined && { fault: isBusy ? 'limited' : fault }),
     upstreamStatus: status,
     ...upstreamRequest(headers),
+    ...upstreamWords(body),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
 }
@@ -75,6 +77,7 @@ export function failedInStream(providerId: string, error: unknown, request?: Ups
     disposition,
     ...(fault !== undefined && { fault }),
     ...request,
+    ...upstreamWords(error),
   });
 }
 

@@ -7,13 +7,14 @@ import { BulkActs, type BulkActsOptions } from './bulk-acts.ts';
 import { OperatorKeys } from './operator-keys.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './operator-queues.ts';
 import { OperatorResponses, type OperatorResponsesOptions } from './operator-responses.ts';
+import { RefusedTokens } from './refused-tokens.ts';
 import { ResponseTails, type ResponseTailsOptions } from './response-tails.ts';
 
 /** Everything with which the admin API changes something, or shows content. */
 export interface Acting {
   audit: Audit;
-  /** Counts wrong action tokens. */
-  failedTokens: FailedLogins;
+  /** Counts wrong action tokens, and puts them into the audit log. */
+  failedTokens: RefusedTokens;
   responses: OperatorResponses;
   tails: ResponseTails;
   acts: BulkActs;
@@ -42,9 +43,13 @@ export interface ActingOptions
 
 export function makeActing(options: ActingOptions): Acting {
   const { settings, store, queue, logger, failedTokens, keyChanges: changes, keySettings } = options;
+  const audit = new Audit({ log: options.auditLog, logger });
   return {
-    audit: new Audit({ log: options.auditLog, logger }),
-    failedTokens,
+    audit,
+    failedTokens: new RefusedTokens({
+      failed: failedTokens,
+      write: (act, detail) => audit.noteRefusal(act, detail),
+    }),
     responses: new OperatorResponses(options),
     tails: new ResponseTails({ store, ...options.tails }),
     acts: new BulkActs({ ...options, store: options.actStore }),

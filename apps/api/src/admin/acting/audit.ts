@@ -56,6 +56,17 @@ export class Audit {
     }
   }
 
+  /** Writes that something was refused before it was an act. Never rejects: it is refused, whatever becomes of the entry. */
+  async noteRefusal(act: AskedAct, detail: string): Promise<void> {
+    const entry = { ...act, outcome: 'refused', detail, asked: null } as const;
+    this.#say({ ...entry, id: '' });
+    try {
+      await this.#log.add(entry);
+    } catch (error) {
+      this.#logger.error({ err: loggedError(error), action: act.action }, 'refusal not in the audit log');
+    }
+  }
+
   page(page: { before: string | undefined; limit: number }): Promise<AuditPage> {
     return this.#log.page(page);
   }

@@ -13,8 +13,8 @@ import type { IndexState } from './messages.ts';
 import { QueuePauses } from './queue-pauses.ts';
 import { RowHealer } from './row-healer.ts';
 
-/** Entries of one read: a millisecond of Redis. */
-const pageSize = 1_000;
+/** Entries of one read: half a millisecond of Redis, and as much as there is room for when all are as long as they may be. */
+const pageSize = 500;
 
 /** How often the end of the journal is read, in milliseconds. */
 const followEveryMs = 250;
@@ -23,7 +23,7 @@ const followEveryMs = 250;
 const slackMs = 20;
 
 /** Reads in a row when more has come than one takes. */
-const mostReads = 40;
+const mostReads = 80;
 
 export interface JournalIndexOptions {
   reader: Pick<JournalReader, 'length' | 'before' | 'after'>;

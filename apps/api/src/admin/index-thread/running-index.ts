@@ -1,5 +1,6 @@
 import { ServiceError } from '@sluice/contract';
 import type { ResponseFilter } from '@sluice/contract/admin';
+import { bytesPerRow } from '@sluice/journal';
 import { startThread } from '@sluice/runtime';
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
@@ -32,9 +33,9 @@ const stopWithinMs = 2_000;
 
 const mebibyte = 1024 * 1024;
 
-/** Heap of the thread besides its rows, and for each row in bytes: twice what it holds, so that there is room to collect. */
+/** Heap of the thread besides its rows, and for each row in bytes: twice what it may hold, so that there is room to collect. */
 const ownHeapMib = 96;
-const heapPerRow = 2048;
+const heapPerRow = 2 * bytesPerRow;
 
 interface Asked {
   resolve: (answer: Indexed<unknown>) => void;
@@ -44,6 +45,8 @@ interface Asked {
 
 export interface RunningIndexOptions {
   data: IndexThreadData;
+  /** Heap of the thread besides its rows; 96 MiB by default. */
+  heapMib?: number | undefined;
   onError: (error: unknown) => void;
   /** Called once the thread has ended, for whatever reason. */
   onExit: () => void;
@@ -57,11 +60,11 @@ export class RunningIndex {
   #hasAnswered = false;
   #number = 0;
 
-  constructor({ data, onError, onExit }: RunningIndexOptions) {
+  constructor({ data, heapMib = ownHeapMib, onError, onExit }: RunningIndexOptions) {
     this.#worker = startThread(new URL('./index-thread.ts', import.meta.url), {
       name: 'index',
       workerData: data,
-      resourceLimits: { maxOldGenerationSizeMb: ownHeapMib + Math.ceil((data.keep * heapPerRow) / mebibyte) },
+      resourceLimits: { maxOldGenerationSizeMb: heapMib + Math.ceil((data.keep * heapPerRow) / mebibyte) },
     });
     this.#worker.on('message', (message: FromIndex) => this.#hear(message));
     this.#worker.on('error', onError);

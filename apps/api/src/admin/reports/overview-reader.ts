@@ -20,18 +20,26 @@ export class OverviewReader {
 
   /** A part that cannot be read is named in `missing`. Rejects when none can, as while Redis does not answer. */
   async read(): Promise<Overview> {
-    const { settings, stats, processes, now } = this.#sources;
+    const { settings, stats, processes, lostProcesses, now } = this.#sources;
     const at = now();
-    const parts = await Promise.allSettled([stats.read(), processes(), readQueues(this.#sources)]);
+    const parts = await Promise.allSettled([
+      stats.read(),
+      processes(),
+      readQueues(this.#sources),
+      lostProcesses(),
+    ]);
     const failed = parts.filter((part) => part.status === 'rejected');
     if (failed.length === parts.length) throw failed[0]?.reason;
     for (const { reason } of failed) this.#warn(reason);
-    const [hour, announced, queues] = parts;
+    const [hour, announced, queues, silent] = parts;
     const heard = announced.status === 'fulfilled' ? heardProcesses(announced.value) : [];
+    const lost = silent.status === 'fulfilled' ? heardProcesses(silent.value) : [];
     const isOff = !settings.console.statistics;
     const missing = [
       ...(hour.status === 'rejected' || isOff ? (['statistics'] as const) : []),
-      ...(announced.status === 'rejected' || isOff ? (['processes'] as const) : []),
+      ...(announced.status === 'rejected' || silent.status === 'rejected' || isOff
+        ? (['processes'] as const)
+        : []),
       ...(queues.status === 'rejected' ? (['queues'] as const) : []),
     ];
     return {
@@ -41,6 +49,7 @@ export class OverviewReader {
       ...(hour.status === 'fulfilled' ? ofHour(hour.value) : nothing()),
       queues: queues.status === 'fulfilled' ? queueRows(queues.value, heard, this.#sources) : [],
       processes: processRows(heard),
+      ...(lost.length > 0 && { lost: processRows(lost) }),
       upstreams: upstreamRows(heard, now()),
       redis: this.#redis(),
       ...(missing.length > 0 && { missing }),

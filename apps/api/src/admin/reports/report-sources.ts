@@ -14,6 +14,7 @@ export interface ReportSources {
   store: Pick<ResponseStore, 'acceptedAt' | 'tenantUse'>;
   stats: Pick<StatsReader, 'read' | 'forget'>;
   processes: () => Promise<AnnouncedProcess[]>;
+  lostProcesses: () => Promise<AnnouncedProcess[]>;
   memory: Pick<RedisMemory, 'used' | 'usedPercent'>;
   redis: Pick<RedisWatch, 'facts'>;
   /** The store's clock, in milliseconds. */

@@ -1,5 +1,10 @@
 import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
-import { readProcesses, StatsReader, type StatsReaderOptions } from '@sluice/service-stats';
+import {
+  readLostProcesses,
+  readProcesses,
+  StatsReader,
+  type StatsReaderOptions,
+} from '@sluice/service-stats';
 import { keyRows } from './key-rows.ts';
 import { OverviewFeed } from './overview-feed.ts';
 import { OverviewReader } from './overview-reader.ts';
@@ -20,10 +25,11 @@ export interface ServiceReports {
 /** The sources that are in Redis beside the queues and the store. */
 export function statsSources(
   options: StatsReaderOptions & Parameters<typeof readProcesses>[0],
-): Pick<ReportSources, 'stats' | 'processes' | 'now'> {
+): Pick<ReportSources, 'stats' | 'processes' | 'lostProcesses' | 'now'> {
   return {
     stats: new StatsReader(options),
     processes: () => readProcesses(options, options.now()),
+    lostProcesses: () => readLostProcesses(options, options.now()),
     now: options.now,
   };
 }

@@ -44,6 +44,7 @@ const phrases: Readonly<Record<string, string>> = {
   'key.create': 'Create a key',
   'key.revoke': 'Revoke a key',
   'tenant.limit': 'Change limits',
+  'token.refused': 'Send a wrong action token',
 };
 
 /** An action in words; the word of the log for one that is not known here. */

@@ -84,6 +84,22 @@ describe('problemsOf', () => {
     ]);
   });
 
+  it('tells for an hour of a process that was lost, and what it held', () => {
+    const lost = [{ ...worker, id: 'x', running: 2, seen_at: at - 120_000 }];
+    expect(problemsOf(overview({ lost }))).toMatchObject([
+      {
+        tone: 'warn',
+        key: 'lost',
+        text: 'The worker on gpu-1 (process 7) was lost 2 m ago, without signing off, with 2 responses running.',
+      },
+    ]);
+    const two = [...lost, { ...worker, id: 'y', seen_at: at - 60_000 }];
+    expect(problemsOf(overview({ lost: two }))[0]?.text).toBe(
+      '2 processes were lost in the last hour, the latest 1 m ago: the worker on gpu-1 (process 7).',
+    );
+    expect(told(overview({ lost: [{ ...worker, seen_at: at - 3_700_000 }] }))).toEqual([]);
+  });
+
   it('tells of a worker that has fallen silent', () => {
     expect(told(overview({ processes: [worker, { ...worker, id: 'x', seen_at: at - 26_000 }] }))).toEqual([
       'warn silent:x /workers',

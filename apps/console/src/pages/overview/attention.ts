@@ -1,6 +1,6 @@
 import type { Overview, ProcessOverview } from '@sluice/contract/admin';
 import type { UrlSearch } from '../../components/use-filters.ts';
-import { formatCount, formatShare } from '../../format/numbers.ts';
+import { countOf, formatCount, formatShare } from '../../format/numbers.ts';
 import { formatDuration } from '../../format/times.ts';
 import { errorRate, recentOf, refusalRate } from './figures.ts';
 
@@ -24,6 +24,8 @@ const leastEnded = 20;
 const recentMs = 300_000;
 /** A process says that it is there every few seconds. */
 const silentAfterMs = 15_000;
+/** A process that was lost is worth a look for so long; the list has it for a day. */
+const lostMattersMs = 3_600_000;
 /** A shorter parking is everyday pressure. */
 const longParkingMs = 5_000;
 /** Points below the mark at which Redis refuses work. */
@@ -46,6 +48,7 @@ export function problemsOf(overview: Overview): Problem[] {
   const found = [
     ...redisProblems(overview),
     ...(hasStatistics(overview) ? workerProblems(overview) : []),
+    ...lostProblems(overview),
     ...upstreamProblems(overview),
     ...rateProblems(overview),
     ...queueProblems(overview),
@@ -81,6 +84,30 @@ function workerProblems({ at, processes }: Overview): Problem[] {
       text: `The worker on ${host} (process ${pid}) has been silent for ${roundedDuration(at - seen_at)}.`,
       look,
     }));
+}
+
+function lostProblems({ at, lost = [] }: Overview): Problem[] {
+  const look: Problem['look'] = { word: 'See the processes', to: '/', hash: 'workers' };
+  const recent = lost
+    .filter(({ seen_at }) => at - seen_at < lostMattersMs)
+    .toSorted((one, other) => other.seen_at - one.seen_at);
+  const [latest] = recent;
+  if (!latest) return [];
+  const since = `${roundedDuration(at - latest.seen_at)} ago`;
+  const which = `${latest.host} (process ${latest.pid})`;
+  const text =
+    recent.length === 1
+      ? `The ${latest.role} on ${which} was lost ${since}, without signing off${heldBy(latest)}.`
+      : `${formatCount(recent.length)} processes were lost in the last hour, the latest ${since}: the ${latest.role} on ${which}${heldBy(latest)}.`;
+  return [{ key: 'lost', tone: 'warn', text, look }];
+}
+
+/** The work that a process had when it was heard of last. */
+function heldBy(process: ProcessOverview): string {
+  if (process.role === 'api') {
+    return process.open_requests === 0 ? '' : `, with ${countOf(process.open_requests, 'open request')}`;
+  }
+  return process.running === 0 ? '' : `, with ${countOf(process.running, 'response')} running`;
 }
 
 function upstreamProblems({ upstreams }: Overview): Problem[] {

@@ -2,7 +2,7 @@ import type { Overview, ProcessOverview } from '@sluice/contract/admin';
 import { Meter } from '../../components/meter.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { EmptyState } from '../../components/states.tsx';
-import { Duration } from '../../components/times.tsx';
+import { Duration, Moment } from '../../components/times.tsx';
 import { ToneBadge } from '../../components/tone-badge.tsx';
 import { countOf, formatCount } from '../../format/numbers.ts';
 import { isSilent } from './attention.ts';
@@ -12,10 +12,14 @@ type Worker = Extract<ProcessOverview, { role: 'worker' }>;
 type Api = Extract<ProcessOverview, { role: 'api' }>;
 
 /** The processes of the service: workers with their slots, then apis. */
-export function WorkersPanel({ overview: { at, processes } }: { overview: Overview }) {
+export function WorkersPanel({ overview: { at, processes, lost = [] } }: { overview: Overview }) {
   const workers = processes.filter((each): each is Worker => each.role === 'worker');
   const apis = processes.filter((each): each is Api => each.role === 'api');
-  const note = `${countOf(workers.length, 'worker')}, ${countOf(apis.length, 'api')}`;
+  const note = [
+    countOf(workers.length, 'worker'),
+    countOf(apis.length, 'api'),
+    ...(lost.length > 0 ? [`${formatCount(lost.length)} lost`] : []),
+  ].join(', ');
   return (
     <div className={classes['anchor']} id="workers">
       <Panel title="Processes" note={note} padded={false}>
@@ -43,20 +47,32 @@ export function WorkersPanel({ overview: { at, processes } }: { overview: Overvi
               <State process={api} at={at} />
             </li>
           ))}
+          {lost.map((process) => (
+            <li key={process.id} className={classes['process']}>
+              <Name process={process} at={process.seen_at} isLost />
+              <Held process={process} />
+              <ToneBadge
+                tone="bad"
+                title="It fell silent without signing off, and is listed for a day or until it is back"
+              >
+                Lost <Duration ms={Math.max(0, at - process.seen_at)} /> ago
+              </ToneBadge>
+            </li>
+          ))}
         </ul>
       </Panel>
     </div>
   );
 }
 
-function Name({ process, at }: { process: ProcessOverview; at: number }) {
+function Name({ process, at, isLost = false }: { process: ProcessOverview; at: number; isLost?: boolean }) {
   return (
     <div className={classes['name']}>
       <div className={classes['host']} title={process.host}>
         {process.host}
       </div>
       <div className={classes['detail']}>
-        {process.role} {process.version}, process {process.pid}, up{' '}
+        {process.role} {process.version}, process {process.pid}, {isLost ? 'was up' : 'up'}{' '}
         <Duration ms={Math.max(0, at - process.started_at)} />
       </div>
     </div>
@@ -77,6 +93,24 @@ function Slots({ worker }: { worker: Worker }) {
         );
       })}
       {worker.slots.length === 0 && <span className={classes['detail']}>It takes from no queue.</span>}
+    </div>
+  );
+}
+
+/** What a lost process had under way when it was heard of last. Others take it over. */
+function Held({ process }: { process: ProcessOverview }) {
+  const held =
+    process.role === 'api'
+      ? countOf(process.open_requests, 'open request')
+      : [
+          `${countOf(process.running, 'response')} running`,
+          ...process.slots.map(({ queue, running }) => `${formatCount(running)} of ${queue}`),
+        ].join(', ');
+  return (
+    <div className={classes['slots']}>
+      <span className={classes['detail']}>
+        Held {held} when it was heard of last, <Moment at={process.seen_at} />
+      </span>
     </div>
   );
 }

@@ -26,7 +26,7 @@ export function AttemptsPanel({ attempts }: { attempts: readonly AttemptReport[]
           <table className={classes['table']}>
             <thead>
               <tr>
-                {['Attempt', 'Outcome', 'Upstream', 'Worker', 'Began', 'First output', 'Took', 'Error'].map(
+                {['Attempt', 'Outcome', 'Error', 'Upstream', 'Worker', 'Began', 'First output', 'Took'].map(
                   (name) => (
                     <th key={name} scope="col">
                       {name}
@@ -52,32 +52,50 @@ function Row({ attempt }: { attempt: AttemptReport }) {
   const [tone, word] = outcomes[attempt.outcome];
   const upstream = [attempt.provider, attempt.upstream_model].filter((name) => name !== null).join(' / ');
   return (
-    <tr>
-      <td>{attempt.attempt}</td>
-      <td>
-        <ToneBadge tone={tone}>{word}</ToneBadge>
-        {attempt.retry_delay_ms !== null && (
-          <>
-            {' '}
-            after <Duration ms={attempt.retry_delay_ms} />
-          </>
-        )}
-      </td>
-      <td>{upstream === '' ? '–' : upstream}</td>
-      <td>{attempt.worker === null ? '–' : <code>{attempt.worker}</code>}</td>
-      <td>
-        <Moment at={from} />
-      </td>
-      <td>
-        <Duration ms={from === null || first === null ? null : first - from} />
-      </td>
-      <td>
-        <Duration ms={from === null || to === null ? null : to - from} />
-      </td>
-      <td>
-        {attempt.error_code !== null && <code>{attempt.error_code}</code>}
-        {status !== null && ` (HTTP ${status})`}
-      </td>
-    </tr>
+    <>
+      <tr>
+        <td>{attempt.attempt}</td>
+        <td>
+          <ToneBadge tone={tone}>{word}</ToneBadge>
+          {attempt.retry_delay_ms !== null && (
+            <>
+              {' '}
+              after <Duration ms={attempt.retry_delay_ms} />
+            </>
+          )}
+        </td>
+        <td>
+          {attempt.error_code !== null && <code>{attempt.error_code}</code>}
+          {status !== null && ` (HTTP ${status})`}
+        </td>
+        <td>{upstream === '' ? '–' : upstream}</td>
+        <td>
+          <WorkerName attempt={attempt} />
+        </td>
+        <td>
+          <Moment at={from} />
+        </td>
+        <td>
+          <Duration ms={from === null || first === null ? null : first - from} />
+        </td>
+        <td>
+          <Duration ms={from === null || to === null ? null : to - from} />
+        </td>
+      </tr>
+      {attempt.upstream_reason !== null && (
+        <tr className={classes['reason']}>
+          <td colSpan={8}>
+            <div>The upstream said: {attempt.upstream_reason}</div>
+          </td>
+        </tr>
+      )}
+    </>
   );
+}
+
+/** As the overview names it. An older release has told no more than an id. */
+function WorkerName({ attempt: { worker, worker_host: host, worker_pid: pid } }: { attempt: AttemptReport }) {
+  if (worker === null) return '–';
+  if (host === null) return <code>{worker}</code>;
+  return <span title={worker}>{pid === null ? host : `${host} (process ${pid})`}</span>;
 }

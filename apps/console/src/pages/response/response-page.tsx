@@ -70,7 +70,7 @@ function Panels({ detail }: { detail: ResponseDetail }) {
       <TailPanel id={row.id} events={detail.events} />
       {isKept && <ContentPanel id={row.id} />}
       <RequestPanel detail={detail} />
-      <JournalPanel journal={detail.journal} />
+      <JournalPanel journal={detail.journal} journal_left_out={detail.journal_left_out} />
     </div>
   );
 }

@@ -29,6 +29,12 @@ export function IndexNote({ index }: { index: ResponseRows['index'] | undefined 
         </Alert>
       );
     case 'ready':
+      return index.is_reduced === true ? (
+        <Alert color="yellow" role="status" title="This list is shorter than it should be">
+          The index ran out of memory, and keeps fewer responses since then: {formatCount(index.size)} now.
+          The log of the api has more; see <code>console.keep</code> of the settings.
+        </Alert>
+      ) : null;
     case undefined:
       return null;
   }
