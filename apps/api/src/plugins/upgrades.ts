@@ -58,8 +58,10 @@ export function registerUpgrades(
     perMessageDeflate: false,
     // The intake answers, and not a client that takes no answers.
     autoPong: false,
-    // The intake refuses what is too large, which the library could not tell the client.
+    // The intake refuses what is too large, which the library could not tell the client, and puts pieces together.
     maxPayload: 0,
+    maxBufferedChunks: 256,
+    maxFragments: 256,
   });
   const requestIds = new WeakMap<IncomingMessage, string>();
   server.on('headers', (lines, request) => lines.push(`x-request-id: ${requestIds.get(request) ?? ''}`));

@@ -106,6 +106,7 @@ export class SocketConnection {
       mostBytes: () => live.limits.bodyBytes,
       onFrame: (frame) => this.#takeFrame(frame),
       onRefused: (error) => void this.#refuseAndClose(error),
+      onFlood: () => this.#writer.close(closeCodes.policy, { reason: 'too many control frames', lingerMs }),
     });
     socket.on('pong', () => {
       this.#isAlive = true;
