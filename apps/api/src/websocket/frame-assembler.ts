@@ -74,6 +74,7 @@ export class FrameAssembler {
       const begun = this.#headerBytes >= 2 && this.#headerBytes === this.#headerLength();
       if (!begun) return { rest, ended: 'nothing' };
       if (this.#isBroken()) {
+        if (this.#message) this.#options.deliver(emptyFragment(this.#message.opcode));
         this.#deliverKept(this.#headerBytes);
         return { rest: rest.subarray(rest.length), ended: 'broken' };
       }
@@ -205,7 +206,17 @@ export class FrameAssembler {
   }
 }
 
-function unmask(bytes: Buffer, from: number, to: number, { mask, read }: { mask: number; read: number }): void {
+/** The beginning of a message, so that the library knows that there is one. */
+function emptyFragment(opcode: number): Buffer {
+  return Buffer.from([opcode, masked, 0, 0, 0, 0]);
+}
+
+function unmask(
+  bytes: Buffer,
+  from: number,
+  to: number,
+  { mask, read }: { mask: number; read: number },
+): void {
   if (mask === 0) return;
   const parts = [mask >>> 24, (mask >>> 16) & 0xff, (mask >>> 8) & 0xff, mask & 0xff] as const;
   for (let at = from; at < to; at += 1) bytes[at] = (bytes[at] ?? 0) ^ (parts[(read + at - from) & 3] ?? 0);

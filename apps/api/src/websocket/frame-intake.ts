@@ -9,9 +9,11 @@ const framesPerTurn = 16;
 /** Control frames that a client may send at once, and each second from then on. None needs more than one in several seconds. */
 const controlFrames = { atOnce: 64, perSecond: 4 };
 
-/** A chunk of fewer bytes within a frame lets what follows gather for so long, in milliseconds. */
-const smallChunk = 512;
-const gatherMs = 5;
+/**
+ * A message may come in a few chunks of fewer bytes than these. Past that the connection rests behind each of them, in milliseconds,
+ * so that the next ones gather: a read takes 64 KiB for a moment, however little there is.
+ */
+const smallChunks = { bytes: 512, perMessage: 8, restMs: 50 };
 
 /** A frame that has arrived. Whoever is done with it releases its bytes. */
 export interface ReceivedFrame {
@@ -51,6 +53,8 @@ export class FrameIntake {
   /** How many bytes of the message that arrives are reserved. */
   #reserved = 0;
   #state: 'reads' | 'waits' | 'works' | 'over' = 'reads';
+  /** Chunks of few bytes since the last whole message. */
+  #smallChunks = 0;
   #controlFrames = controlFrames.atOnce;
   #controlledAt = performance.now();
   /** What there was of a frame when `hasStalled` was asked last. */
@@ -60,6 +64,8 @@ export class FrameIntake {
     this.#socket = socket;
     this.#connection = connection;
     this.#options = options;
+    // A connection that is paused reads on up to this, and keeps each chunk as an object of its own, however few bytes it has.
+    (connection as Duplex & { _readableState: { highWaterMark: number } })._readableState.highWaterMark = 1;
     const toLibrary = connection.listeners('data');
     connection.removeAllListeners('data').on('data', (chunk: Buffer) => this.#arrive(chunk));
     this.#assembler = new FrameAssembler({
@@ -94,13 +100,14 @@ export class FrameIntake {
   #arrive(chunk: Buffer): void {
     if (this.#state === 'over') return;
     this.#waiting.push(chunk);
+    if (chunk.length < smallChunks.bytes) this.#smallChunks += 1;
+    if (this.#state === 'reads') this.#read();
     // The library lets the connection flow when it is done with something large.
-    if (this.#state === 'reads') this.#read(chunk.length);
     else this.#connection.pause();
   }
 
   /** Reads what waits, and lets the connection go on when nothing does. */
-  #read(arrived = smallChunk): void {
+  #read(): void {
     this.#state = 'reads';
     if (this.#connection.readableEnded) return this.stop();
     for (let frames = 0; this.#waiting.length > 0; ) {
@@ -108,18 +115,31 @@ export class FrameIntake {
       if (this.#readFrame()) frames += 1;
       if (this.#state !== 'reads') return;
     }
-    if (arrived < smallChunk && this.#assembler.unfinished > 0) this.#wait(gatherMs);
+    if (this.#assembler.unfinished === 0) this.#smallChunks = 0;
+    if (this.#smallChunks > smallChunks.perMessage) this.#rest();
     else if (this.#connection.isPaused()) this.#connection.resume();
   }
 
-  #wait(ms?: number): void {
+  /** Goes on in the next turn of the event loop. */
+  #wait(): void {
+    this.#pause();
+    setImmediate(() => this.#goOn());
+  }
+
+  #rest(): void {
+    this.#pause();
+    // What was read already comes first, by itself.
+    this.#smallChunks -= 2;
+    setTimeout(() => this.#goOn(), smallChunks.restMs);
+  }
+
+  #pause(): void {
     this.#state = 'waits';
     this.#connection.pause();
-    const goOn = () => {
-      if (this.#state === 'waits') this.#read();
-    };
-    if (ms === undefined) setImmediate(goOn);
-    else setTimeout(goOn, ms);
+  }
+
+  #goOn(): void {
+    if (this.#state === 'waits') this.#read();
   }
 
   /** Whether a frame has ended. The library has told of it meanwhile, which may have changed the state. */
