@@ -7,6 +7,8 @@ const mostOfConnection = 16;
 interface Turns {
   /** Those that wait for the answer of the one before them. */
   waiting: (() => void)[];
+  /** Whether there are so many that the connection closes behind them. */
+  isFull: boolean;
 }
 
 /** Connections with a request that is not answered yet. */
@@ -34,19 +36,23 @@ export function serveInTurn(server: Server): void {
     const turns = busy.get(socket);
     response.once('close', () => endTurn(socket));
     if (!turns) {
-      busy.set(socket, { waiting: [] });
+      busy.set(socket, { waiting: [], isFull: false });
       serve(request, response);
       return;
     }
     turns.waiting.push(() => serve(request, response));
     if (turns.waiting.length < mostOfConnection - 1) return;
     response.shouldKeepAlive = false;
+    turns.isFull = true;
     readNoFurther(socket);
   });
 }
 
 function endTurn(socket: Socket): void {
-  const next = busy.get(socket)?.waiting.shift();
+  const turns = busy.get(socket);
+  // An answer lets its connection flow.
+  if (turns?.isFull) socket.pause();
+  const next = turns?.waiting.shift();
   if (!next || socket.destroyed) busy.delete(socket);
   else {
     setImmediate(() => {
@@ -56,11 +62,12 @@ function endTurn(socket: Socket): void {
 }
 
 /**
- * Makes the parser of a connection leave the rest of what was read as it is. Node has no way to say that; this is the answer by
- * which its own listener stops the parser at an upgrade.
+ * Reads nothing more of a connection, and makes its parser leave the rest of what was read as it is. Node has no way to say that; this is the
+ * answer by which its own listener stops the parser at an upgrade.
  */
 function readNoFurther(socket: Socket): void {
   const stopAtNext = 2;
   const { parser } = socket as Socket & { parser?: { onIncoming: () => number } }; // as Node's http makes it
   if (parser) parser.onIncoming = () => stopAtNext;
+  socket.pause();
 }

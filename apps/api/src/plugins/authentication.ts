@@ -1,7 +1,8 @@
 import type { KeySettings, LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins } from '@sluice/runtime';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callbackify } from 'node:util';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,6 +26,11 @@ export function registerAuthentication(
   app: FastifyInstance,
   { live, failedLogins }: { live: Pick<LiveSettings, 'keys'>; failedLogins: Pick<FailedLogins, 'holdBack'> },
 ): void {
+  const refuse = callbackify(async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const throttled = await failedLogins.holdBack(raw);
+    if (throttled?.closes) reply.header('connection', 'close');
+    throw new ServiceError('invalid_api_key', { ...(throttled && { retryAfterMs: throttled.waitMs }) });
+  });
   app.decorateRequest('key');
   app.addHook('onRequest', (request, reply, done) => {
     const key = authenticate(request, live.keys);
@@ -38,10 +44,7 @@ export function registerAuthentication(
       done(keysNotYetKnown());
       return;
     }
-    void failedLogins.holdBack(request.raw).then((throttled) => {
-      if (throttled?.closes) reply.header('connection', 'close');
-      done(new ServiceError('invalid_api_key', { ...(throttled && { retryAfterMs: throttled.waitMs }) }));
-    });
+    refuse(request, reply, done);
   });
 }
 

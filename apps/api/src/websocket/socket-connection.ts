@@ -101,8 +101,7 @@ export class SocketConnection {
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    // The library closes a connection whose frame breaks the protocol, and says why.
-    socket.on('error', () => undefined);
+    socket.on('error', () => undefined); // the library closes a connection whose frame breaks the protocol, and says why
     socket.once('close', () => this.#close());
     this.#lifetime = setTimeout(() => {
       const error = new ServiceError('websocket_connection_limit_reached');
