@@ -615,15 +615,15 @@ describe('a client that sends its frames in pieces', () => {
 
   it('has one message read in a turn of the event loop, and the others have theirs', async () => {
     const client = await api.connect({ key: apiKeys.second });
-    let turn = 0;
+    let turnOfLoop = 0;
     let immediate = setImmediate(function count() {
-      turn += 1;
+      turnOfLoop += 1;
       immediate = setImmediate(count);
     });
     const turns: number[] = [];
     const prepare = api.json.prepareFrame.bind(api.json);
     vi.spyOn(api.json, 'prepareFrame').mockImplementation((...frame) => {
-      turns.push(turn);
+      turns.push(turnOfLoop);
       return prepare(...frame);
     });
     const wrongFrame = frame(1, Buffer.from('[]'));
