@@ -622,9 +622,9 @@ describe('a client that sends its frames in pieces', () => {
     });
     const turns: number[] = [];
     const prepare = api.json.prepareFrame.bind(api.json);
-    vi.spyOn(api.json, 'prepareFrame').mockImplementation((...frame) => {
+    vi.spyOn(api.json, 'prepareFrame').mockImplementation((...given) => {
       turns.push(turnOfLoop);
-      return prepare(...frame);
+      return prepare(...given);
     });
     const wrongFrame = frame(1, Buffer.from('[]'));
     await write(client, [Buffer.concat(Array.from({ length: 200 }, () => wrongFrame))]);
