@@ -19,6 +19,7 @@ import {
 } from './plugins/request-context.ts';
 import { type BeginTrace, registerAnswered, registerTraces } from './plugins/request-trace.ts';
 import { RequestLogger } from './request-logger.ts';
+import { serveInTurn } from './requests-in-turn.ts';
 import { dialects } from './responses/dialect.ts';
 import type { Responses } from './responses/responses.ts';
 import { registerReadLimits } from './plugins/read-limits.ts';
@@ -106,6 +107,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   app.server.maxConnections = maxConnections;
   // The same for an expectation nobody meets.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  serveInTurn(app.server);
   listenForUpgrades(app);
   registerErrorHandler(app, logger);
   registerRequestContext(app);

@@ -72,6 +72,8 @@ export interface TestApiOptions {
   webSocketContextBytes?: number;
   socketTimes?: Partial<SocketTimes>;
   longPollMs?: number;
+  /** Holds back an answer to a failed log-in; not at all by default. */
+  holdBack?: (ms: number) => Promise<unknown>;
   /** How long a thread may take for one body or count, in milliseconds. */
   threadMs?: number;
   /** Leaves responses where they are: nobody runs them. */
@@ -299,7 +301,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const app = buildApp({
     responses,
     live,
-    failedLogins: new FailedLogins(),
+    failedLogins: new FailedLogins({ wait: options.holdBack ?? (() => Promise.resolve()) }),
     readLimits,
     sockets,
     open,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
 
@@ -460,7 +460,6 @@ describe('a client that takes no answers', () => {
   it.each([
     ['wrong frames', 2, (client: TestSocket) => client.socket.send('[]')],
     ['binary frames', 2, (client: TestSocket) => client.socket.send(Buffer.from('{}'))],
-    ['pings', 125, (client: TestSocket) => client.socket.ping('x'.repeat(125))],
     ['turns that do not run', wrongTurn.length, (client: TestSocket) => client.socket.send(wrongTurn)],
   ])('and sends %s is not buffered for', async (_, bytes, send) => {
     const frames = 60_000;
@@ -481,6 +480,161 @@ describe('a client that takes no answers', () => {
   });
 });
 
+it('an upgrade that is sent before the answer to another request is refused', async () => {
+  const { hostname, port } = new URL(await api.listen());
+  const socket = connect(Number(port), hostname);
+  let received = '';
+  socket.on('data', (data) => (received += String(data)));
+  const upgrade = [
+    ...['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ];
+  const headers = ['Host: a', `Authorization: Bearer ${apiKeys.first}`];
+  const heads = [
+    ['GET /readyz HTTP/1.1', ...headers],
+    ['GET /v1/responses HTTP/1.1', ...headers, ...upgrade],
+  ];
+  socket.write(heads.map((lines) => [...lines, '', ''].join('\r\n')).join(''));
+  await eventually(() => received.match(/HTTP\/1\.1 \d+/g)?.length === 2);
+  expect(received.match(/(?<=HTTP\/1\.1 )\d+/g)).toEqual(['200', '426']);
+  socket.destroy();
+});
+
+describe('a client that sends its frames in pieces', () => {
+  const turn = Buffer.from(JSON.stringify({ ...create, type: 'response.create', input: 'x'.repeat(3_000) }));
+
+  /** The bytes of a client's frame, masked. */
+  function frame(opcode: number, data: Buffer, { fin = true, mask = [1, 2, 3, 4] } = {}): Buffer {
+    const length =
+      data.length < 126 ? [0x80 | data.length] : [0x80 | 126, data.length >> 8, data.length & 0xff];
+    const masked = data.map((byte, at) => byte ^ (mask[at & 3] ?? 0));
+    return Buffer.concat([Buffer.from([(fin ? 0x80 : 0) | opcode, ...length, ...mask]), masked]);
+  }
+
+  /** Writes below the library, each piece in a segment of its own as far as the kernel lets it be. */
+  async function write(client: TestSocket, pieces: Iterable<Buffer>): Promise<void> {
+    const connection = (client.socket as unknown as { _socket: Socket })._socket;
+    connection.setNoDelay(true);
+    for (const piece of pieces) {
+      await new Promise<void>((resolve) => connection.write(piece, () => setImmediate(resolve)));
+    }
+  }
+
+  const bytesOf = (bytes: Buffer) => Array.from(bytes, (byte) => Buffer.from([byte]));
+  const ended = (client: TestSocket) => client.next(({ type }) => type === 'response.completed');
+
+  it('is understood byte by byte', async () => {
+    const client = await api.connect();
+    await write(client, bytesOf(frame(1, turn)));
+    await ended(client);
+    expect(promptsOf(0)).toEqual([[{ type: 'input_text', text: 'x'.repeat(3_000) }]]);
+    await client.close();
+  });
+
+  it('is understood in fragments of a byte with pings and nothing between them', async () => {
+    const client = await api.connect();
+    const pieces = Array.from(turn.subarray(0, 1_500), (byte, at) =>
+      frame(at === 0 ? 1 : 0, Buffer.from([byte]), { fin: false, mask: [at & 0xff, 7, 8, 9] }),
+    );
+    const ping = frame(9, Buffer.from('here'));
+    const rest = frame(0, turn.subarray(1_500));
+    await write(client, [
+      ...pieces.slice(0, 700),
+      ping,
+      frame(0, Buffer.alloc(0), { fin: false }),
+      ...pieces.slice(700),
+      ...bytesOf(ping),
+      rest,
+    ]);
+    await ended(client);
+    expect(promptsOf(0)).toEqual([[{ type: 'input_text', text: 'x'.repeat(3_000) }]]);
+    await client.close();
+  });
+
+  it('has its bytes counted while they arrive, and takes no more than twice their size', async () => {
+    const client = await api.connect();
+    const all = frame(1, turn);
+    await write(client, bytesOf(all.subarray(0, 2_000)));
+    await eventually(() => api.bodyBudget.held >= 1_990);
+    expect(api.bodyBudget.held).toBeLessThanOrEqual(4_096);
+    await write(client, [all.subarray(2_000)]);
+    await ended(client);
+    await eventually(() => api.bodyBudget.held === 0);
+    await client.close();
+  });
+
+  it('is refused a message of more fragments than its bytes may be', async () => {
+    await api.stop();
+    api = await startTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    const client = await api.connect();
+    const empty = frame(0, Buffer.alloc(0), { fin: false });
+    await write(client, [
+      frame(1, Buffer.alloc(0), { fin: false }),
+      Buffer.concat(Array.from({ length: 200 }, () => empty)),
+    ]);
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({ status: 413 });
+    expect((await client.closed).code).toBe(1009);
+  });
+
+  it('is told at its header that a frame is too large', async () => {
+    const client = await api.connect();
+    await write(client, [Buffer.from([0x81, 0xff, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0])]);
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({ status: 413 });
+    expect((await client.closed).code).toBe(1009);
+  });
+
+  it.each([
+    ['no mask', Buffer.from([0x81, 1, 0x20])],
+    ['a reserved bit', Buffer.from([0xc1, 0x81, 0, 0, 0, 0, 0x20])],
+    ['an unknown opcode', Buffer.from([0x83, 0x80, 0, 0, 0, 0])],
+    ['a fragment of nothing', Buffer.from([0x80, 0x80, 0, 0, 0, 0])],
+    ['a message within another', Buffer.from([0x01, 0x81, 0, 0, 0, 0, 0x20, 0x81, 0x80, 0, 0, 0, 0])],
+    ['a ping in fragments', Buffer.from([0x09, 0x80, 0, 0, 0, 0])],
+    ['a ping that is too long', Buffer.from([0x89, 0xfe, 0, 126, 0, 0, 0, 0])],
+  ])('is closed with a protocol error for %s', async (_, bytes) => {
+    const client = await api.connect();
+    await write(client, [bytes]);
+    expect((await client.closed).code).toBe(1002);
+    await eventually(() => api.sockets.size === 0 && api.bodyBudget.held === 0);
+  });
+
+  it.each([
+    ['pings', 9],
+    ['pongs', 10],
+  ])('may send a few %s at once, which are answered, and is closed for many', async (_, opcode) => {
+    const client = await api.connect();
+    let pongs = 0;
+    client.socket.on('pong', () => (pongs += 1));
+    const control = frame(opcode, Buffer.from('here'));
+    await write(client, [Buffer.concat(Array.from({ length: 60 }, () => control))]);
+    expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
+    expect(pongs).toBe(opcode === 9 ? 60 : 0);
+    await write(client, [Buffer.concat(Array.from({ length: 20_000 }, () => control))]);
+    expect(await client.closed).toMatchObject({ code: 1008, reason: 'too many control frames' });
+  });
+
+  it('has one message read in a turn of the event loop, and the others have theirs', async () => {
+    const client = await api.connect({ key: apiKeys.second });
+    let turnOfLoop = 0;
+    let immediate = setImmediate(function count() {
+      turnOfLoop += 1;
+      immediate = setImmediate(count);
+    });
+    const turns: number[] = [];
+    const prepare = api.json.prepareFrame.bind(api.json);
+    vi.spyOn(api.json, 'prepareFrame').mockImplementation((...given) => {
+      turns.push(turnOfLoop);
+      return prepare(...given);
+    });
+    const wrongFrame = frame(1, Buffer.from('[]'));
+    await write(client, [Buffer.concat(Array.from({ length: 200 }, () => wrongFrame))]);
+    await eventually(() => client.frames.length === 200);
+    clearImmediate(immediate);
+    expect(new Set(turns).size).toBe(200);
+    await client.close();
+  });
+});
+
 describe('a connection', () => {
   it('has so many turns waiting and no more', async () => {
     const goOn = talkUntil({ says: '' });
@@ -494,6 +648,44 @@ describe('a connection', () => {
     await eventually(() => client.frames.filter(({ type }) => type === 'response.completed').length === 33);
     expect(client.frames.filter(({ type }) => type === 'error')).toHaveLength(1);
     await client.close();
+  });
+
+  it('that has nothing to do ends with a key that was revoked, and those of other keys stay', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    const [first, second] = [await api.connect(), await api.connect({ key: apiKeys.second })];
+    const keys = api.settings.keys.filter(({ name }) => name !== 'first');
+    api.live.replace({ keys, limits: api.live.limits });
+    expect((await first.closed).code).toBe(1008);
+    expect(errorOf(first.frames)).toMatchObject({ code: 'invalid_api_key' });
+    expect((await second.turn(create)).at(-1)?.type).toBe('response.completed');
+    await second.close();
+  });
+
+  it('stays as long as nobody can tell whether its key was revoked', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    const client = await api.connect();
+    api.live.replace({ keys: [], limits: api.live.limits, isComplete: false });
+    expect(errorOf(await client.turn(create))).toMatchObject({ code: 'server_is_overloaded' });
+    api.live.replace({ keys: api.settings.keys, limits: api.live.limits });
+    expect((await client.turn(create)).at(-1)?.type).toBe('response.completed');
+    await client.close();
+  });
+
+  it('lets the turn go on that its key began before it was revoked, and takes none of those that wait', async () => {
+    await api.stop();
+    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    const goOn = talkUntil();
+    const client = await api.connect();
+    for (let at = 0; at < 2; at += 1) client.send({ type: 'response.create', ...create });
+    await client.next(({ type }) => type === 'response.output_text.delta');
+    api.live.replace({ keys: [], limits: api.live.limits });
+    await client.next(({ type }) => type === 'error');
+    goOn.open();
+    await client.next(({ type }) => type === 'response.completed');
+    expect((await client.closed).code).toBe(1008);
+    expect(api.worker.runs).toHaveLength(1);
   });
 
   it('ends with a key that was revoked', async () => {

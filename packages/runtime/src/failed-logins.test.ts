@@ -86,6 +86,61 @@ describe('failed log-ins', () => {
   });
 });
 
+describe('the answer to a failed log-in', () => {
+  const from = (remoteAddress: string) => ({ headers: {}, socket: { remoteAddress } });
+  const throttled = (closes: boolean) => ({ waitMs: 60_000, closes });
+
+  function holding() {
+    const waits: (() => void)[] = [];
+    const wait = () => new Promise<void>((resolve) => waits.push(resolve));
+    const failed = new FailedLogins({ now: () => 0, wait });
+    const exhaust = async (address: string) => {
+      for (let at = 0; at < most; at++) expect(await failed.holdBack(from(address))).toBeUndefined();
+    };
+    return { failed, waits, exhaust };
+  }
+
+  it('is held back once there were too many', async () => {
+    const { failed, waits, exhaust } = holding();
+    await exhaust('192.0.2.1');
+    expect(waits).toHaveLength(0);
+    const late = failed.holdBack(from('192.0.2.1'));
+    expect(waits).toHaveLength(1);
+    expect(await failed.holdBack(from('192.0.2.2'))).toBeUndefined();
+    waits[0]?.();
+    expect(await late).toEqual(throttled(false));
+  });
+
+  it('is held back for so many of a network, and ends the connection of others', async () => {
+    const { failed, waits, exhaust } = holding();
+    await exhaust('192.0.2.1');
+    await exhaust('192.0.2.2');
+    const late = Array.from({ length: 64 }, () => failed.holdBack(from('192.0.2.1')));
+    expect(await failed.holdBack(from('192.0.2.1'))).toEqual(throttled(true));
+    const other = failed.holdBack(from('192.0.2.2'));
+    for (const goOn of waits.splice(0)) goOn();
+    expect(await Promise.all([...late, other])).toEqual(Array.from({ length: 65 }, () => throttled(false)));
+    const again = failed.holdBack(from('192.0.2.1'));
+    expect(waits).toHaveLength(1);
+    waits[0]?.();
+    expect(await again).toEqual(throttled(false));
+  });
+
+  it('is held back for so many of all networks', async () => {
+    const { failed, waits, exhaust } = holding();
+    const late: Promise<unknown>[] = [];
+    for (let network = 0; network < 17; network++) {
+      await exhaust(`192.0.2.${network}`);
+      for (let at = 0; at < 64; at++) late.push(failed.holdBack(from(`192.0.2.${network}`)));
+    }
+    expect(waits).toHaveLength(1_024);
+    for (const goOn of waits) goOn();
+    const answers = await Promise.all(late);
+    expect(answers.slice(0, 1_024)).toEqual(Array.from({ length: 1_024 }, () => throttled(false)));
+    expect(answers.slice(1_024)).toEqual(Array.from({ length: 64 }, () => throttled(true)));
+  });
+});
+
 describe('failed log-ins behind a proxy', () => {
   const trustedProxies = ['10.0.0.0/8', 'fd00::/8'];
 

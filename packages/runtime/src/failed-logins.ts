@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 
 /** What is looked at in a request to tell its client; an `IncomingMessage` has it. */
 export interface AddressedRequest {
@@ -12,10 +13,23 @@ export interface FailedLoginsOptions {
   trustedProxies?: readonly string[];
   /** The clock, in milliseconds; `performance.now` by default. */
   now?: () => number;
+  /** Waits so many milliseconds before an answer. */
+  wait?: (ms: number) => Promise<unknown>;
+}
+
+/** How a failure of a network that has had too many is answered. */
+export interface Throttled {
+  /** How long the client should wait, in milliseconds. */
+  waitMs: number;
+  /** Whether its connection is closed, because its answer was not held back. */
+  closes: boolean;
 }
 
 /** Most failures that a network may have in a minute before it is told to wait. */
 const mostFailures = 20;
+
+/** How long the answer to each further failure is held back, and how many are at a time. Further ones are answered at once. */
+const held = { ms: 1_000, ofNetwork: 64, inAll: 1_024 };
 const windowMs = 60_000;
 
 /** Most networks that are counted apart. Together they take about a megabyte. */
@@ -28,7 +42,7 @@ const everyOther = '';
  * Counts failed log-ins by the client's network: an IPv4 address, or the /64 of an IPv6 address, because whoever has one
  * address of it has all of them.
  *
- * Callers check the credential first and come here with failures alone. So nobody with a good credential is refused
+ * Callers check the credential first and come here with failures alone. So nobody with a good credential is refused or held up
  * because of others behind the same address, and it does no harm that networks share one count once too many fail in the same
  * minute.
  */
@@ -36,10 +50,19 @@ export class FailedLogins {
   readonly #proxies = new BlockList();
   readonly #now: () => number;
   readonly #failures = new Map<string, number>();
+  readonly #wait: (ms: number) => Promise<unknown>;
+  /** How many answers are held back, by network. */
+  readonly #heldOf = new Map<string, number>();
+  #held = 0;
   #windowEndsAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ trustedProxies = [], now = () => performance.now() }: FailedLoginsOptions = {}) {
+  constructor({
+    trustedProxies = [],
+    now = () => performance.now(),
+    wait = pause,
+  }: FailedLoginsOptions = {}) {
     this.#now = now;
+    this.#wait = wait;
     for (const network of trustedProxies) {
       const [address = '', prefix = ''] = network.split('/');
       this.#proxies.addSubnet(address, Number(prefix), familyOf(address));
@@ -51,12 +74,36 @@ export class FailedLogins {
    * this minute; undefined if not.
    */
   count(request: AddressedRequest): number | undefined {
+    return this.#count(networkOf(this.clientOf(request)));
+  }
+
+  /**
+   * Counts a failure, and holds back the answer to a client whose network has had its failures of this minute. Returns how to
+   * answer it; undefined for one as any other.
+   */
+  async holdBack(request: AddressedRequest): Promise<Throttled | undefined> {
+    const network = networkOf(this.clientOf(request));
+    const waitMs = this.#count(network);
+    if (waitMs === undefined) return undefined;
+    const ofNetwork = this.#heldOf.get(network) ?? 0;
+    if (ofNetwork >= held.ofNetwork || this.#held >= held.inAll) return { waitMs, closes: true };
+    this.#heldOf.set(network, ofNetwork + 1);
+    this.#held += 1;
+    await this.#wait(held.ms);
+    this.#held -= 1;
+    const left = (this.#heldOf.get(network) ?? 1) - 1;
+    if (left > 0) this.#heldOf.set(network, left);
+    else this.#heldOf.delete(network);
+    return { waitMs, closes: false };
+  }
+
+  #count(ofNetwork: string): number | undefined {
     const now = this.#now();
     if (now >= this.#windowEndsAt) {
       this.#failures.clear();
       this.#windowEndsAt = now + windowMs;
     }
-    const network = this.#counted(networkOf(this.clientOf(request)));
+    const network = this.#counted(ofNetwork);
     const failures = this.#failures.get(network) ?? 0;
     if (failures >= mostFailures) return this.#windowEndsAt - now;
     this.#failures.set(network, failures + 1);

@@ -69,7 +69,7 @@ async function answer(
   try {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '';
     const report = options.reports?.get(path);
-    const refused = healthPaths.includes(path) ? undefined : refuseOperator(request, options);
+    const refused = healthPaths.includes(path) ? undefined : await refuseOperator(request, options);
     if (refused) sendRefusal(response, refused);
     else if (request.method !== 'GET' && request.method !== 'HEAD')
       sendJson(response, 405, { status: 'error' });

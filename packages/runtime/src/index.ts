@@ -30,7 +30,7 @@ export {
 } from './redis-clients.ts';
 export type { RedisClientOptions } from './redis-clients.ts';
 export { FailedLogins } from './failed-logins.ts';
-export type { AddressedRequest, FailedLoginsOptions } from './failed-logins.ts';
+export type { AddressedRequest, FailedLoginsOptions, Throttled } from './failed-logins.ts';
 export { refuseOperator } from './operator-access.ts';
 export type { OperatorRefusal } from './operator-access.ts';
 export { RedisClock } from './redis-clock.ts';

@@ -59,8 +59,10 @@ describe('an operator without a token', () => {
 
 describe('an operator whose log-ins fail', () => {
   const attempts = () => {
-    const failedLogins = new FailedLogins({ now: () => 0 });
-    return (authorization?: string) =>
+    const waits: number[] = [];
+    const wait = (ms: number) => Promise.resolve(waits.push(ms));
+    const failedLogins = new FailedLogins({ now: () => 0, wait });
+    const attempt = (authorization?: string) =>
       refuseOperator(
         {
           headers: { host: 'sluice.example', ...(authorization !== undefined && { authorization }) },
@@ -68,24 +70,29 @@ describe('an operator whose log-ins fail', () => {
         },
         { token, failedLogins },
       );
+    return { attempt, waits };
   };
+  const challenge = { 'www-authenticate': expect.stringMatching(/^Basic /) };
 
-  it('waits after twenty wrong tokens, and passes with the right one meanwhile', () => {
-    const attempt = attempts();
-    for (let at = 0; at < 20; at++) expect(attempt('Bearer wrong')?.status).toBe(401);
-    expect(attempt('Bearer wrong')).toEqual({ status: 429, headers: { 'retry-after': '60' } });
-    expect(attempt(basic('admin:wrong'))?.status).toBe(429);
-    expect(attempt(`Bearer ${token}`)).toBeUndefined();
+  it('is answered late after twenty wrong tokens, and passes with the right one meanwhile', async () => {
+    const { attempt, waits } = attempts();
+    for (let at = 0; at < 20; at++)
+      expect(await attempt('Bearer wrong')).toEqual({ status: 401, headers: challenge });
+    expect(waits).toEqual([]);
+    const throttled = { status: 401, headers: { ...challenge, 'retry-after': '60' } };
+    expect(await attempt('Bearer wrong')).toEqual(throttled);
+    expect(await attempt(basic('admin:wrong'))).toEqual(throttled);
+    expect(waits).toEqual([1_000, 1_000]);
+    expect(await attempt(`Bearer ${token}`)).toBeUndefined();
+    expect(waits).toHaveLength(2);
   });
 
-  it('is asked for the password at any time', () => {
-    const attempt = attempts();
+  it('is asked for the password at any time', async () => {
+    const { attempt, waits } = attempts();
     for (let at = 0; at < 30; at++) {
-      attempt('Bearer wrong');
-      expect(attempt()).toMatchObject({
-        status: 401,
-        headers: { 'www-authenticate': expect.stringMatching(/^Basic /) },
-      });
+      await attempt('Bearer wrong');
+      expect(await attempt()).toEqual({ status: 401, headers: challenge });
     }
+    expect(waits).toHaveLength(10);
   });
 });

@@ -13,26 +13,30 @@ export interface OperatorRequest {
 
 /** Why a request to an operator's listener is refused, and the headers that go with it. */
 export interface OperatorRefusal {
-  status: 401 | 403 | 429;
+  status: 401 | 403;
   headers: Record<string, string>;
 }
 
 /**
- * Checks that a request comes from the operator, like `checkOperator`, and counts wrong tokens: a client that has sent too
- * many gets a 429 for further ones. A request without any token is not counted, because a browser sends one to be asked
- * for the password, and so never locks its user out.
+ * Checks that a request comes from the operator, like `checkOperator`, and counts wrong tokens: the answers to a client that has
+ * sent too many are held back, and say when to try again. A request without any token is not counted, because a browser sends
+ * one to be asked for the password.
  */
-export function refuseOperator(
+export async function refuseOperator(
   request: AddressedRequest,
-  { token, failedLogins }: { token: string | undefined; failedLogins: FailedLogins },
-): OperatorRefusal | undefined {
+  { token, failedLogins }: { token: string | undefined; failedLogins: Pick<FailedLogins, 'holdBack'> },
+): Promise<OperatorRefusal | undefined> {
   const status = checkOperator(request, token);
   if (status === undefined) return undefined;
   if (status === 403) return { status, headers: {} };
   const isAttempt = request.headers.authorization !== undefined;
-  const waitMs = isAttempt ? failedLogins.count(request) : undefined;
-  if (waitMs === undefined) return { status, headers: { 'www-authenticate': operatorChallenge } };
-  return { status: 429, headers: { 'retry-after': String(Math.max(1, Math.ceil(waitMs / 1000))) } };
+  const throttled = isAttempt ? await failedLogins.holdBack(request) : undefined;
+  const headers = {
+    'www-authenticate': operatorChallenge,
+    ...(throttled && { 'retry-after': String(Math.max(1, Math.ceil(throttled.waitMs / 1000))) }),
+    ...(throttled?.closes && { connection: 'close' }),
+  };
+  return { status, headers };
 }
 
 /**

@@ -12,6 +12,8 @@ import { AbstractConnector, type RedisOptions } from 'ioredis';
 export function primaryConnector(onReplica: () => void): NonNullable<RedisOptions['Connector']> {
   return class PrimaryConnector extends AbstractConnector {
     readonly #options: RedisOptions;
+    /** The connection that was told to end last. */
+    #left: unknown;
 
     constructor(options: unknown) {
       super(DISCONNECT_TIMEOUT_MS);
@@ -32,6 +34,17 @@ export function primaryConnector(onReplica: () => void): NonNullable<RedisOption
           resolve(socket);
         });
       });
+    }
+
+    /**
+     * Leaves the server. Each error for which the client is to connect again asks for that, and as many commands as were
+     * under way fail at once with it; the connection is left once.
+     */
+    override disconnect(): void {
+      this.connecting = false;
+      if (this.stream === this.#left) return;
+      this.#left = this.stream;
+      super.disconnect();
     }
 
     /** An access list may hide the role, so only a known replica is left. */

@@ -107,6 +107,26 @@ describe('command client', () => {
     await expect(client.set('a', '1')).rejects.toThrow('READONLY');
     await within(reconnected);
   });
+
+  it('leaves it once, however many commands were under way', async () => {
+    const redis = await startLocalRedis();
+    cleanups.push(() => redis.stop());
+    const { client } = await ready(commandClient, redis.url);
+    await client.replicaof('127.0.0.1', String(await freePort()));
+    const { stream } = client;
+    const before = stream.listenerCount('close');
+    const reconnected = new Promise((resolve) => client.once('close', resolve));
+    let most = 0;
+    const writes = Array.from({ length: 50 }, (_, at) =>
+      client.set(`a${at}`, '1').catch((error: Error) => {
+        most = Math.max(most, stream.listenerCount('close'));
+        return error.message;
+      }),
+    );
+    for (const answer of await Promise.all(writes)) expect(answer).toContain('READONLY');
+    expect(most - before).toBe(1);
+    await within(reconnected);
+  });
 });
 
 describe('writer client', () => {

@@ -2,6 +2,7 @@ import type { ResponseQueue } from '@sluice/queue';
 import { type FailedLogins, loggedError, type Logger, type RedisClock } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
+import { serveInTurn } from '../requests-in-turn.ts';
 import type { Responses } from '../responses/responses.ts';
 import { registerAdminApi } from './api/admin-api.ts';
 import type { AdminContext } from './api/admin-context.ts';
@@ -71,6 +72,7 @@ export async function buildAdminApp({
     // An id that is too long is an unknown one.
     routerOptions: { maxParamLength: 16 * 1024 },
   });
+  serveInTurn(app.server);
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers(securityHeaders);
     done();

@@ -12,7 +12,7 @@ export function registerAuthentication(
   operator: { token: string | undefined; failedLogins: FailedLogins },
 ): void {
   app.addHook('onRequest', async (request, reply) => {
-    const refused = refuseOperator(request.raw, operator);
+    const refused = await refuseOperator(request.raw, operator);
     if (refused) {
       await sendPlain(reply.headers(refused.headers), refused.status);
       return;

@@ -5,7 +5,6 @@ const texts = {
   403: 'Refused: this request did not come from a page of this listener.\n',
   404: 'Not here. There are /console, /queues, /metrics, /scale and /tenants.\n',
   405: 'Read-only here. What changes something is under /admin/v1.\n',
-  429: 'Too many wrong tokens came from your address. Wait, and send the right one.\n',
   500: 'Failed for a reason of our own; the log has it.\n',
 };
 

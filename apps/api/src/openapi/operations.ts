@@ -83,14 +83,15 @@ function errorsOf(errors: readonly ErrorCode[]): Json {
       status,
       {
         description: `\`${each.join('`, `')}\``,
-        ...(isToRepeat(status) && { headers: retryAfter }),
+        ...(mayWait(status) && { headers: retryAfter }),
         content,
       },
     ]),
   );
 }
 
-const isToRepeat = (status: number) => status === 429 || status === 503;
+/** A wrong key may have been sent too often. */
+const mayWait = (status: number) => status === 401 || status === 429 || status === 503;
 const retryAfter = {
   'Retry-After': {
     description: 'Seconds to wait; absent if waiting is no use.',

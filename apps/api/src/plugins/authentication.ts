@@ -1,7 +1,8 @@
 import type { KeySettings, LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins } from '@sluice/runtime';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { callbackify } from 'node:util';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,37 +15,37 @@ declare module 'fastify' {
  * Finds out who is calling, before anything of the body is read.
  *
  * A missing, malformed, unknown, disabled or expired key gets one and the same answer, which never repeats the
- * key or anything derived from it. A client that sends too many keys that are not accepted is told to wait instead. A
- * good key passes at any time, whoever else fails behind the same address. A request without a key tries none, and is not
- * counted.
+ * key or anything derived from it. To a client that sends too many of them the answer comes late and says when to try
+ * again. It stays the same one: clients try again by themselves after a 429, and would tell of that in place of the key.
+ * A good key passes at any time, whoever else fails behind the same address.
  *
  * As long as the process has not read the stored keys, it cannot tell whether an unknown key is one of them, and asks to
  * try again.
  */
 export function registerAuthentication(
   app: FastifyInstance,
-  { live, failedLogins }: { live: Pick<LiveSettings, 'keys'>; failedLogins: FailedLogins },
+  { live, failedLogins }: { live: Pick<LiveSettings, 'keys'>; failedLogins: Pick<FailedLogins, 'holdBack'> },
 ): void {
+  const refuse = callbackify(async ({ raw }: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const throttled = await failedLogins.holdBack(raw);
+    if (throttled?.closes) reply.header('connection', 'close');
+    throw new ServiceError('invalid_api_key', { ...(throttled && { retryAfterMs: throttled.waitMs }) });
+  });
   app.decorateRequest('key');
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const key = authenticate(request, live.keys);
     if (key) {
       request.key = key;
       done();
-    } else {
-      const isAttempt = request.headers.authorization !== undefined;
-      if (isAttempt && !live.keys.isComplete) done(keysNotYetKnown());
-      else done(refusal(isAttempt ? failedLogins.count(request.raw) : undefined));
+      return;
     }
+    const isAttempt = request.headers.authorization !== undefined;
+    if (isAttempt && !live.keys.isComplete) {
+      done(keysNotYetKnown());
+      return;
+    }
+    refuse(request, reply, done);
   });
-}
-
-function refusal(waitMs: number | undefined): ServiceError {
-  if (waitMs === undefined) return new ServiceError('invalid_api_key');
-  // Rounded up: a client that obeys the text must not come too early.
-  const seconds = Math.ceil(waitMs / 1000);
-  const message = `Too many requests with an incorrect API key came from your address. Please try again in ${seconds}s.`;
-  return new ServiceError('rate_limit_exceeded', message, { retryAfterMs: waitMs });
 }
 
 /** The process has not read all keys, so it cannot say that one is unknown. */

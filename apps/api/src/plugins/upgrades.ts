@@ -4,6 +4,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
+import { isBusy } from '../requests-in-turn.ts';
 import { type Dialect, dialects } from '../responses/dialect.ts';
 import type { SocketConnections } from '../websocket/socket-connections.ts';
 import { bearerKey } from './authentication.ts';
@@ -27,10 +28,11 @@ const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 /**
  * Whether a request is for a WebSocket that there may be. Node then leaves the connection to whoever listens for upgrades.
  * Others are requests as all are: `h2c`, which Java's client offers with each of them, is passed over, as a server may
- * (RFC 9110, section 7.8).
+ * (RFC 9110, section 7.8). So is one that comes before the answer to another request: there is no connection to hand over yet.
  */
-export function isSocketUpgrade({ method, url = '', headers }: IncomingMessage): boolean {
-  return method === 'GET' && asksForWebSocket(headers.upgrade) && socketPaths.has(url.split('?', 1)[0] ?? '');
+export function isSocketUpgrade({ method, url = '', headers, socket }: IncomingMessage): boolean {
+  const isAsked = method === 'GET' && asksForWebSocket(headers.upgrade);
+  return isAsked && socketPaths.has(url.split('?', 1)[0] ?? '') && !isBusy(socket);
 }
 
 /** Sends upgrades through the routes, so that a refused one has the answer of any other request. */
@@ -58,8 +60,10 @@ export function registerUpgrades(
     perMessageDeflate: false,
     // The intake answers, and not a client that takes no answers.
     autoPong: false,
-    // The intake refuses what is too large, which the library could not tell the client.
+    // The intake refuses what is too large, which the library could not tell the client, and puts pieces together.
     maxPayload: 0,
+    maxBufferedChunks: 256,
+    maxFragments: 256,
   });
   const requestIds = new WeakMap<IncomingMessage, string>();
   server.on('headers', (lines, request) => lines.push(`x-request-id: ${requestIds.get(request) ?? ''}`));

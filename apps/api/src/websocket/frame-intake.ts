@@ -1,13 +1,19 @@
-import { ServiceError } from '@sluice/contract';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
+import { FrameAssembler } from './frame-assembler.ts';
 
-/** A frame of fewer bytes is counted when it is whole. */
-const smallFrame = 16 * 1024;
+/** Frames of a connection that are read in one turn of the event loop: whoever sends many lets others have theirs. */
+const framesPerTurn = 16;
 
-/** Bytes of a client's control frame before its data (RFC 6455, section 5.2). */
-const controlHeader = 6;
+/** Control frames that a client may send at once, and each second from then on. None needs more than one in several seconds. */
+const controlFrames = { atOnce: 64, perSecond: 4 };
+
+/**
+ * A message may come in a few chunks of fewer bytes than these. Past that the connection rests behind each of them, in milliseconds,
+ * so that the next ones gather: a read takes 64 KiB for a moment, however little there is.
+ */
+const smallChunks = { bytes: 512, perMessage: 8, restMs: 50 };
 
 /** A frame that has arrived. Whoever is done with it releases its bytes. */
 export interface ReceivedFrame {
@@ -25,24 +31,32 @@ export interface FrameIntakeOptions {
   onFrame: (frame: ReceivedFrame) => Promise<void>;
   /** There is no room for what arrives. Nothing more of the connection is read. */
   onRefused: (error: unknown) => void;
+  /** The client sends control frames without end. Nothing more of the connection is read. */
+  onFlood: () => void;
 }
 
 /**
  * What arrives over one connection: one frame after the other. A frame is counted against the memory of the process while it
- * arrives, as the body of a request is, and reading stops while a frame is worked at.
+ * arrives, as the body of a request is, and reading stops while a frame is worked at. In one turn of the event loop a
+ * connection has one message, or a few other frames.
+ *
+ * It stands between the connection and the library, which sees whole messages alone (`FrameAssembler`).
  */
 export class FrameIntake {
   readonly #socket: WebSocket;
   readonly #connection: Duplex;
   readonly #options: FrameIntakeOptions;
-  readonly #arrived: ReceivedFrame[] = [];
+  readonly #assembler: FrameAssembler;
+  /** What of the connection was read and waits for its turn. */
+  #waiting: Buffer[] = [];
   #reservation: BodyReservation | undefined;
-  /** Bytes since the last whole frame. */
-  #unfinished = 0;
-  /** How many of them are reserved. */
+  /** How many bytes of the message that arrives are reserved. */
   #reserved = 0;
-  #isWorking = false;
-  #isOver = false;
+  #state: 'reads' | 'waits' | 'works' | 'over' = 'reads';
+  /** Chunks of few bytes since the last whole message. */
+  #smallChunks = 0;
+  #controlFrames = controlFrames.atOnce;
+  #controlledAt = performance.now();
   /** What there was of a frame when `hasStalled` was asked last. */
   #lookedAt = 0;
 
@@ -50,53 +64,119 @@ export class FrameIntake {
     this.#socket = socket;
     this.#connection = connection;
     this.#options = options;
-    // Before the library sees them: it keeps what it has of a frame to itself.
-    connection.prependListener('data', (chunk: Buffer) => this.#count(chunk.length));
+    // A connection that is paused reads on up to this, and keeps each chunk as an object of its own, however few bytes it has.
+    (connection as Duplex & { _readableState: { highWaterMark: number } })._readableState.highWaterMark = 1;
+    const toLibrary = connection.listeners('data');
+    connection.removeAllListeners('data').on('data', (chunk: Buffer) => this.#arrive(chunk));
+    this.#assembler = new FrameAssembler({
+      mostBytes: options.mostBytes,
+      reserve: (bytes) => this.#reserve(bytes),
+      deliver: (bytes) => {
+        for (const listener of toLibrary) listener.call(connection, bytes);
+      },
+    });
     socket.on('message', (data, isBinary) => this.#take(data, isBinary));
     socket.on('ping', (data) => {
-      this.#passOver(data);
       // Each would wait in memory for a client that reads nothing; the latest is the one to answer (RFC 6455, section 5.5.3).
       if (!connection.writableNeedDrain) socket.pong(data);
     });
-    socket.on('pong', (data) => this.#passOver(data));
   }
 
   /** Whether part of a frame is here, and nothing has followed since this was asked last. */
   hasStalled(): boolean {
-    const isStill = this.#unfinished > 0 && this.#unfinished === this.#lookedAt && !this.#socket.isPaused;
-    this.#lookedAt = this.#unfinished;
+    const { unfinished } = this.#assembler;
+    const isStill = this.#state === 'reads' && unfinished > 0 && unfinished === this.#lookedAt;
+    this.#lookedAt = unfinished;
     return isStill;
   }
 
   /** Lets go of everything that has arrived. */
   stop(): void {
-    this.#isOver = true;
+    this.#state = 'over';
+    this.#waiting = [];
     this.#reservation?.release();
-    for (const { reservation } of this.#arrived.splice(0)) reservation.release();
   }
 
-  /** A control frame may stand between the fragments of a frame, and belongs to none. */
-  #passOver(data: Buffer): void {
-    this.#unfinished = Math.max(0, this.#unfinished - controlHeader - data.length);
+  #arrive(chunk: Buffer): void {
+    if (this.#state === 'over') return;
+    this.#waiting.push(chunk);
+    if (chunk.length < smallChunks.bytes) this.#smallChunks += 1;
+    if (this.#state === 'reads') this.#read();
+    // The library lets the connection flow when it is done with something large.
+    else this.#connection.pause();
   }
 
-  #count(bytes: number): void {
-    this.#unfinished += bytes;
-    if (this.#isOver || this.#unfinished <= smallFrame) return;
+  /** Reads what waits, and lets the connection go on when nothing does. */
+  #read(): void {
+    this.#state = 'reads';
+    if (this.#connection.readableEnded) return this.stop();
+    for (let frames = 0; this.#waiting.length > 0; ) {
+      if (frames >= framesPerTurn) return this.#wait();
+      if (this.#readFrame()) frames += 1;
+      if (this.#state !== 'reads') return;
+    }
+    if (this.#assembler.unfinished === 0) this.#smallChunks = 0;
+    if (this.#smallChunks > smallChunks.perMessage) this.#rest();
+    else if (this.#connection.isPaused()) this.#connection.resume();
+  }
+
+  /** Goes on in the next turn of the event loop. */
+  #wait(): void {
+    this.#pause();
+    setImmediate(() => this.#goOn());
+  }
+
+  #rest(): void {
+    this.#pause();
+    // What was read already comes first, by itself.
+    this.#smallChunks -= 2;
+    setTimeout(() => this.#goOn(), smallChunks.restMs);
+  }
+
+  #pause(): void {
+    this.#state = 'waits';
+    this.#connection.pause();
+  }
+
+  #goOn(): void {
+    if (this.#state === 'waits') this.#read();
+  }
+
+  /** Whether a frame has ended. The library has told of it meanwhile, which may have changed the state. */
+  #readFrame(): boolean {
+    const chunk = this.#waiting.shift();
+    if (!chunk) return false;
     try {
-      if (this.#unfinished > this.#options.mostBytes()) throw tooLarge();
-      this.#reserve(this.#unfinished);
+      const { rest, ended } = this.#assembler.read(chunk);
+      if (ended === 'broken' || ended === 'close') this.stop();
+      else if (ended === 'control') this.#countControl();
+      if (rest.length > 0 && !this.#isOver) this.#waiting.unshift(rest);
+      return ended !== 'nothing';
     } catch (error) {
-      this.#discard();
-      this.#options.onRefused(error);
+      this.#refuse(error);
+      return false;
     }
   }
 
-  /** What still comes flows on, and nobody looks at it: a client that is busy with sending would not read why it is refused. */
-  #discard(): void {
+  get #isOver(): boolean {
+    return this.#state === 'over';
+  }
+
+  #countControl(): void {
+    const now = performance.now();
+    const earned = ((now - this.#controlledAt) / 1000) * controlFrames.perSecond;
+    this.#controlFrames = Math.min(controlFrames.atOnce, this.#controlFrames + earned) - 1;
+    this.#controlledAt = now;
+    if (this.#controlFrames >= 0 || this.#isOver) return;
     this.stop();
-    this.#connection.removeAllListeners('data').on('data', () => undefined);
+    this.#options.onFlood();
+  }
+
+  /** What still comes flows on, and nobody looks at it: a client that is busy with sending would not read why it is refused. */
+  #refuse(error: unknown): void {
+    this.stop();
     this.#connection.resume();
+    this.#options.onRefused(error);
   }
 
   #reserve(bytes: number): void {
@@ -110,31 +190,26 @@ export class FrameIntake {
     if (this.#isOver) return;
     const received = data as Buffer<ArrayBuffer>; // the kind of data of a socket is left at its default
     try {
-      if (received.length > this.#options.mostBytes()) throw tooLarge();
       this.#reserve(received.length);
     } catch (error) {
-      this.#discard();
-      this.#options.onRefused(error);
+      this.#refuse(error);
       return;
     }
     const reservation = this.#reservation ?? this.#options.budget.open(this.#options.tenant);
     this.#reservation = undefined;
     this.#reserved = 0;
-    this.#unfinished = 0;
     this.#lookedAt = 0;
-    this.#arrived.push({ bytes: isBinary ? undefined : ownBytes(received), reservation });
-    if (!this.#isWorking) void this.#work();
+    void this.#work({ bytes: isBinary ? undefined : ownBytes(received), reservation });
   }
 
-  async #work(): Promise<void> {
-    this.#isWorking = true;
-    // Frames of the same chunk still come.
+  async #work(frame: ReceivedFrame): Promise<void> {
+    this.#state = 'works';
     this.#socket.pause();
-    for (let frame = this.#arrived.shift(); frame; frame = this.#arrived.shift()) {
-      await this.#options.onFrame(frame);
-    }
-    this.#isWorking = false;
-    if (!this.#isOver) this.#socket.resume();
+    await this.#options.onFrame(frame);
+    if (this.#isOver) return;
+    this.#socket.resume();
+    if (this.#waiting.length > 0) this.#wait();
+    else this.#read();
   }
 }
 
@@ -144,8 +219,4 @@ function ownBytes(data: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   const own = Buffer.allocUnsafeSlow(data.length);
   data.copy(own);
   return own;
-}
-
-function tooLarge(): ServiceError {
-  return new ServiceError('request_too_large', 'The frame is too large.');
 }

@@ -8,6 +8,18 @@ const maxWrite = 64 * 1024;
 /** A frame of more characters than this is written in fragments, for the same reason. */
 const largeFrame = 128 * 1024;
 
+/** Why a connection ends (RFC 6455, section 7.4.1). Clients come back by themselves after `goingAway`, `restart` and `overload`. */
+export const closeCodes = {
+  normal: 1000,
+  goingAway: 1001,
+  policy: 1008,
+  tooLarge: 1009,
+  restart: 1012,
+  overload: 1013,
+} as const;
+
+export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
+
 /**
  * Writes the frames of one connection. Lanes share it: what one of them writes is whole before another one writes, since no
  * frame may stand between the fragments of a message.
@@ -42,7 +54,7 @@ export class FrameWriter {
    * Closes the connection behind everything that was written. With `lingerMs` it is cut after that time, for a client whose
    * answer is not read any more.
    */
-  close(code: number, { reason, lingerMs }: { reason?: string; lingerMs?: number } = {}): void {
+  close(code: CloseCode, { reason, lingerMs }: { reason?: string; lingerMs?: number } = {}): void {
     void this.#turn.then(() => {
       this.#socket.close(code, reason);
       if (lingerMs === undefined) return;

@@ -19,22 +19,10 @@ import type { Responses } from '../responses/responses.ts';
 import { serverStops } from '../responses/whole-response.ts';
 import { errorFrame, steerFailedFrame } from './error-frame.ts';
 import { FrameIntake, type ReceivedFrame } from './frame-intake.ts';
-import { FrameWriter } from './frame-writer.ts';
+import { type CloseCode, closeCodes, FrameWriter } from './frame-writer.ts';
 import type { ConnectionContexts } from './local-contexts.ts';
 import { runTurn, type Turn } from './run-turn.ts';
 import { type Lane, TurnLanes } from './turn-lanes.ts';
-
-/** Why a connection ends (RFC 6455, section 7.4.1). Clients come back by themselves after `goingAway`, `restart` and `overload`. */
-export const closeCodes = {
-  normal: 1000,
-  goingAway: 1001,
-  policy: 1008,
-  tooLarge: 1009,
-  restart: 1012,
-  overload: 1013,
-} as const;
-
-type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
 
 /** How long a client has to read why its connection is closed while it still sends, in milliseconds. */
 const lingerMs = 2_000;
@@ -91,6 +79,8 @@ export class SocketConnection {
   readonly #lifetime: NodeJS.Timeout;
   /** Set once nothing more is taken: what new frames are told, and how the connection ends when its turns have. */
   #ending: { error: ServiceError; code: CloseCode } | undefined;
+  /** The keys among which its own was found last. */
+  #keysSeen: LiveSettings['keys'] | undefined;
   #activeAt = performance.now();
   #isAlive = true;
 
@@ -106,12 +96,12 @@ export class SocketConnection {
       mostBytes: () => live.limits.bodyBytes,
       onFrame: (frame) => this.#takeFrame(frame),
       onRefused: (error) => void this.#refuseAndClose(error),
+      onFlood: () => this.#writer.close(closeCodes.policy, { reason: 'too many control frames', lingerMs }),
     });
     socket.on('pong', () => {
       this.#isAlive = true;
     });
-    // A frame that breaks the protocol; the library closes the connection and says why.
-    socket.on('error', () => undefined);
+    socket.on('error', () => undefined); // the library closes a connection whose frame breaks the protocol, and says why
     socket.once('close', () => this.#close());
     this.#lifetime = setTimeout(() => {
       const error = new ServiceError('websocket_connection_limit_reached');
@@ -135,8 +125,21 @@ export class SocketConnection {
     }
     this.#isAlive = !isReading;
     if (socket.readyState === socket.OPEN) socket.ping();
+    // A key may have expired.
+    this.#keysSeen = undefined;
     const isIdle = performance.now() - this.#activeAt >= this.#dependencies.times.idleMs;
     if (isIdle && this.#lanes.isIdle) this.#writer.close(closeCodes.goingAway, { reason: 'idle' });
+  }
+
+  /** Ends the connection once its key does not count any more. What runs goes on, as a stream does. */
+  checkKey(): void {
+    const { keys } = this.#dependencies.live;
+    if (keys === this.#keysSeen || this.#ending || !keys.isComplete) return;
+    this.#keysSeen = keys;
+    if (this.#findKey()) return;
+    const error = new ServiceError('invalid_api_key');
+    void this.#refuse(error);
+    this.#end(error, closeCodes.policy);
   }
 
   terminate(): void {
@@ -225,13 +228,17 @@ export class SocketConnection {
 
   /** The key as it is now. The connection ends with a key that was revoked. */
   #keyInEffect(): KeySettings {
-    const { keys } = this.#dependencies.live;
-    const key = keys.find(this.#opened.plainKey);
-    if (key?.name === this.#opened.tenant) return key;
-    if (!keys.isComplete) throw keysNotYetKnown();
+    const key = this.#findKey();
+    if (key) return key;
+    if (!this.#dependencies.live.keys.isComplete) throw keysNotYetKnown();
     const error = new ServiceError('invalid_api_key');
     this.#end(error, closeCodes.policy);
     throw error;
+  }
+
+  #findKey(): KeySettings | undefined {
+    const key = this.#dependencies.live.keys.find(this.#opened.plainKey);
+    return key?.name === this.#opened.tenant ? key : undefined;
   }
 
   /** What creates nothing counts as a read, so that no connection can ask for it without end. */

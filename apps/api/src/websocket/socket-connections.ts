@@ -19,6 +19,9 @@ const defaultTimes: SocketTimes = {
 /** Connections are asked for a sign of life in so many parts: all at once would hold up everything else. */
 const partsOfTick = 30;
 
+/** Every connection is asked for its key once in so many ticks, so that a revoked one has none within seconds. */
+const ticksForKeys = 3;
+
 export interface SocketConnectionsOptions extends Omit<ConnectionDependencies, 'times'> {
   /** Whether there are connections at all. */
   isEnabled: boolean;
@@ -106,6 +109,11 @@ export class SocketConnections {
   #tick(): void {
     this.#part = (this.#part + 1) % partsOfTick;
     for (const connection of this.#parts[this.#part] ?? []) connection.tick();
+    const parts = partsOfTick / ticksForKeys;
+    const first = (this.#part % ticksForKeys) * parts;
+    for (const part of this.#parts.slice(first, first + parts)) {
+      for (const connection of part) connection.checkKey();
+    }
   }
 
   #stopTicking(): void {
