@@ -251,7 +251,7 @@ export class Assembler {
     if (content.part === undefined) return [];
     content.part = undefined;
     if (!this.#isFollowed) return [];
-    return closeOpenPart(this.#output, content.index).map((event) => this.#emit(event));
+    return closeOpenPart(this.#output, content.index).map((event) => this.#emitDone(event));
   }
 
   #closeContent(): UnnumberedEvent[] {
@@ -260,7 +260,7 @@ export class Assembler {
     this.#content = undefined;
     this.#seal(index, opaque);
     if (this.#isFollowed)
-      return closeItem(this.#output, index, 'completed').map((event) => this.#emit(event));
+      return closeItem(this.#output, index, 'completed').map((event) => this.#emitDone(event));
     closeSilently(this.#output, index, 'completed');
     return [];
   }
@@ -291,6 +291,12 @@ export class Assembler {
 
   #emit<Event extends UnnumberedEvent>(event: Event): Event {
     track(this.#output, event, !this.#isFollowed);
+    return event;
+  }
+
+  /** Nothing changes what is done, so the event and the output share it. */
+  #emitDone(event: UnnumberedEvent): UnnumberedEvent {
+    track(this.#output, event, true);
     return event;
   }
 }

@@ -24,6 +24,8 @@ import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { LargeWrites } from './large-writes.ts';
+import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
@@ -53,9 +55,12 @@ interface SetUpOptions {
   consecutiveFailures?: number;
   /** Calls of an upstream at a time. */
   slots?: number;
+  budget?: OutputBudgetOptions;
 }
 
 const generousLimits: OutputLimits = { outputBytes: 1_000_000, outputItems: 1_000, outputEvents: 100_000 };
+
+const generousBudget: OutputBudgetOptions = { bytes: 1_000_000, freeBytes: 100_000 };
 
 function setUp(options: SetUpOptions = {}) {
   const {
@@ -66,7 +71,7 @@ function setUp(options: SetUpOptions = {}) {
     upstreams = 1,
     outputLimits,
   } = options;
-  const { consecutiveFailures = 100, slots = 32 } = options;
+  const { consecutiveFailures = 100, slots = 32, budget = generousBudget } = options;
   const id = newResponseId(randomBytes);
   const record: ClaimedRecord = {
     id,
@@ -153,6 +158,8 @@ function setUp(options: SetUpOptions = {}) {
     otherReleases: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
+    outputBudget: new OutputBudget(budget),
+    largeWrites: new LargeWrites(),
     isolate: undefined,
     outageMs: 60_000,
     now,

@@ -87,10 +87,16 @@ class AiSdkProvider implements Provider {
         if (part === undefined) break;
         const chunks = reader.read(part.value);
         watch.took({ isEvent: !isPing(part.value), hasOutput: chunks.length > 0 });
+        let hasOutput = false;
         for (const chunk of chunks) {
           const admitted = calls.admit(chunk);
-          if (admitted) yield admitted;
+          if (!admitted) continue;
+          hasOutput = true;
+          yield admitted;
         }
+        if (hasOutput) watch.resumed();
+        const pause = call.pace?.took(watch.takeReceived(), { hasOutput });
+        if (pause) await pause;
         call.signal.throwIfAborted();
         if (reader.state === 'finished') watch.closing();
       }

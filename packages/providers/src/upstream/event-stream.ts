@@ -2,6 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { textOf } from '../json-fields.ts';
+import type { ReadPace } from '../provider.ts';
+import { SilenceTimer } from './silence-timer.ts';
 import {
   brokenStream,
   failedStatus,
@@ -35,6 +37,8 @@ export interface EventStreamOptions {
   echoBytes: number;
   /** Whether closing events repeat the whole answer. They may then exceed the limit by what was received so far. */
   repeatsAnswer: boolean;
+  /** See `ProviderCall.pace`. */
+  pace?: ReadPace | undefined;
 }
 
 export const maxEventBytes = 1024 * 1024;
@@ -43,8 +47,9 @@ export const maxAnswerBytes = 128 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 /** How long to wait for the body of an error answer. Without it, the status alone decides. */
 const refusalMs = 2000;
-/** Events buffered for the consumer before the socket is paused. */
+/** Events buffered for the consumer, and their characters, before the socket is paused. */
 const maxQueued = 1024;
+const maxQueuedCharacters = 256 * 1024;
 /** How long the connection of a complete answer may take to become idle, so that the next request can reuse it. */
 const lingerMs = 250;
 /** How long to wait for what follows a finish reason: usage and the end marker. */
@@ -66,16 +71,21 @@ export class EventStream implements Dispatcher.DispatchHandler {
     onEvent: (event) => this.#push({ name: event.event, data: event.data }),
   });
   readonly #onAbort = () => this.#end(this.#options.signal.reason);
+  readonly #silence = new SilenceTimer({
+    isAwaited: () => this.#wake !== undefined,
+    onSilence: () => this.#onSilence(),
+  });
   readonly #over = Promise.withResolvers<void>();
   #state: State = 'connecting';
   #controller: Dispatcher.DispatchController | undefined;
   #request: UpstreamRequest = {};
   #queue: UpstreamEvent[] = [];
+  #queuedCharacters = 0;
+  /** Whether the pace lets nothing more be read for now. */
+  #isHeld = false;
   #wake: (() => void) | undefined;
   #failure: { error: unknown } | undefined;
   #refused: { status: number; headers: Headers; body: string } | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #lastEventAt = 0;
   #received = 0;
   #sinceEvent = 0;
 
@@ -105,10 +115,8 @@ export class EventStream implements Dispatcher.DispatchHandler {
     if (this.#queue.length > 0) {
       const events = this.#queue;
       this.#queue = [];
-      if (this.#controller?.paused) {
-        this.#lastEventAt = performance.now();
-        this.#controller.resume();
-      }
+      this.#queuedCharacters = 0;
+      this.#resume();
       return events;
     }
     // After the finish reason the answer is complete, however the connection ends.
@@ -137,12 +145,14 @@ export class EventStream implements Dispatcher.DispatchHandler {
   release(complete: boolean): void {
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#queue = [];
+    this.#queuedCharacters = 0;
     if (this.#state === 'over' || this.#failure) {
       this.#stop();
     } else if (complete) {
       this.#state = 'released';
       this.#arm(lingerMs);
-      if (this.#controller?.paused) this.#controller.resume();
+      this.#isHeld = false;
+      this.#resume();
     } else {
       this.#end(brokenStream(this.#options.providerId, 'is no longer needed'));
       this.#stop();
@@ -183,11 +193,13 @@ export class EventStream implements Dispatcher.DispatchHandler {
     }
     this.#received += bytes.length;
     this.#sinceEvent += bytes.length;
+    const queued = this.#queue.length;
     this.#parser.feed(this.#decoder.write(bytes));
     this.#holdEvent(this.#sinceEvent);
     if (this.#received > maxAnswerBytes + this.#options.echoBytes)
       this.#endTooLarge(`an answer of more than ${maxAnswerBytes} bytes`);
-    if (this.#queue.length > maxQueued) controller.pause();
+    if (this.#queue.length > maxQueued || this.#queuedCharacters > maxQueuedCharacters) controller.pause();
+    this.#keepPace(controller, this.#queue.length > queued);
     if (this.#queue.length > 0) this.#rouse();
   }
 
@@ -214,8 +226,29 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#holdEvent(event.data.length);
     if (this.#failure) return;
     this.#sinceEvent = 0;
-    this.#lastEventAt = performance.now();
+    this.#silence.heard();
     this.#queue.push(event);
+    this.#queuedCharacters += event.data.length;
+  }
+
+  /** Reads no further for as long as the pace asks for it. */
+  #keepPace(controller: Dispatcher.DispatchController, hasEvents: boolean): void {
+    if (this.#failure) return;
+    const pause = this.#options.pace?.readAhead(this.#queuedCharacters + this.#sinceEvent, { hasEvents });
+    if (!pause) return;
+    this.#isHeld = true;
+    this.#silence.hold();
+    controller.pause();
+    void pause.then(() => {
+      this.#isHeld = false;
+      if (this.#queue.length === 0) this.#resume();
+    });
+  }
+
+  #resume(): void {
+    if (this.#isHeld || !this.#controller?.paused) return;
+    this.#silence.letGo();
+    this.#controller.resume();
   }
 
   /** Ends the stream at an event that is larger than its limit. */
@@ -226,23 +259,8 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #arm(limitMs: number): void {
-    this.#lastEventAt = performance.now();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onTimer(limitMs), limitMs);
-  }
-
-  /** One timer serves a whole phase and measures the silence when it fires. A timer for each event would cost more. */
-  #onTimer(limitMs: number): void {
-    const counted = this.#state === 'answering' || this.#state === 'closing';
-    const silentMs = counted ? performance.now() - this.#lastEventAt : limitMs;
-    // Time that the consumer spends on earlier events does not count as silence of the upstream.
-    const isWaiting = this.#wake !== undefined || !counted;
-    if (isWaiting && silentMs >= limitMs - 1) {
-      this.#onSilence();
-    } else {
-      const restMs = isWaiting ? limitMs - silentMs : limitMs;
-      this.#timer = setTimeout(() => this.#onTimer(limitMs), Math.max(1, restMs));
-    }
+    const countsEvents = this.#state === 'answering' || this.#state === 'closing';
+    this.#silence.arm(limitMs, { countsEvents });
   }
 
   #onSilence(): void {
@@ -283,13 +301,13 @@ export class EventStream implements Dispatcher.DispatchHandler {
   #end(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    clearTimeout(this.#timer);
+    this.#silence.stop();
     this.#controller?.abort(error instanceof Error ? error : new Error('The call was aborted.'));
     this.#rouse();
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    this.#silence.stop();
     this.#over.resolve();
   }
 
