@@ -101,6 +101,10 @@ const units: Record<keyof OutputLimits, string> = {
   outputEvents: 'events',
 };
 
+/** Control characters that JSON has no short escape for. */
+// oxlint-disable-next-line no-control-regex -- those are what it looks for
+const longInJson = /[\u0000-\u0007\u000b\u000e-\u001f]/;
+
 interface Sizes {
   bytes: number;
   held: number;
@@ -135,7 +139,9 @@ function sizesOf(chunk: ProviderChunk): Sizes {
 }
 
 function sizesOfText(text: string): Sizes {
-  return { bytes: Buffer.byteLength(text), held: heldByPiece + heldByCharacter * text.length };
+  // A control character is six in JSON, which is how the answer is written.
+  const bytes = Buffer.byteLength(longInJson.test(text) ? JSON.stringify(text) : text);
+  return { bytes, held: heldByPiece + heldByCharacter * text.length };
 }
 
 function sizesWithLogprobs(delta: string, logprobs: readonly Logprob[]): Sizes {
