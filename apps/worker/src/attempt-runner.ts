@@ -49,6 +49,8 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Where a response runs that may take its process down; undefined where that is here. */
   isolate: Isolate | undefined;
+  /** Of what a worker may hold of answers under way, what this process may; 1 for all of it. */
+  outputShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
   /** Moves the jobs of responses into their queues. */
@@ -138,7 +140,7 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
-      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit)),
+      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit * options.outputShare)),
       largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },

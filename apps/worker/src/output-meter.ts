@@ -102,7 +102,6 @@ const units: Record<keyof OutputLimits, string> = {
 };
 
 /** Control characters that JSON has no short escape for. */
-// oxlint-disable-next-line no-control-regex -- those are what it looks for
 const longInJson = /[\u0000-\u0007\u000b\u000e-\u001f]/;
 
 interface Sizes {

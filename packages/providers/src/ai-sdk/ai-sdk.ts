@@ -3,7 +3,7 @@ import { AllowedCalls } from '../allowed-calls.ts';
 import { isObject } from '../json-fields.ts';
 import { CustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
-import type { Timeouts } from '../upstream/event-stream.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import { callOptions } from './call-options.ts';
 import { CallWatch } from './call-watch.ts';
 import { failureOf } from './failure.ts';

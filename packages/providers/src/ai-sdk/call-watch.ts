@@ -1,5 +1,6 @@
 import type { ProviderError } from '../provider.ts';
-import { maxAnswerBytes, maxEventBytes, type Timeouts } from '../upstream/event-stream.ts';
+import { maxAnswerBytes, maxEventBytes } from '../upstream/answer-size.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import {
   brokenStream,
   failedStatus,

@@ -16,16 +16,19 @@ afterEach(() => {
 /** A stream whose answer has begun, and the connection under it. */
 function answering(pace?: ReadPace) {
   const aborted: Error[] = [];
-  const controller = {
-    paused: false,
+  let isPaused = false;
+  const controller: Dispatcher.DispatchController = {
+    get paused() {
+      return isPaused;
+    },
     aborted: false,
     reason: null,
     rawHeaders: null,
     rawTrailers: null,
-    pause: () => void (controller.paused = true),
-    resume: () => void (controller.paused = false),
+    pause: () => void (isPaused = true),
+    resume: () => void (isPaused = false),
     abort: (error: Error) => void aborted.push(error),
-  } satisfies Dispatcher.DispatchController;
+  };
   const stream = new EventStream({
     providerId: 'up',
     timeouts,

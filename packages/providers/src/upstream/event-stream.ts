@@ -3,7 +3,8 @@ import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { textOf } from '../json-fields.ts';
 import type { ReadPace } from '../provider.ts';
-import { SilenceTimer } from './silence-timer.ts';
+import { AnswerSize, type AnswerSizeOptions } from './answer-size.ts';
+import { SilenceTimer, type Timeouts } from './silence-timer.ts';
 import {
   brokenStream,
   failedStatus,
@@ -20,30 +21,14 @@ export interface UpstreamEvent {
   data: string;
 }
 
-export interface Timeouts {
-  /** Until the connection is made and the request is sent. */
-  connectMs: number;
-  /** From then until the first chunk of the answer. */
-  firstTokenMs: number;
-  /** Between two events of the answer. Comments in the stream do not count as events. */
-  idleMs: number;
-}
-
-export interface EventStreamOptions {
+export interface EventStreamOptions extends AnswerSizeOptions {
   providerId: string;
   timeouts: Timeouts;
   signal: AbortSignal;
-  /** Bytes by which an event may exceed `maxEventBytes`, because the upstream repeats parts of the request. */
-  echoBytes: number;
-  /** Whether closing events repeat the whole answer. They may then exceed the limit by what was received so far. */
-  repeatsAnswer: boolean;
   /** See `ProviderCall.pace`. */
   pace?: ReadPace | undefined;
 }
 
-export const maxEventBytes = 1024 * 1024;
-/** Limit of one answer with its framing; about half a million small events. */
-export const maxAnswerBytes = 128 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 /** How long to wait for the body of an error answer. Without it, the status alone decides. */
 const refusalMs = 2000;
@@ -75,6 +60,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
     isAwaited: () => this.#wake !== undefined,
     onSilence: () => this.#onSilence(),
   });
+  readonly #size: AnswerSize;
   readonly #over = Promise.withResolvers<void>();
   #state: State = 'connecting';
   #controller: Dispatcher.DispatchController | undefined;
@@ -86,11 +72,10 @@ export class EventStream implements Dispatcher.DispatchHandler {
   #wake: (() => void) | undefined;
   #failure: { error: unknown } | undefined;
   #refused: { status: number; headers: Headers; body: string } | undefined;
-  #received = 0;
-  #sinceEvent = 0;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    this.#size = new AnswerSize(options);
     if (options.signal.aborted) this.#end(options.signal.reason);
     else {
       options.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -191,13 +176,10 @@ export class EventStream implements Dispatcher.DispatchHandler {
       if (this.#refused.body.length > maxErrorBytes) this.#endRefused();
       return;
     }
-    this.#received += bytes.length;
-    this.#sinceEvent += bytes.length;
+    this.#size.add(bytes.length);
     const queued = this.#queue.length;
     this.#parser.feed(this.#decoder.write(bytes));
-    this.#holdEvent(this.#sinceEvent);
-    if (this.#received > maxAnswerBytes + this.#options.echoBytes)
-      this.#endTooLarge(`an answer of more than ${maxAnswerBytes} bytes`);
+    this.#refuse(this.#size.excessOfEvent(this.#size.sinceEvent) ?? this.#size.excess());
     if (this.#queue.length > maxQueued || this.#queuedCharacters > maxQueuedCharacters) controller.pause();
     this.#keepPace(controller, this.#queue.length > queued);
     if (this.#queue.length > 0) this.#rouse();
@@ -223,9 +205,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #push(event: UpstreamEvent): void {
-    this.#holdEvent(event.data.length);
+    this.#refuse(this.#size.excessOfEvent(event.data.length));
     if (this.#failure) return;
-    this.#sinceEvent = 0;
+    this.#size.endEvent();
     this.#silence.heard();
     this.#queue.push(event);
     this.#queuedCharacters += event.data.length;
@@ -234,7 +216,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
   /** Reads no further for as long as the pace asks for it. */
   #keepPace(controller: Dispatcher.DispatchController, hasEvents: boolean): void {
     if (this.#failure) return;
-    const pause = this.#options.pace?.readAhead(this.#queuedCharacters + this.#sinceEvent, { hasEvents });
+    const pause = this.#options.pace?.readAhead(this.#queuedCharacters + this.#size.sinceEvent, {
+      hasEvents,
+    });
     if (!pause) return;
     this.#isHeld = true;
     this.#silence.hold();
@@ -249,13 +233,6 @@ export class EventStream implements Dispatcher.DispatchHandler {
     if (this.#isHeld || !this.#controller?.paused) return;
     this.#silence.letGo();
     this.#controller.resume();
-  }
-
-  /** Ends the stream at an event that is larger than its limit. */
-  #holdEvent(length: number): void {
-    const { echoBytes, repeatsAnswer } = this.#options;
-    const limit = maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);
-    if (length > limit) this.#endTooLarge(`an event of more than ${limit} bytes`);
   }
 
   #arm(limitMs: number): void {
@@ -293,8 +270,9 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 
-  #endTooLarge(what: string): void {
-    this.#end(tooLarge(this.#options.providerId, what, this.#request));
+  /** Ends the stream for what is too large of it, if anything is. */
+  #refuse(excess: string | undefined): void {
+    if (excess !== undefined) this.#end(tooLarge(this.#options.providerId, excess, this.#request));
   }
 
   /** Ends the stream with the first failure. Errors that result from closing the socket are ignored. */

@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
-import { EventStream, type Timeouts } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
+import type { Timeouts } from './silence-timer.ts';
 import { ProviderError, type ReadPace } from '../provider.ts';
 import { upstreamAgent } from './upstream-agent.ts';
 

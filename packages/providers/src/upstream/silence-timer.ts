@@ -1,3 +1,13 @@
+/** How long an upstream may take, in milliseconds. */
+export interface Timeouts {
+  /** Until the connection is made and the request is sent. */
+  connectMs: number;
+  /** From then until the first chunk of the answer. */
+  firstTokenMs: number;
+  /** Between two events of the answer. Comments in the stream do not count as events. */
+  idleMs: number;
+}
+
 export interface SilenceTimerOptions {
   /** Whether the upstream is waited for, and not the consumer of what it sent. */
   isAwaited: () => boolean;

@@ -1,6 +1,7 @@
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
-import type { Timeouts, UpstreamEvent } from './event-stream.ts';
+import type { UpstreamEvent } from './event-stream.ts';
+import type { Timeouts } from './silence-timer.ts';
 import { HttpUpstream, type HttpUpstreamSettings } from './http-upstream.ts';
 import type { Provider, ProviderCall, ProviderChunk } from '../provider.ts';
 
