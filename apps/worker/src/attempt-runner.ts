@@ -140,7 +140,7 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
-      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit * options.outputShare)),
+      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit, options.outputShare)),
       largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },

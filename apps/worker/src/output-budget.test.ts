@@ -127,6 +127,8 @@ describe('the budget of answers under way', () => {
   });
 
   it('is a part of the heap', () => {
-    expect(budgetOfHeap(800_000_000).bytes).toBe(320_000_000);
+    const ownBytes = 256 * 1024 * 1024;
+    expect(budgetOfHeap(800_000_000 + ownBytes).bytes).toBe(400_000_000);
+    expect(budgetOfHeap(ownBytes / 2).bytes).toBe(0);
   });
 });

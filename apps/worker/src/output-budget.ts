@@ -1,5 +1,8 @@
-/** Share of the heap that answers may take that are under way. The rest is for what is read, printed and collected meanwhile. */
-const heapShare = 0.4;
+/** Bytes of the heap's limit that are no room for answers: V8's young generation, some 192 MiB, and what a worker takes for itself. */
+const ownBytes = 256 * 1024 * 1024;
+
+/** Share of the rest that answers may take that are under way. What is left is for what is read, printed and collected meanwhile. */
+const heapShare = 0.5;
 
 /** Bytes that each attempt may hold whatever others do: an answer of some thousand tokens. */
 export const freeBytes = 256 * 1024;
@@ -11,9 +14,9 @@ export interface OutputBudgetOptions {
   freeBytes: number;
 }
 
-/** The budget of a process whose heap may have so many bytes. */
-export function budgetOfHeap(heapBytes: number): OutputBudgetOptions {
-  return { bytes: Math.floor(heapBytes * heapShare), freeBytes };
+/** The budget of a process whose heap may have so many bytes, or a part of it. */
+export function budgetOfHeap(heapBytes: number, part = 1): OutputBudgetOptions {
+  return { bytes: Math.floor(Math.max(0, heapBytes - ownBytes) * heapShare * part), freeBytes };
 }
 
 interface OfTenant {

@@ -8,9 +8,9 @@ const hostile = 'sk-hostile-0123456789abcd';
 const neighbour = 'sk-neighbour-0123456789ab';
 
 /** Most of the heap of a worker, in MiB. All answers together are several times as large. */
-const heapMiB = 64;
-const answers = 12;
-const answerBytes = 5_000_000;
+const heapMiB = 128;
+const answers = 16;
+const answerBytes = 6_000_000;
 const pieceBytes = 16_000;
 
 let upstream: FakeUpstream;
