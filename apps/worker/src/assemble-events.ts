@@ -251,7 +251,7 @@ export class Assembler {
     if (content.part === undefined) return [];
     content.part = undefined;
     if (!this.#isFollowed) return [];
-    return closeOpenPart(this.#output, content.index).map((event) => this.#emit(event));
+    return closeOpenPart(this.#output, content.index).map((event) => this.#emit(event, true));
   }
 
   #closeContent(): UnnumberedEvent[] {
@@ -260,7 +260,7 @@ export class Assembler {
     this.#content = undefined;
     this.#seal(index, opaque);
     if (this.#isFollowed)
-      return closeItem(this.#output, index, 'completed').map((event) => this.#emit(event));
+      return closeItem(this.#output, index, 'completed').map((event) => this.#emit(event, true));
     closeSilently(this.#output, index, 'completed');
     return [];
   }
@@ -289,8 +289,9 @@ export class Assembler {
     return part?.type === 'output_text' ? part.annotations.length : 0;
   }
 
-  #emit<Event extends UnnumberedEvent>(event: Event): Event {
-    track(this.#output, event, !this.#isFollowed);
+  /** Nothing changes what is done, so such an event shares it with the output. */
+  #emit<Event extends UnnumberedEvent>(event: Event, isDone = false): Event {
+    track(this.#output, event, isDone || !this.#isFollowed);
     return event;
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '@sluice/config';
 import { queuedEndFact } from '@sluice/journal';
 import type { Provider } from '@sluice/providers';
@@ -25,6 +26,8 @@ import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
+import { LargeWrites } from './large-writes.ts';
+import { budgetOfHeap, OutputBudget } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -46,6 +49,8 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Where a response runs that may take its process down; undefined where that is here. */
   isolate: Isolate | undefined;
+  /** Of what a worker may hold of answers under way, what this process may; 1 for all of it. */
+  outputShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
   /** Moves the jobs of responses into their queues. */
@@ -135,6 +140,8 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
+      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit, options.outputShare)),
+      largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },
       workerId,

@@ -9,12 +9,17 @@ import { type AttemptTrace, parseTraceparent, randomBytes, traceOfAttempt } from
 import type { ContentSealer } from '@sluice/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
+import type { LargeWrites } from './large-writes.ts';
+import type { OutputBudget, OutputShare } from './output-budget.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptDependencies {
   log: ResponseLog;
   running: RunningAttempts;
+  /** Of the process, for what attempts hold of their answers. */
+  outputBudget: OutputBudget;
+  largeWrites: LargeWrites;
   /** What seals and opens the content of a tenant. */
   sealerOf: (tenant: string) => ContentSealer;
   /** For durations, in milliseconds. */
@@ -36,11 +41,13 @@ export class Attempt {
   readonly record: ClaimedRecord;
   readonly assembler: Assembler;
   readonly writer: AttemptWriter;
+  readonly share: OutputShare;
   /** Undefined while traces are off, and where they were when the response was accepted. */
   readonly trace: AttemptTrace | undefined;
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
+  readonly #largeWrites: LargeWrites;
   readonly #now: () => number;
   readonly #claimedAt: number;
   readonly #openWaitMs: number;
@@ -48,12 +55,11 @@ export class Attempt {
   readonly #unregister: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(
-    { log, running, sealerOf, now, traces, openWaitMs }: AttemptDependencies,
-    record: ClaimedRecord,
-    { isRun }: { isRun: boolean },
-  ) {
+  constructor(dependencies: AttemptDependencies, record: ClaimedRecord, { isRun }: { isRun: boolean }) {
+    const { log, running, sealerOf, now, traces, openWaitMs } = dependencies;
     this.record = record;
+    this.share = dependencies.outputBudget.open(record.tenant);
+    this.#largeWrites = dependencies.largeWrites;
     this.trace = traces && isRun ? traceOf(record) : undefined;
     this.#now = now;
     this.#openWaitMs = openWaitMs;
@@ -103,20 +109,50 @@ export class Attempt {
     return this.record.request.background ? Number.POSITIVE_INFINITY : this.#openWaitMs;
   }
 
-  write(events: readonly UnnumberedEvent[]): void {
-    if (!this.record.streams || events.length === 0) return;
+  /** Writes events; those that repeat a large answer when its turn has come, which is what the promise is for. */
+  write(events: readonly UnnumberedEvent[]): Promise<void> | undefined {
+    if (!this.record.streams || events.length === 0) return undefined;
     this.#isVisible = true;
+    if (this.share.isLarge && events.some(({ type }) => type.endsWith('.done'))) {
+      return this.#largeWrites.run(this.record.tenant, () => writeEach(this.writer, events));
+    }
     for (const event of events) this.writer.write(event);
+    return undefined;
   }
 
-  /** Lets go of everything that could end it. */
+  /**
+   * Says how many bytes of memory the output takes. The promise is to be awaited before it grows: the store is behind, or the process
+   * has no room for more.
+   */
+  makeRoom(outputBytes: number): Promise<void> | undefined {
+    this.share.output = outputBytes + this.writer.waitingCharacters;
+    if (!this.writer.isBehind && this.share.mayGrow) return undefined;
+    return this.#waitForRoom(outputBytes);
+  }
+
+  /** Lets go of everything that could end it, and of what it holds. */
   close(): void {
+    this.share.close();
     clearTimeout(this.#timer);
     this.#unregister();
   }
 
+  async #waitForRoom(outputBytes: number): Promise<void> {
+    await this.writer.flush();
+    this.share.output = outputBytes;
+    await this.share.room(this.signal);
+  }
+
   #abort(reason: AbortReason): void {
     if (!this.signal.aborted) this.#controller.abort(new AttemptAborted(reason));
+  }
+}
+
+/** Writes events so that few of them are printed before the store has them. */
+export async function writeEach(writer: AttemptWriter, events: readonly UnnumberedEvent[]): Promise<void> {
+  for (const event of events) {
+    writer.write(event);
+    if (writer.isBehind) await writer.flush();
   }
 }
 

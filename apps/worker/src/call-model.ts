@@ -20,7 +20,8 @@ import type { Waiter } from './pressure/route-pressure.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
 import { withJitter } from './retry-delay.ts';
 import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
-import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
+import type { TurnBudget } from './turn-budget.ts';
+import { UpstreamPace } from './upstream-pace.ts';
 import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
@@ -167,6 +168,8 @@ async function callRoute(
   const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model, trace };
   dependencies.telemetry.emit('attempt.called', called);
   let hasChunks = false;
+  const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
+  const pace = new UpstreamPace({ turns: dependencies.turns, meter, share: attempt.share, signal });
   try {
     const chunks = route.provider.generate(generation, {
       model: route.model,
@@ -174,9 +177,9 @@ async function callRoute(
       responseId: record.id,
       attempt: record.attempt,
       traceparent: trace && dependencies.traces?.propagates ? printTraceparent(trace) : undefined,
+      pace,
     });
-    const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
-    await write(dependencies, attempt, { chunks, meter, route, calledAt }, () => {
+    await write(dependencies, attempt, { chunks, meter, pace, route, calledAt }, () => {
       hasChunks = true;
       call.answered(() => estimateInputTokens(generation));
     });
@@ -226,21 +229,23 @@ async function judge(
 
 /** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */
 async function write(
-  { telemetry, now, turns }: CallModelDependencies,
+  { telemetry, now }: CallModelDependencies,
   attempt: Attempt,
-  answer: ToldCall & { chunks: AsyncIterable<ProviderChunk>; meter: OutputMeter },
+  answer: ToldCall & { chunks: AsyncIterable<ProviderChunk>; meter: OutputMeter; pace: UpstreamPace },
   onFirstChunk: () => void,
 ): Promise<void> {
-  const { record, signal, assembler, writer } = attempt;
-  const { route, calledAt = now() } = answer;
-  let chunks = 0;
+  const { record, signal, assembler } = attempt;
+  const { route, calledAt = now(), meter, pace } = answer;
+  let hasChunks = false;
   let hasOutput = false;
   for await (const chunk of answer.chunks) {
-    if (chunks === 0) onFirstChunk();
-    answer.meter.addChunk(chunk);
+    if (!hasChunks) onFirstChunk();
+    hasChunks = true;
+    meter.addChunk(chunk);
     const events = assembler.push(chunk);
-    attempt.write(events);
-    answer.meter.addEvents(events.length, assembler.output.fold.items.length);
+    const written = attempt.write(events);
+    if (written) await written;
+    meter.addEvents(events.length, assembler.output.fold.items.length);
     if (!hasOutput && assembler.hasOutput) {
       hasOutput = true;
       telemetry.emit('attempt.first_token', {
@@ -250,10 +255,8 @@ async function write(
         sinceCallMs: now() - calledAt,
       });
     }
-    // An upstream that is faster than the store waits for it.
-    if (writer.isBehind) await writer.flush();
-    chunks += 1;
-    if (chunks % chunksPerSlice === 0) await turns.next();
+    const pause = attempt.makeRoom(meter.held) ?? pace.tookChunk();
+    if (pause) await pause;
     if (signal.aborted) return;
   }
 }

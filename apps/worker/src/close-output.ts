@@ -21,6 +21,6 @@ export function closeOutput(
     if (isFollowed) events.push(...closeItem(output, index, itemStatus));
     else closeSilently(output, index, itemStatus);
   }
-  for (const event of events) track(output, event);
+  for (const event of events) track(output, event, true);
   return events;
 }

@@ -24,6 +24,8 @@ import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { LargeWrites } from './large-writes.ts';
+import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
@@ -53,9 +55,13 @@ interface SetUpOptions {
   consecutiveFailures?: number;
   /** Calls of an upstream at a time. */
   slots?: number;
+  budget?: OutputBudgetOptions;
+  tenant?: string;
 }
 
 const generousLimits: OutputLimits = { outputBytes: 1_000_000, outputItems: 1_000, outputEvents: 100_000 };
+
+const generousBudget: OutputBudgetOptions = { bytes: 1_000_000, freeBytes: 100_000 };
 
 function setUp(options: SetUpOptions = {}) {
   const {
@@ -66,11 +72,11 @@ function setUp(options: SetUpOptions = {}) {
     upstreams = 1,
     outputLimits,
   } = options;
-  const { consecutiveFailures = 100, slots = 32 } = options;
+  const { consecutiveFailures = 100, slots = 32, budget = generousBudget } = options;
   const id = newResponseId(randomBytes);
   const record: ClaimedRecord = {
     id,
-    tenant: 'team',
+    tenant: options.tenant ?? 'team',
     status: 'in_progress',
     request: { model: 'm', stream: streams, ...request },
     largeRequestBytes: 0,
@@ -153,6 +159,8 @@ function setUp(options: SetUpOptions = {}) {
     otherReleases: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
+    outputBudget: new OutputBudget(budget),
+    largeWrites: new LargeWrites(),
     isolate: undefined,
     outageMs: 60_000,
     now,
@@ -1161,6 +1169,7 @@ describe('an answer that exceeds a limit', () => {
       99,
       [call('0'), { type: 'function_arguments', callKey: '0', delta: 'x'.repeat(100) }],
     ],
+    ['bytes of control characters', 'outputBytes', 99, [text('\u0001'.repeat(20))]],
     ['bytes of logprobs', 'outputBytes', 99, [withLogprobs]],
     [
       'bytes of annotations',
@@ -1203,6 +1212,90 @@ describe('an answer that exceeds a limit', () => {
     said.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end).toMatchObject({ status: 'completed', output: [{}, {}] });
+  });
+});
+
+describe('large answers together', () => {
+  const budget = { bytes: 40_000, freeBytes: 2_000 };
+  const piece = text('x'.repeat(1_000));
+
+  /** Attempts of one process, each with a log and an upstream of its own. */
+  function setUpTogether(tenants: readonly string[], streams: boolean) {
+    const outputBudget = new OutputBudget(budget);
+    const largeWrites = new LargeWrites();
+    const attempts = tenants.map((tenant) => {
+      const attempt = setUp({ streams, tenant });
+      Object.assign(attempt.dependencies, { outputBudget, largeWrites });
+      return attempt;
+    });
+    return { outputBudget, attempts };
+  }
+
+  it.each([true, false])('wait for each other, and all come to their ends (streams: %s)', async (streams) => {
+    const { outputBudget, attempts } = setUpTogether(
+      Array.from({ length: 8 }, () => 'hostile'),
+      streams,
+    );
+    const outcomes = attempts.map(({ execute }) => execute());
+    const calls = await Promise.all(attempts.map(({ provider }) => provider.call(0)));
+    for (const call of calls) call.send(...Array.from({ length: 15 }, () => piece));
+    await eventually(() => outputBudget.waiting > 0);
+    // All of them take 248,000 bytes.
+    expect(outputBudget.held).toBeLessThan(2 * budget.bytes);
+    for (const call of calls) {
+      call.send(finish);
+      call.end();
+    }
+    expect(await Promise.all(outcomes)).toEqual(attempts.map(() => ({ kind: 'settled' })));
+    for (const { log } of attempts) {
+      expect(log.end).toMatchObject({
+        status: 'completed',
+        output: [{ content: [{ text: 'x'.repeat(15_000) }] }],
+      });
+    }
+    expect([outputBudget.held, outputBudget.waiting]).toEqual([0, 0]);
+  });
+
+  it('keep no small answer from its end', async () => {
+    const { outputBudget, attempts } = setUpTogether(['hostile', 'hostile', 'quiet'], true);
+    const [oldest, waits, quiet] = attempts.map((attempt) => ({ ...attempt, outcome: attempt.execute() }));
+    const first = await oldest?.provider.call(0);
+    first?.send(...Array.from({ length: 25 }, () => piece));
+    await eventually(() => outputBudget.held > budget.bytes);
+    const second = await waits?.provider.call(0);
+    second?.send(...Array.from({ length: 25 }, () => piece));
+    await eventually(() => outputBudget.waiting === 1);
+    const small = await quiet?.provider.call(0);
+    small?.send(text('Hello'), finish);
+    small?.end();
+    expect(await quiet?.outcome).toEqual({ kind: 'settled' });
+    expect(outputBudget.waiting).toBe(1);
+    for (const call of [first, second]) {
+      call?.send(finish);
+      call?.end();
+    }
+    expect(await Promise.all([oldest?.outcome, waits?.outcome])).toEqual([
+      { kind: 'settled' },
+      { kind: 'settled' },
+    ]);
+  });
+
+  it('end while they wait when they are cancelled', async () => {
+    const { outputBudget, attempts } = setUpTogether(['hostile', 'hostile'], true);
+    const [oldest, waits] = attempts.map((attempt) => ({ ...attempt, outcome: attempt.execute() }));
+    const first = await oldest?.provider.call(0);
+    first?.send(...Array.from({ length: 25 }, () => piece));
+    await eventually(() => outputBudget.held > budget.bytes);
+    const second = await waits?.provider.call(0);
+    second?.send(...Array.from({ length: 25 }, () => piece));
+    await eventually(() => outputBudget.waiting === 1);
+    waits?.running.abort(waits.id, 'cancelled');
+    expect(await waits?.outcome).toEqual({ kind: 'settled' });
+    expect(waits?.log.end).toMatchObject({ status: 'cancelled' });
+    first?.send(finish);
+    first?.end();
+    expect(await oldest?.outcome).toEqual({ kind: 'settled' });
+    expect(outputBudget.held).toBe(0);
   });
 });
 

@@ -159,22 +159,24 @@ function endAttempt(
 ): Promise<Outcome> {
   const { record, writer, assembler, generation } = attempt;
   const isFinished = plan.status === 'completed' || plan.status === 'incomplete';
-  return writeEnd(
-    dependencies,
-    {
-      record,
-      writer,
-      output: assembler.output,
-      // An upstream that counts no tokens has them estimated once it has finished.
-      usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
-      // Or a caller that leaves before the upstream counts would have its output for nothing.
-      uncountedOf: (output) =>
-        assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
-      hasSaidError: false,
-      because,
-    },
-    plan,
-  );
+  const write = () =>
+    writeEnd(
+      dependencies,
+      {
+        record,
+        writer,
+        output: assembler.output,
+        // An upstream that counts no tokens has them estimated once it has finished.
+        usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
+        // Or a caller that leaves before the upstream counts would have its output for nothing.
+        uncountedOf: (output) =>
+          assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
+        hasSaidError: false,
+        because,
+      },
+      plan,
+    );
+  return attempt.share.isLarge ? dependencies.largeWrites.run(record.tenant, write) : write();
 }
 
 /** A route that has not failed for the response is tried at once; any other only after a pause, if there is time for it. */

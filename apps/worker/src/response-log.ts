@@ -15,6 +15,8 @@ export interface AttemptWriter {
   write(event: UnnumberedEvent): void;
   /** Whether so much waits to be written that its producer should wait for a `flush`. */
   readonly isBehind: boolean;
+  /** Characters of JSON that wait to be written. */
+  readonly waitingCharacters: number;
   /** Resolves when all events are written or refused; rejects when they cannot be, for a reason of our own. */
   flush(): Promise<void>;
   /** `uncounted`: tokens that it took although its end has no usage. */

@@ -91,7 +91,7 @@ export class WorkerProcess {
     const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
     const parts = { settings, providers, telemetry, logger };
-    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn });
+    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn, outputShare: 1 });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, ...others } = this.#runner.clients;
     this.#journal = openJournal(telemetry, {

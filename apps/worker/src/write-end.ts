@@ -12,6 +12,7 @@ import {
 import type { ClaimedRecord } from '@sluice/response-store';
 import type { Outcome } from '@sluice/queue';
 import type { Telemetry } from '@sluice/runtime';
+import { writeEach } from './attempt.ts';
 import { closeOutput } from './close-output.ts';
 import type { EndPlan } from './conclude-attempt.ts';
 import { failureOf } from './failure.ts';
@@ -51,7 +52,7 @@ export async function writeEnd(
 ): Promise<Outcome> {
   const { record, writer, output } = ending;
   const closing = closeOutput(output, plan.status, { isFollowed: record.streams });
-  for (const event of closing) writer.write(event);
+  await writeEach(writer, closing);
   const end = endOf(plan, ending, Math.floor(storeNow() / 1000));
   if (end.error && record.streams && !ending.hasSaidError) writer.write(errorEvent(end.error));
   const result = await writer.end(end, end.usage ? undefined : ending.uncountedOf(output.fold.items));

@@ -58,6 +58,7 @@ export class MemoryLog implements ResponseLog {
     const rejectWithDefect = () => (this.defect ? Promise.reject(this.defect) : undefined);
     return {
       isBehind: false,
+      waitingCharacters: 0,
       flush: () => rejectWithDefect() ?? Promise.resolve(),
       write: (event: UnnumberedEvent) => {
         if (this.defect) options.onRefused('failed');

@@ -160,7 +160,10 @@ export const settingsSchema = z.strictObject({
         .meta({ description: 'Most messages, reasonings and function calls in one answer.' }),
       outputEvents: wholeNumber(1, 10_000_000)
         .default(250_000)
-        .meta({ description: 'Most events that the pieces of one answer may lead to.' }),
+        .meta({
+          description:
+            'Most events that the pieces of one answer may lead to, and most events of an upstream that lead to none.',
+        }),
       contextBytes: wholeNumber(1024, longestString).default(67_108_864).meta({
         description:
           'Most bytes of earlier input and output that a response may continue from (`previous_response_id`).',

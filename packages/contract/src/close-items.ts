@@ -1,4 +1,3 @@
-import { copy } from './copy.ts';
 import type { ContentEvent, EventType, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, type OutputFold } from './fold.ts';
 import type { OutputItem } from './output.ts';
@@ -32,6 +31,8 @@ export function trackAll(events: Iterable<ContentEvent>): OpenOutput {
  *
  * Events that the log already has are left out. A log can therefore break off anywhere, even between two `done` events,
  * and these events make it complete.
+ *
+ * They share what they say with the output, which is large in a large answer. Nothing changes it after they were made.
  */
 export function closeItem(
   output: OpenOutput,
@@ -43,7 +44,7 @@ export function closeItem(
   if (!item || !last) return [];
   return [
     ...closePart(item, index, last),
-    { type: 'response.output_item.done', output_index: index, item: { ...copy(item), status } },
+    { type: 'response.output_item.done', output_index: index, item: { ...item, status } },
   ];
 }
 
@@ -100,7 +101,7 @@ function closeMessagePart(content: Item<'message'>['content'], at: At, last: Eve
   const part = content.at(-1);
   if (!part || last === 'response.content_part.done') return [];
   const inPart = { ...at, content_index: content.length - 1 };
-  const partDone = { type: 'response.content_part.done', ...inPart, part: copy(part) } as const;
+  const partDone = { type: 'response.content_part.done', ...inPart, part } as const;
   if (last === 'response.output_text.done' || last === 'response.refusal.done') return [partDone];
   return part.type === 'output_text'
     ? [{ type: 'response.output_text.done', ...inPart, text: part.text, logprobs: part.logprobs }, partDone]

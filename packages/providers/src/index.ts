@@ -7,6 +7,7 @@ export {
   type ProviderChunk,
   type ProviderErrorOptions,
   type ProviderLog,
+  type ReadPace,
   type UpstreamFault,
 } from './provider.ts';
 export { createProvider, faultOfProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';

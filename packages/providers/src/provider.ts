@@ -11,6 +11,24 @@ export interface ProviderCall {
   attempt: number;
   /** Where the call stands in a trace, as the header of W3C Trace Context; undefined to tell nobody. */
   traceparent?: string | undefined;
+  /** Slows the reading of the answer; undefined to read as fast as chunks are taken. */
+  pace?: ReadPace | undefined;
+}
+
+/**
+ * What a provider says of what it reads of its upstream, besides its chunks, so that no answer takes more than its part of the
+ * process. A promise that it gets is to be awaited before it reads on: it never rejects, and settles with the signal of the
+ * call at the latest. That time is no silence of the upstream.
+ */
+export interface ReadPace {
+  /**
+   * An event of so many characters was read, and any chunks of it were taken. One that says nothing has no output.
+   *
+   * @throws {ProviderError} when there were too many without output.
+   */
+  took(characters: number, event: { hasOutput: boolean }): Promise<void> | undefined;
+  /** So many characters lie here, read and not taken. Told after each read; one may bring no whole event. */
+  readAhead(characters: number, read: { hasEvents: boolean }): Promise<void> | undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { aiSdk, type AiSdkSettings, faultOfPackage } from './ai-sdk/ai-sdk.ts';
-import type { Timeouts } from './upstream/event-stream.ts';
+import type { Timeouts } from './upstream/silence-timer.ts';
 import { openAiChat, type OpenAiChatSettings } from './openai/chat.ts';
 import { openAiResponses, type OpenAiResponsesSettings } from './openai/responses.ts';
 import { llamaCpp } from './llama-cpp/llama-cpp.ts';

@@ -95,6 +95,11 @@ export class EventWriter {
     return this.#waiting.length > mostWaiting.events || this.#waitingCharacters > mostWaiting.characters;
   }
 
+  /** Characters of JSON that wait to be written. */
+  get waitingCharacters(): number {
+    return this.#waitingCharacters;
+  }
+
   /** Resolves when every event taken so far is in the log, or refused. */
   async flush(): Promise<void> {
     await this.#running;

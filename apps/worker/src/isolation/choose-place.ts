@@ -1,5 +1,5 @@
 /** Most processes at once. Each takes the memory of a small worker. */
-const mostProcesses = 4;
+export const mostProcesses = 4;
 
 /** How many of them may be taken by one response each, so that others always have a place. */
 const mostTaken = 3;

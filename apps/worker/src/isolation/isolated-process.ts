@@ -1,6 +1,7 @@
 import { createProvider } from '@sluice/providers';
 import { createLogger, runMain, Telemetry, tellParent } from '@sluice/runtime';
 import { AttemptRunner } from '../attempt-runner.ts';
+import { mostProcesses } from './choose-place.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 
 /*
@@ -25,6 +26,8 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
     telemetry,
     logger,
     isolate: undefined,
+    // All of them together hold no more than the worker does.
+    outputShare: 1 / mostProcesses,
     // The worker has the queues.
     holdQueue: () => undefined,
     onLetIn: (letIn) => {

@@ -3,7 +3,7 @@ import { AllowedCalls } from '../allowed-calls.ts';
 import { isObject } from '../json-fields.ts';
 import { CustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
-import type { Timeouts } from '../upstream/event-stream.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import { callOptions } from './call-options.ts';
 import { CallWatch } from './call-watch.ts';
 import { failureOf } from './failure.ts';
@@ -87,10 +87,16 @@ class AiSdkProvider implements Provider {
         if (part === undefined) break;
         const chunks = reader.read(part.value);
         watch.took({ isEvent: !isPing(part.value), hasOutput: chunks.length > 0 });
+        let hasOutput = false;
         for (const chunk of chunks) {
           const admitted = calls.admit(chunk);
-          if (admitted) yield admitted;
+          if (!admitted) continue;
+          hasOutput = true;
+          yield admitted;
         }
+        if (hasOutput) watch.resumed();
+        const pause = call.pace?.took(watch.takeReceived(), { hasOutput });
+        if (pause) await pause;
         call.signal.throwIfAborted();
         if (reader.state === 'finished') watch.closing();
       }

@@ -1,5 +1,6 @@
 import type { ProviderError } from '../provider.ts';
-import { maxAnswerBytes, maxEventBytes, type Timeouts } from '../upstream/event-stream.ts';
+import { maxAnswerBytes, maxEventBytes } from '../upstream/answer-size.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import {
   brokenStream,
   failedStatus,
@@ -48,6 +49,7 @@ export class CallWatch {
   #reject: ((error: unknown) => void) | undefined;
   #received = 0;
   #pending = 0;
+  #untold = 0;
 
   constructor(options: { providerId: string; timeouts: Timeouts; signal: AbortSignal }) {
     this.#providerId = options.providerId;
@@ -131,9 +133,17 @@ export class CallWatch {
     }
     this.#received += bytes.length;
     this.#pending += bytes.length;
+    this.#untold += bytes.length;
     if (this.#received > maxAnswerBytes) this.#endTooLarge(`an answer of more than ${maxAnswerBytes} bytes`);
     else if (this.#pending > maxPendingBytes)
       this.#endTooLarge(`an event of more than ${maxEventBytes} bytes`);
+  }
+
+  /** Bytes that have arrived since it was last asked. */
+  takeReceived(): number {
+    const bytes = this.#untold;
+    this.#untold = 0;
+    return bytes;
   }
 
   /** Notes that a part was taken: whether it is an event and no mere sign of life, and whether it is a part of the answer. */
@@ -143,6 +153,11 @@ export class CallWatch {
     if (!hasOutput || this.#phase === 'answering' || this.#phase === 'over') return;
     this.#phase = 'answering';
     this.#arm(this.#timeouts.idleMs);
+  }
+
+  /** Notes that the consumer is back: what it took for earlier parts is no silence. */
+  resumed(): void {
+    this.#lastPartAt = performance.now();
   }
 
   /** Notes that the model has finished: the stream is to end soon, and failures are ignored. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Agent, type Dispatcher, fetch as undiciFetch, Headers, type RequestInit } from 'undici';
-import type { Timeouts } from '../upstream/event-stream.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import { upstreamAgent } from '../upstream/upstream-agent.ts';
 import type { CallWatch } from './call-watch.ts';
 

@@ -1,4 +1,4 @@
-import type { Timeouts } from '../upstream/event-stream.ts';
+import type { Timeouts } from '../upstream/silence-timer.ts';
 import { type HttpUpstreamSettings, isOpenAiHost } from '../upstream/http-upstream.ts';
 import { wantsLogprobs } from './logprob-fields.ts';
 import { wantedOrigin } from './opaque-reasoning.ts';

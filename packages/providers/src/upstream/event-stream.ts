@@ -2,6 +2,9 @@ import { StringDecoder } from 'node:string_decoder';
 import { createParser } from 'eventsource-parser';
 import type { Dispatcher } from 'undici';
 import { textOf } from '../json-fields.ts';
+import type { ReadPace } from '../provider.ts';
+import { AnswerSize, type AnswerSizeOptions } from './answer-size.ts';
+import { SilenceTimer, type Timeouts } from './silence-timer.ts';
 import {
   brokenStream,
   failedStatus,
@@ -18,33 +21,20 @@ export interface UpstreamEvent {
   data: string;
 }
 
-export interface Timeouts {
-  /** Until the connection is made and the request is sent. */
-  connectMs: number;
-  /** From then until the first chunk of the answer. */
-  firstTokenMs: number;
-  /** Between two events of the answer. Comments in the stream do not count as events. */
-  idleMs: number;
-}
-
-export interface EventStreamOptions {
+export interface EventStreamOptions extends AnswerSizeOptions {
   providerId: string;
   timeouts: Timeouts;
   signal: AbortSignal;
-  /** Bytes by which an event may exceed `maxEventBytes`, because the upstream repeats parts of the request. */
-  echoBytes: number;
-  /** Whether closing events repeat the whole answer. They may then exceed the limit by what was received so far. */
-  repeatsAnswer: boolean;
+  /** See `ProviderCall.pace`. */
+  pace?: ReadPace | undefined;
 }
 
-export const maxEventBytes = 1024 * 1024;
-/** Limit of one answer with its framing; about half a million small events. */
-export const maxAnswerBytes = 128 * 1024 * 1024;
 const maxErrorBytes = 64 * 1024;
 /** How long to wait for the body of an error answer. Without it, the status alone decides. */
 const refusalMs = 2000;
-/** Events buffered for the consumer before the socket is paused. */
+/** Events buffered for the consumer, and their characters, before the socket is paused. */
 const maxQueued = 1024;
+const maxQueuedCharacters = 256 * 1024;
 /** How long the connection of a complete answer may take to become idle, so that the next request can reuse it. */
 const lingerMs = 250;
 /** How long to wait for what follows a finish reason: usage and the end marker. */
@@ -66,21 +56,26 @@ export class EventStream implements Dispatcher.DispatchHandler {
     onEvent: (event) => this.#push({ name: event.event, data: event.data }),
   });
   readonly #onAbort = () => this.#end(this.#options.signal.reason);
+  readonly #silence = new SilenceTimer({
+    isAwaited: () => this.#wake !== undefined,
+    onSilence: () => this.#onSilence(),
+  });
+  readonly #size: AnswerSize;
   readonly #over = Promise.withResolvers<void>();
   #state: State = 'connecting';
   #controller: Dispatcher.DispatchController | undefined;
   #request: UpstreamRequest = {};
   #queue: UpstreamEvent[] = [];
+  #queuedCharacters = 0;
+  /** Whether the pace lets nothing more be read for now. */
+  #isHeld = false;
   #wake: (() => void) | undefined;
   #failure: { error: unknown } | undefined;
   #refused: { status: number; headers: Headers; body: string } | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #lastEventAt = 0;
-  #received = 0;
-  #sinceEvent = 0;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    this.#size = new AnswerSize(options);
     if (options.signal.aborted) this.#end(options.signal.reason);
     else {
       options.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -105,10 +100,8 @@ export class EventStream implements Dispatcher.DispatchHandler {
     if (this.#queue.length > 0) {
       const events = this.#queue;
       this.#queue = [];
-      if (this.#controller?.paused) {
-        this.#lastEventAt = performance.now();
-        this.#controller.resume();
-      }
+      this.#queuedCharacters = 0;
+      this.#resume();
       return events;
     }
     // After the finish reason the answer is complete, however the connection ends.
@@ -137,12 +130,14 @@ export class EventStream implements Dispatcher.DispatchHandler {
   release(complete: boolean): void {
     this.#options.signal.removeEventListener('abort', this.#onAbort);
     this.#queue = [];
+    this.#queuedCharacters = 0;
     if (this.#state === 'over' || this.#failure) {
       this.#stop();
     } else if (complete) {
       this.#state = 'released';
       this.#arm(lingerMs);
-      if (this.#controller?.paused) this.#controller.resume();
+      this.#isHeld = false;
+      this.#resume();
     } else {
       this.#end(brokenStream(this.#options.providerId, 'is no longer needed'));
       this.#stop();
@@ -181,13 +176,12 @@ export class EventStream implements Dispatcher.DispatchHandler {
       if (this.#refused.body.length > maxErrorBytes) this.#endRefused();
       return;
     }
-    this.#received += bytes.length;
-    this.#sinceEvent += bytes.length;
+    this.#size.add(bytes.length);
+    const queued = this.#queue.length;
     this.#parser.feed(this.#decoder.write(bytes));
-    this.#holdEvent(this.#sinceEvent);
-    if (this.#received > maxAnswerBytes + this.#options.echoBytes)
-      this.#endTooLarge(`an answer of more than ${maxAnswerBytes} bytes`);
-    if (this.#queue.length > maxQueued) controller.pause();
+    this.#refuse(this.#size.excessOfEvent(this.#size.sinceEvent) ?? this.#size.excess());
+    if (this.#queue.length > maxQueued || this.#queuedCharacters > maxQueuedCharacters) controller.pause();
+    this.#keepPace(controller, this.#queue.length > queued);
     if (this.#queue.length > 0) this.#rouse();
   }
 
@@ -211,38 +205,39 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   #push(event: UpstreamEvent): void {
-    this.#holdEvent(event.data.length);
+    this.#refuse(this.#size.excessOfEvent(event.data.length));
     if (this.#failure) return;
-    this.#sinceEvent = 0;
-    this.#lastEventAt = performance.now();
+    this.#size.endEvent();
+    this.#silence.heard();
     this.#queue.push(event);
+    this.#queuedCharacters += event.data.length;
   }
 
-  /** Ends the stream at an event that is larger than its limit. */
-  #holdEvent(length: number): void {
-    const { echoBytes, repeatsAnswer } = this.#options;
-    const limit = maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);
-    if (length > limit) this.#endTooLarge(`an event of more than ${limit} bytes`);
+  /** Reads no further for as long as the pace asks for it. */
+  #keepPace(controller: Dispatcher.DispatchController, hasEvents: boolean): void {
+    if (this.#failure) return;
+    const pause = this.#options.pace?.readAhead(this.#queuedCharacters + this.#size.sinceEvent, {
+      hasEvents,
+    });
+    if (!pause) return;
+    this.#isHeld = true;
+    this.#silence.hold();
+    controller.pause();
+    void pause.then(() => {
+      this.#isHeld = false;
+      if (this.#queue.length === 0) this.#resume();
+    });
+  }
+
+  #resume(): void {
+    if (this.#isHeld || !this.#controller?.paused) return;
+    this.#silence.letGo();
+    this.#controller.resume();
   }
 
   #arm(limitMs: number): void {
-    this.#lastEventAt = performance.now();
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onTimer(limitMs), limitMs);
-  }
-
-  /** One timer serves a whole phase and measures the silence when it fires. A timer for each event would cost more. */
-  #onTimer(limitMs: number): void {
-    const counted = this.#state === 'answering' || this.#state === 'closing';
-    const silentMs = counted ? performance.now() - this.#lastEventAt : limitMs;
-    // Time that the consumer spends on earlier events does not count as silence of the upstream.
-    const isWaiting = this.#wake !== undefined || !counted;
-    if (isWaiting && silentMs >= limitMs - 1) {
-      this.#onSilence();
-    } else {
-      const restMs = isWaiting ? limitMs - silentMs : limitMs;
-      this.#timer = setTimeout(() => this.#onTimer(limitMs), Math.max(1, restMs));
-    }
+    const countsEvents = this.#state === 'answering' || this.#state === 'closing';
+    this.#silence.arm(limitMs, { countsEvents });
   }
 
   #onSilence(): void {
@@ -275,21 +270,22 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 
-  #endTooLarge(what: string): void {
-    this.#end(tooLarge(this.#options.providerId, what, this.#request));
+  /** Ends the stream for what is too large of it, if anything is. */
+  #refuse(excess: string | undefined): void {
+    if (excess !== undefined) this.#end(tooLarge(this.#options.providerId, excess, this.#request));
   }
 
   /** Ends the stream with the first failure. Errors that result from closing the socket are ignored. */
   #end(error: unknown): void {
     if (this.#failure) return;
     this.#failure = { error };
-    clearTimeout(this.#timer);
+    this.#silence.stop();
     this.#controller?.abort(error instanceof Error ? error : new Error('The call was aborted.'));
     this.#rouse();
   }
 
   #stop(): void {
-    clearTimeout(this.#timer);
+    this.#silence.stop();
     this.#over.resolve();
   }
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { type FakeUpstream, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Provider, ProviderChunk } from '../provider.ts';
+import { type Provider, type ProviderChunk, ProviderError, type ReadPace } from '../provider.ts';
 import { createProvider, type ProviderSettings, type ProviderTimeouts } from '../registry.ts';
 import { all, chat, request, responses, run, send, timeouts, tools } from '../../test/upstream-wires.ts';
 
@@ -65,6 +65,44 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     expect(upstream.requests).toHaveLength(8);
     // A call that begins before the last bytes of the one before it have come needs a connection of its own.
     expect(upstream.openSockets).toBeLessThan(4);
+  });
+
+  it('is paced by every event, also by those that say nothing', async () => {
+    answer(async ({ stream }) => {
+      const out = stream();
+      await send(out, [wire.text('a'), ...Array.from({ length: 5 }, () => ({})), ...wire.finish('stop')]);
+      out.done();
+    });
+    const told: boolean[] = [];
+    const pace: ReadPace = {
+      took: (_characters, { hasOutput }) => void told.push(hasOutput),
+      readAhead: () => undefined,
+    };
+    const call = { model: 'm', signal: new AbortController().signal, responseId: 'r', attempt: 1, pace };
+    await all(made().generate(request(), call));
+    expect(told.slice(0, 6)).toEqual([true, false, false, false, false, false]);
+  });
+
+  it('is left when its pace says that there were too many events', async () => {
+    const left = latch();
+    answer(async ({ stream, signal }) => {
+      const out = stream();
+      while (!signal.aborted) await out.send({});
+      left.open();
+    });
+    let events = 0;
+    const tooMany = new ProviderError('upstream_error', 'too many', { disposition: 'fail' });
+    const pace: ReadPace = {
+      took: () => {
+        events += 1;
+        if (events > 100) throw tooMany;
+        return undefined;
+      },
+      readAhead: () => undefined,
+    };
+    const call = { model: 'm', signal: new AbortController().signal, responseId: 'r', attempt: 1, pace };
+    await expect(all(made().generate(request(), call))).rejects.toBe(tooMany);
+    await left.wait();
   });
 
   it('has finished once it said so, even when it never ends its stream', async () => {

@@ -1,6 +1,7 @@
 import type { Agent } from 'undici';
-import { EventStream, type Timeouts } from './event-stream.ts';
-import { ProviderError } from '../provider.ts';
+import { EventStream } from './event-stream.ts';
+import type { Timeouts } from './silence-timer.ts';
+import { ProviderError, type ReadPace } from '../provider.ts';
 import { upstreamAgent } from './upstream-agent.ts';
 
 export interface HttpUpstreamSettings {
@@ -21,6 +22,7 @@ export interface UpstreamCall {
   traceparent: string | undefined;
   echoBytes: number;
   repeatsAnswer: boolean;
+  pace: ReadPace | undefined;
 }
 
 /**
@@ -61,6 +63,7 @@ export class HttpUpstream {
       signal: call.signal,
       echoBytes: call.echoBytes,
       repeatsAnswer: call.repeatsAnswer,
+      pace: call.pace,
     });
     const over = stream.over.finally(() => this.#running.delete(over));
     this.#running.add(over);

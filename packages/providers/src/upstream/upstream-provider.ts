@@ -1,6 +1,7 @@
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
-import type { Timeouts, UpstreamEvent } from './event-stream.ts';
+import type { UpstreamEvent } from './event-stream.ts';
+import type { Timeouts } from './silence-timer.ts';
 import { HttpUpstream, type HttpUpstreamSettings } from './http-upstream.ts';
 import type { Provider, ProviderCall, ProviderChunk } from '../provider.ts';
 
@@ -62,6 +63,7 @@ export class UpstreamProvider implements Provider {
       traceparent: call.traceparent,
       echoBytes: protocol.echoBytes(generation),
       repeatsAnswer: protocol.repeatsAnswer,
+      pace: call.pace,
     });
     try {
       for (;;) {
@@ -70,10 +72,15 @@ export class UpstreamProvider implements Provider {
         for (const event of events) {
           const chunks = reader.read(event);
           if (chunks.length > 0) stream.answering();
+          let hasOutput = false;
           for (const chunk of chunks) {
             const admitted = calls.admit(chunk);
-            if (admitted) yield admitted;
+            if (!admitted) continue;
+            hasOutput = true;
+            yield admitted;
           }
+          const pause = call.pace?.took(event.data.length, { hasOutput });
+          if (pause) await pause;
           call.signal.throwIfAborted();
           if (reader.state === 'done') break;
         }
