@@ -39,6 +39,7 @@ const unlimited: AdmissionLimits = {
   concurrent: undefined,
   tenantQueued: undefined,
   tenantQueuedBytes: undefined,
+  tenantStoredBytes: undefined,
   queued: 1_000_000,
   queuedBytes: 1_000_000_000,
 };

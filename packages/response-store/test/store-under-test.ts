@@ -253,6 +253,7 @@ export class StoreUnderTest {
         concurrent: undefined,
         tenantQueued: undefined,
         tenantQueuedBytes: undefined,
+        tenantStoredBytes: undefined,
         queued: 100_000,
         queuedBytes: 1_000_000_000,
         ...limits,

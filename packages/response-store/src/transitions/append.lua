@@ -37,19 +37,20 @@ local function tell_later(watchers, id, lines)
 end
 
 local function append(record, log, id, token, first, from, count)
-  local f = read(record, 'status token seq watchers cancel')
+  local f = read(record, 'status token seq watchers cancel log_bytes')
   if not f.status then return 'missing' end
   if not is_open(f.status) then return 'terminal' end
   if f.token ~= token then return 'superseded' end
   local last = first + count - 1
   if last > f.seq then
     if first ~= f.seq + 1 then return 'gap' end
-    local lines = { id .. ' ' .. first .. ' ' .. count .. ' -' }
+    local lines, bytes = { id .. ' ' .. first .. ' ' .. count .. ' -' }, f.log_bytes or 0
     for at = 0, count - 1 do
       redis.call('XADD', log, '1-' .. (first + at), 'e', ARGV[from + at])
       lines[at + 2] = ARGV[from + at]
+      bytes = bytes + #ARGV[from + at]
     end
-    write(record, { seq = last })
+    write(record, { seq = last, log_bytes = bytes })
     tell_later(f.watchers, id, lines)
   end
   return f.cancel and 'cancelled' or 'ok'

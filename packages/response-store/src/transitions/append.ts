@@ -4,7 +4,7 @@ import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
   by: 'attempt',
-  writes: ['seq'],
+  writes: ['seq', 'log_bytes'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),
   fragments: fragments('watchers'),
   keys: [],
