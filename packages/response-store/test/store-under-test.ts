@@ -14,6 +14,7 @@ import {
   type AttemptStoreOptions,
   CallerStore,
   type CellKeys,
+  type Accepting,
   type AcceptResult,
   type Claim,
   type ClaimedRecord,
@@ -29,7 +30,7 @@ import { printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
 import { type Append, append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
-import { finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
+import { type Finish, finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
 
 /** A server, or a cluster, and connections to it that `close` ends. */
 export interface Server {
@@ -123,6 +124,9 @@ export interface AcceptedOptions {
   /** The process that accepts; by default the one of the first watcher. */
   by?: CallerStore;
   deadline?: () => number;
+  idempotency?: Accepting['idempotency'];
+  /** By default a new one. */
+  responseId?: string;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -226,6 +230,8 @@ export class StoreUnderTest {
     queue = 'simulator',
     by,
     deadline = () => Date.now() + 3_600_000,
+    idempotency,
+    responseId: known,
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
     const accepting = by ?? (first === undefined ? this.caller : this.process(first));
@@ -238,12 +244,12 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const responseId = accepting.newId(tenant, randomBytes);
+    const responseId = known ?? accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
       responseId,
       requestId: 'req_1',
       tenant,
-      prepared: prepareRequest(request, { withDigest: false }),
+      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
       serviceTier,
       queue,
       isWatched: first !== undefined,
@@ -264,7 +270,7 @@ export class StoreUnderTest {
       queueMs: 600_000,
       graceMs: 0,
       context,
-      idempotency: undefined,
+      idempotency,
       listMs: 600_000,
       deadline,
     });
@@ -319,6 +325,7 @@ export class StoreUnderTest {
     events: string[],
     end?: ResponseEnd,
     redis: Redis = this.server.client,
+    more: Partial<Pick<Finish, 'retention' | 'now'>> = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
     const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
     if (!end) {
@@ -340,6 +347,8 @@ export class StoreUnderTest {
       tokens: tokensOf(end),
       toolCalls,
       retention: retentionMs,
+      now: Date.now(),
+      ...more,
     };
     return { kind: await finish(access, responseId, finishing) };
   }

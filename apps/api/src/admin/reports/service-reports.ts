@@ -1,5 +1,7 @@
+import { limitsInEffect } from '@sluice/config';
 import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
 import { readProcesses, StatsReader, type StatsReaderOptions } from '@sluice/service-stats';
+import { reportTenants, type TenantReporter } from '../tenant-report.ts';
 import { keyRows } from './key-rows.ts';
 import { OverviewFeed } from './overview-feed.ts';
 import { OverviewReader } from './overview-reader.ts';
@@ -14,6 +16,7 @@ export interface ServiceReports {
   overview: OverviewFeed;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
+  tenantUse: TenantReporter;
   keys: (query: KeyPageQuery) => KeyList;
 }
 
@@ -30,6 +33,9 @@ export function statsSources(
 
 export function serviceReports(sources: ReportSources): ServiceReports {
   const directory = new TenantDirectory(sources.live);
+  const { store, live, memory } = sources;
+  const tenantUse: TenantReporter = (tenants) =>
+    reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes));
   return {
     overview: new OverviewFeed(new OverviewReader(sources)),
     async queues() {
@@ -39,7 +45,8 @@ export function serviceReports(sources: ReportSources): ServiceReports {
       ]);
       return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
     },
-    tenants: (query) => tenantRows(sources, directory, query),
+    tenants: (query) => tenantRows({ ...sources, tenantUse }, directory, query),
+    tenantUse,
     keys: (query) => keyRows(sources, query),
   };
 }
