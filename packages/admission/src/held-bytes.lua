@@ -18,10 +18,16 @@ local per_key, per_event = 512, 24
 -- Where an open response goes that is not stored: so soon after its end, in ms.
 local unstored_ms = 60000
 
+-- The store gives a value that was appended to as much room again, up to a megabyte. The first piece is none of those.
+local first_piece, most_room = 262144, 1048576
+
 local function held_key(load, tenant) return string.sub(load, 1, -5) .. 'held:' .. tenant end
 
 -- The bytes in the weight of a waiting response; see waiting.ts.
 local function bytes_of(weight) return weight % 4294967296 * 1024 end
+
+-- What a large value takes beside its bytes.
+local function room_of(large_bytes) return large_bytes > first_piece and math.min(large_bytes, most_room) or 0 end
 
 -- A second by which something is gone that stays so long from now. It is later by a sixteenth of that at most, so a tenant
 -- has thirty-two amounts at most for each time that things stay.

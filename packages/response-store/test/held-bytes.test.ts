@@ -1,8 +1,8 @@
 import { cancelled, completed, nothingProduced, type OutputItem } from '@sluice/contract';
-import { eventually } from '@sluice/testing';
+import { eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Finish } from '../src/transitions/finish.ts';
-import { type AcceptedOptions, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+import { type AcceptedOptions, oneServer, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -243,4 +243,55 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
     }
     expect(await store.server.client.hlen(store.keys.held('team-a'))).toBeLessThanOrEqual(3 + 33 + 2);
   });
+});
+
+// Memory is counted by the server, so it has to be one that nobody else uses.
+describe.skipIf(!hasServer)('what is counted of a response (needs a server on the PATH)', () => {
+  const kinds: [name: string, count: number, input: number, output: number, events: number][] = [
+    ['short', 200, 40, 200, 0],
+    ['of some kilobytes', 200, 20_000, 10_000, 0],
+    ['streamed', 100, 40, 400, 100],
+    ['streamed, with a long log', 30, 40, 20_000, 500],
+    ['just larger than one piece', 20, 260_000, 100, 0],
+    ['of half a megabyte', 20, 520_000, 100, 0],
+    ['of three megabytes', 4, 3_000_000, 100, 0],
+  ];
+
+  it.each(kinds)(
+    'is about what the store has of one that is %s',
+    async (_kind, count, input, output, events) => {
+      const own = await startLocalRedis();
+      const store = new StoreUnderTest(await oneServer(own.url));
+      const used = async () =>
+        Number(/^used_memory:(\d+)/m.exec(await store.server.client.info('memory'))?.[1]);
+      const held = async () =>
+        (await store.caller.tenantUse([{ name: 'team-a', limits: {} }]))[0]?.storedBytes ?? 0;
+      const event = `{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"delta":" word"}`;
+      const said = completed({ output: [saying('y'.repeat(output))], usage: null }, 1);
+      const live = async () => {
+        const id = await store.accepted({ streams: events > 0, text: 'x'.repeat(input) });
+        await store.take(id, 'a');
+        for (let at = 0; at < events; at += 10) {
+          await store.write(
+            id,
+            'a',
+            3 + at,
+            Array.from({ length: 10 }, () => event),
+          );
+        }
+        await store.write(id, 'a', 3 + events, [], said);
+      };
+      try {
+        for (let at = 0; at < 5; at += 1) await live();
+        const before = { used: await used(), held: await held() };
+        for (let at = 0; at < count; at += 1) await live();
+        const counted = ((await held()) - before.held) / ((await used()) - before.used);
+        expect(counted).toBeGreaterThan(0.8);
+        expect(counted).toBeLessThan(2);
+      } finally {
+        await store.close();
+        await own.stop();
+      }
+    },
+  );
 });

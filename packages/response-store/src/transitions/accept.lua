@@ -114,8 +114,8 @@ end
 -- Of what it continues from, each response counts its own. A list of calls is copied.
 local context_calls = string.sub(calls_before .. calls, -calls_length)
 local mark = stored_flag == '1' and '' or 'u'
-local new_parts = { { mark .. gone_by(now, hold_ms), bytes_of(tonumber(weight)) + per_record + #context_calls } }
-local bytes = new_parts[1][2]
+local bytes = bytes_of(tonumber(weight)) + room_of(large_bytes) + per_record + #context_calls
+local new_parts = { { mark .. gone_by(now, hold_ms), bytes } }
 if digest ~= '' then
   new_parts[2] = { gone_by(now, tonumber(key_ms)), per_key }
   bytes = bytes + per_key
