@@ -1,8 +1,14 @@
 import { cancelled, completed, nothingProduced, type OutputItem } from '@sluice/contract';
 import { eventually, hasServer, startLocalRedis } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Finish } from '../src/transitions/finish.ts';
-import { type AcceptedOptions, oneServer, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+import {
+  type AcceptedOptions,
+  oneServer,
+  servers,
+  stopCluster,
+  StoreUnderTest,
+  type WriteOptions,
+} from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -41,9 +47,9 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
   const arrive = (characters: number, options: AcceptedOptions = {}) =>
     store.accepted({ streams: false, text: 'x'.repeat(characters), ...options });
 
-  async function finished(id: string, more?: Partial<Pick<Finish, 'retention' | 'now'>>): Promise<void> {
+  async function finished(id: string, more?: WriteOptions): Promise<void> {
     await store.take(id, 'a');
-    await store.write(id, 'a', 3, [], end, store.server.client, more);
+    await store.write(id, 'a', 3, [], end, more);
   }
 
   it('are those of the request from its accept on, and those of the answer from its end on', async () => {
@@ -158,7 +164,7 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
     const event = `{"type":"response.output_text.delta","delta":"${'x'.repeat(30_000)}"}`;
     await store.write(id, 'a', 3, [event]);
     const retention = { recordMs: 600_000, logMs: 1_000 };
-    await store.write(id, 'a', 4, [], end, store.server.client, { retention, now: Date.now() - 10_000 });
+    await store.write(id, 'a', 4, [], end, { retention, now: Date.now() - 10_000 });
     expect(await held()).toBeLessThan(30_000);
     expect(await held()).toBeGreaterThan(5_000 + perRecord);
   });

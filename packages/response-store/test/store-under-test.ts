@@ -129,6 +129,11 @@ export interface AcceptedOptions {
   responseId?: string;
 }
 
+/** What a test says of an end that it writes, in place of the usual. */
+export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>> {
+  redis?: Redis;
+}
+
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
 export class StoreUnderTest {
   /** Ends that were written while nobody ran their responses, as callers were told of them. */
@@ -324,8 +329,7 @@ export class StoreUnderTest {
     sequenceNumber: number,
     events: string[],
     end?: ResponseEnd,
-    redis: Redis = this.server.client,
-    more: Partial<Pick<Finish, 'retention' | 'now'>> = {},
+    { redis = this.server.client, ...more }: WriteOptions = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
     const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
     if (!end) {
