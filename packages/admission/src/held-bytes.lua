@@ -108,13 +108,14 @@ local function change_held(held, gone, new)
     first, last = math.min(first or second, second), math.max(last, second)
   end
   if not first then return end
-  local values = {
-    'sum', string.format('%.0f', math.max(0, sum)), 'next', string.format('%.0f', first), 'last', string.format('%.0f', last)
-  }
-  for field, amount in pairs(amounts) do
+  local values = { 'sum', string.format('%.0f', math.max(0, sum)) }
+  local function put(field, number)
     values[#values + 1] = field
-    values[#values + 1] = string.format('%.0f', amount)
+    values[#values + 1] = string.format('%.0f', number)
   end
+  for field, amount in pairs(amounts) do put(field, amount) end
+  if first ~= held.next then put('next', first) end
+  if last ~= held.last then put('last', last) end
   redis.call('HSET', held.key, unpack(values))
   if last > held.last then redis.call('EXPIREAT', held.key, last + 1) end
 end
