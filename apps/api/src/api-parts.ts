@@ -178,6 +178,7 @@ export function makeApiParts({
     queue,
     sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
     redisUsedPercent: () => memory.usedPercent,
+    redisLimitBytes: () => memory.used?.limitBytes,
     telemetry,
     now: () => acceptingNow(clock),
     logger,

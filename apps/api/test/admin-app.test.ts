@@ -346,8 +346,9 @@ describe('what an operator is told of tenants', () => {
     requests_per_minute: null,
     tokens_per_minute: null,
     concurrent: null,
-    queued: null,
-    queued_bytes: null,
+    queued: 500,
+    queued_bytes: 2_147_483_648,
+    stored_bytes: 40,
     max_output_tokens: null,
   };
 
@@ -368,6 +369,7 @@ describe('what an operator is told of tenants', () => {
         tokens_in_minute: null,
         waiting: 0,
         waiting_bytes: 0,
+        stored_bytes: 0,
         running: null,
         in_line: null,
       },
@@ -395,7 +397,7 @@ describe('what an operator is told of tenants', () => {
     expect(one('limited')?.use).toMatchObject({ requests_in_minute: 1, tokens_in_minute: null, waiting: 0 });
     expect(one('crowded')).toMatchObject({
       limits: { concurrent: 2 },
-      use: { running: 2, in_line: 3, waiting: 3, waiting_bytes: 3 * 1024 },
+      use: { running: 2, in_line: 3, waiting: 3, waiting_bytes: 3 * 1024, stored_bytes: 5 * (1024 + 2048) },
     });
     gate.open();
     await eventually(async () => (await tenants()).one('crowded')?.use.waiting === 0);

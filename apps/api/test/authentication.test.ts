@@ -151,7 +151,7 @@ describe('a key that is replaced while the service runs', () => {
 it('a limit of the service that changes holds for the next request', async () => {
   const { keys, limits } = api.settings;
   api.live.replace({ keys, limits: { ...limits, queuedBytes: 1 } });
-  expect((await api.create({ model, input: 'Hi' })).status).toBe(503);
+  expect((await api.create({ model, input: 'Hi' })).status).toBe(429);
   api.live.replace({ keys, limits });
   expect((await api.create({ model, input: 'Hi' })).status).toBe(200);
 });

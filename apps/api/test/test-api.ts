@@ -91,7 +91,7 @@ export interface TestApi {
   settings: Settings;
   live: LiveSettings;
   /** How full the memory of Redis is said to be. */
-  memory: { usedPercent: number };
+  memory: TestMemory;
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
@@ -124,6 +124,12 @@ export interface TestApi {
   /** Starts to listen; resolves with the base URL. */
   listen(): Promise<string>;
   stop(): Promise<void>;
+}
+
+interface TestMemory {
+  usedPercent: number;
+  /** Most memory that it may use; undefined by default, when nobody knows. */
+  limitBytes: number | undefined;
 }
 
 export interface CreateOptions {
@@ -249,7 +255,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     onError: (error) => logged.push(String(error)),
   });
   const live = new LiveSettings(settings);
-  const memory = { usedPercent: 0 };
+  const memory: TestMemory = { usedPercent: 0, limitBytes: undefined };
   const sealing = new SealingKeys({
     connection: commands,
     keyPrefix: keys.prefix,
@@ -272,6 +278,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     queue,
     sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
     redisUsedPercent: () => memory.usedPercent,
+    redisLimitBytes: () => memory.limitBytes,
     telemetry,
     now: () => clock.now(),
     logger,

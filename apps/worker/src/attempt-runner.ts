@@ -83,6 +83,7 @@ export class AttemptRunner {
     this.clock = new RedisClock({ client: commands, logger });
     const workerId = randomUUID();
     this.store = new AttemptStore({
+      now: () => (this.clock.isSynchronized ? this.clock.now() : undefined),
       commands,
       control,
       bulk,

@@ -109,6 +109,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
           tokensPerMinute: undefined,
           concurrent: undefined,
           tenantQueuedBytes: undefined,
+          tenantStoredBytes: undefined,
           tenantQueued: undefined,
           queued: 100_000,
           queuedBytes: 1_000_000_000,

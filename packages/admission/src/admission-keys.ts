@@ -9,6 +9,8 @@ export interface AdmissionKeys {
   requestRate(tenant: string): string;
   /** The same of tokens, reserved or used. */
   tokenRate(tenant: string): string;
+  /** Hash: how many bytes of a tenant are in the store, by when they go; see held-bytes.lua. */
+  held(tenant: string): string;
   /** Sorted set: the order of a queue; see fair-queue.lua. */
   fair(queue: string): string;
   /** Set: queues whose priorities have gone far from their base. */
@@ -22,6 +24,7 @@ export function admissionKeys(prefix: string): AdmissionKeys {
     load: `${prefix}load`,
     requestRate: (tenant) => `${prefix}rate:requests:${tenant}`,
     tokenRate: (tenant) => `${prefix}rate:tokens:${tenant}`,
+    held: (tenant) => `${prefix}held:${tenant}`,
     fair: (queue) => `${prefix}fair:${queue}`,
     far: `${prefix}far`,
     running: (tenant) => `${prefix}running:${tenant}`,

@@ -11,11 +11,11 @@ end
 -- Reads the limits and the size of one response, as `printLimits` wrote them.
 local function limits_of(words)
   if words == '' then return { input_tokens = 0, output_tokens = 0 } end
-  local requests, tokens, queued, units, concurrent, input, output, most_input, truncates =
-    string.match(words, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local requests, tokens, queued, units, stored, concurrent, input, output, most_input, truncates =
+    string.match(words, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
   return {
     requests_per_minute = tonumber(requests), tokens_per_minute = tonumber(tokens), tenant_queued = tonumber(queued),
-    tenant_units = tonumber(units), concurrent = tonumber(concurrent), input_tokens = tonumber(input),
+    tenant_units = tonumber(units), stored = tonumber(stored), concurrent = tonumber(concurrent), input_tokens = tonumber(input),
     output_tokens = tonumber(output), most_input = tonumber(most_input), truncates = truncates == '1'
   }
 end
@@ -61,11 +61,12 @@ end
 -- Lets a response into the queue, or says why not. A refusal leaves every number as it was.
 --
 -- Limits are numbers; nil is no limit. `weight` is text, so that it is passed on without being printed. `tokens` is what
--- the response is expected to take.
--- Returns a word: admitted | rate_limited | tokens_limited | too_many_tokens | tenant_queue_full | queue_full, then the
+-- the response is expected to take, `bytes` what it takes in the store, and `held` what its tenant holds there.
+-- Returns a word: admitted | rate_limited | tokens_limited | too_many_tokens | too_many_bytes | store_share_full |
+-- tenant_queue_full | queue_full, then the
 -- requests left and ms until all are back, ms until another try makes sense, the same two of the tokens, and how many
 -- of the tenant wait. Empty texts stand where there is no limit.
-local function enter(load, rate, token_rate, tenant, weight, tokens, limits, now)
+local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, limits, now)
   local requests = look_at(rate, limits.requests_per_minute, 1, now)
   local used = look_at(token_rate, limits.tokens_per_minute, tokens, now)
   local refused, wait, waiting = nil, 1000, 0
@@ -75,6 +76,10 @@ local function enter(load, rate, token_rate, tenant, weight, tokens, limits, now
     refused, wait = 'too_many_tokens', 0
   elseif used and not used.fits then
     refused, wait = 'tokens_limited', waits(token_rate, used.second, now, used.sum + tokens - used.limit)
+  elseif limits.stored and bytes > limits.stored then
+    refused, wait = 'too_many_bytes', 0
+  elseif limits.stored and held.sum + bytes > limits.stored then
+    refused, wait = 'store_share_full', until_held_room(held, now, held.sum + bytes - limits.stored)
   else
     local is_in
     is_in, waiting = add_within(

@@ -14,8 +14,17 @@ export { boundInUnits, parseWeight, weightOf, type Waiting } from './waiting.ts'
 
 const file = (name: string) => new URL(`../src/${name}.lua`, import.meta.url);
 
-/** The Lua of admission that an accept needs: `enter`, `take_turn` and `take_tag`. */
-export const enterFragments: readonly URL[] = ['rate-window', 'fair-queue', 'places', 'enter'].map(file);
+/** The Lua of admission that an accept needs: `enter`, `take_turn`, `take_tag` and `change_held`. */
+export const enterFragments: readonly URL[] = [
+  'rate-window',
+  'fair-queue',
+  'places',
+  'held-bytes',
+  'enter',
+].map(file);
+
+/** What counts the bytes of a tenant in the store. */
+export const heldFragments: readonly URL[] = ['held-bytes'].map(file);
 
 /** All of it, with `start` and `finish` and the lines of tenants, for the other scripts of the response store. */
 export const admissionFragments: readonly URL[] = [...enterFragments, ...['lines', 'leave'].map(file)];

@@ -11,6 +11,8 @@ export interface AdmissionLimits {
   /** Most responses of the tenant that may wait, and most bytes of them; undefined: only the service's own bounds. */
   tenantQueued: number | undefined;
   tenantQueuedBytes: number | undefined;
+  /** Most bytes that the tenant may have in the store, open responses included; undefined: no limit. */
+  tenantStoredBytes: number | undefined;
   /** Most responses, and most bytes of them, that may wait in all. */
   queued: number;
   queuedBytes: number;
@@ -32,9 +34,10 @@ export function printLimits(
   limits: AdmissionLimits,
   { input, output, mostInput, truncates = false }: ExpectedTokens,
 ): string {
-  const { requestsPerMinute, tokensPerMinute, concurrent, tenantQueued, tenantQueuedBytes } = limits;
+  const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
+  const { tenantQueued, tenantQueuedBytes, tenantStoredBytes } = limits;
   const units = tenantQueuedBytes === undefined ? undefined : boundInUnits(tenantQueuedBytes);
-  const own = [requestsPerMinute, tokensPerMinute, tenantQueued, units, concurrent];
+  const own = [requestsPerMinute, tokensPerMinute, tenantQueued, units, tenantStoredBytes, concurrent];
   if ([...own, mostInput].every((limit) => limit === undefined)) return '';
   const words = [...own, input, output, mostInput, truncates ? 1 : undefined];
   return words.map((word) => word ?? '-').join(' ');
@@ -52,13 +55,15 @@ const refusals = [
   'rate_limited',
   'tokens_limited',
   'too_many_tokens',
+  'too_many_bytes',
+  'store_share_full',
   'tenant_queue_full',
   'queue_full',
 ] as const;
 
 /**
  * Why a response was not admitted. `tokens_limited` is over for now, while `too_many_tokens` asks for more than a whole
- * minute has.
+ * minute has; and so are `store_share_full` and `too_many_bytes` of what the tenant may have in the store.
  */
 export type Refusal = (typeof refusals)[number];
 

@@ -10,6 +10,7 @@ export { isLoopback } from './hosts.ts';
 export { keyOfKeylessService } from './keyless-service.ts';
 export { KeyRing, type KeyRingOptions } from './key-ring.ts';
 export type { TenantLimits } from './key-schema.ts';
+export { type LimitsInEffect, limitsInEffect } from './limits-in-effect.ts';
 export { type LiveLimits, LiveSettings, type LiveSettingsOptions } from './live-settings.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';

@@ -26,11 +26,16 @@ export const limitsSchema = z.strictObject({
   }),
   queued: wholeNumber(1, most).exactOptional().meta({
     description:
-      'Most responses that may wait at a time. Without it, only the limit of the whole service holds.',
+      'Most responses that may wait at a time. Without it, half of what may wait in the whole service.',
   }),
   queuedBytes: wholeNumber(1024, 1_099_511_627_776).exactOptional().meta({
     description:
-      'Most bytes that the requests of its waiting responses may take together. Without it, only the limit of the whole service holds.',
+      'Most bytes that the requests of its waiting responses may take together. Without it, half of what may wait in the whole service.',
+    unit: 'bytes',
+  }),
+  storedBytes: wholeNumber(1024, 1_099_511_627_776).exactOptional().meta({
+    description:
+      'Most bytes that its responses may take in Redis, from their accept until they are deleted or expire: requests, answers and event logs. Without it, half of what Redis may hold by `limits.redisMemoryPercent`.',
     unit: 'bytes',
   }),
   maxOutputTokens: wholeNumber(16, most).exactOptional().meta({
@@ -91,7 +96,7 @@ export const keySchema = z.strictObject({
 /** Limits as some keys of a tenant say them; the others are left to its other keys. */
 export type GivenLimits = z.output<typeof limitsSchema>;
 
-/** The limits of a tenant. An absent one means no limit. */
+/** The limits of a tenant, as its keys say them. `limitsInEffect` has the shares of the service beside them. */
 export type TenantLimits = GivenLimits & { readsPerMinute: number };
 
 function isDateOrTime(value: string): boolean {

@@ -40,6 +40,8 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   context: ContextLimits;
   /** How long this process counts as alive after its last sign of life, in milliseconds. */
   leaseMs: number;
+  /** The store's clock as this process knows it, in milliseconds; undefined while it does not. */
+  now?: () => number | undefined;
   onError: (error: unknown) => void;
   /** Called when somebody asks for the end of a response that this process has claimed. May be missed. */
   onEndAskedFor: (responseId: string) => void;
@@ -113,6 +115,7 @@ export class AttemptStore extends ResponseStore {
       sequenceNumber: record.sequenceNumber,
       streams: record.streams,
       retention: retentionOf(record.request, this.retention),
+      now: this.#options.now,
       onRefused,
       signal,
     });

@@ -43,7 +43,7 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
 }
 
 /** What an accept needs; whether this process watches is all it says of its caller. */
-export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs' | 'renewOrderMs'> & {
+export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs' | 'renewOrderMs' | 'holdMs'> & {
   /** Whether somebody waits here for the response. */
   isWatched: boolean;
   /** How long a stored response can be listed at most, in milliseconds: the same whatever its mode. */
@@ -114,6 +114,7 @@ export class CallerStore extends ResponseStore {
       watcher: isWatched ? this.#leaseOf(responseId) : undefined,
       renewListMs: isStored ? renewMs : undefined,
       renewOrderMs: renewMs,
+      holdMs: listMs,
     });
     if (mustRenew && result.kind === 'accepted') this.#renewedAt.set(renewal, now);
     return result;

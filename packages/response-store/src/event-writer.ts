@@ -42,6 +42,8 @@ export interface EventWriterOptions {
   /** Whether the response was created as a stream; otherwise only its end is written. */
   streams: boolean;
   retention: Retention;
+  /** The store's clock, in milliseconds; undefined while it is not known. */
+  now?: (() => number | undefined) | undefined;
   /** Called once, as soon as writing on is pointless; `failed` when an append rejected for a reason of our own. */
   onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
   /** Ends the tries of an append that gets no answer; what was not written by then never is. */
@@ -120,7 +122,7 @@ export class EventWriter {
     this.#throwFailure();
     while (this.#waiting.length > this.#batchSize()) await this.#appendNext();
     if (this.#refusal) return this.#refusal;
-    const { control, bulk, keys, onLetIn, responseId, token, streams, retention } = this.#options;
+    const { control, bulk, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const result = printEnd({ responseId, sequenceNumber, end });
@@ -135,6 +137,7 @@ export class EventWriter {
       tokens: uncounted ?? tokensOf(end),
       toolCalls,
       retention,
+      now: now?.(),
     };
     const characters = events.reduce((sum, { length }) => sum + length, result.length);
     const redis = this.#isUrgent(characters) ? control : bulk;

@@ -39,6 +39,7 @@ const unlimited: AdmissionLimits = {
   concurrent: undefined,
   tenantQueued: undefined,
   tenantQueuedBytes: undefined,
+  tenantStoredBytes: undefined,
   queued: 1_000_000,
   queuedBytes: 1_000_000_000,
 };
@@ -544,7 +545,24 @@ describe('many lives at once', () => {
     expect(await waiting()).toBe(0);
     expect(await store.attempts.survey('0', { offset: 0, count: 500 })).toEqual([]);
     expect(await keysWithoutExpiry()).toEqual([]);
+    for (const tenant of ['team-0', 'team-1', 'team-2']) {
+      const sum = Number(await redis.client.hget(keys.held(tenant), 'sum'));
+      expect(sum).toBe(await countedIn(tenant));
+      expect(sum).toBeGreaterThan(0);
+    }
   });
+
+  /** What the records of a tenant say that is counted of them. */
+  async function countedIn(tenant: string): Promise<number> {
+    let sum = 0;
+    for (const key of await redis.client.keys(`${keys.record('')}*`)) {
+      const id = key.slice(keys.record('').length);
+      if ((await store.field(id, 'tenant')) !== tenant) continue;
+      const held = await store.field(id, 'held');
+      for (const [, bytes] of held?.matchAll(/\S+ (\d+)/g) ?? []) sum += Number(bytes);
+    }
+    return sum;
+  }
 });
 
 /** The same numbers from 0 to 1 for the same seed. */

@@ -218,7 +218,9 @@ describe('event writer', () => {
     const zombie = (async () => {
       const connection = store.server.connect();
       for (let number = 3; !isOver; number += 1) {
-        const { kind } = await store.write(id, 'a', number, ['{"type":"error"}'], undefined, connection);
+        const { kind } = await store.write(id, 'a', number, ['{"type":"error"}'], undefined, {
+          redis: connection,
+        });
         expect(kind).toMatch(/^(superseded|terminal)$/);
         fenced += 1;
       }

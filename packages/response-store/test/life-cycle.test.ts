@@ -484,7 +484,7 @@ describe.each(servers)('on %s', (_name, connect) => {
       const zombie = store.server.connect();
       const foreign = Promise.all(
         Array.from({ length: 300 }, (_, at) =>
-          store.write(id, 'old', 3 + at, ['{"type":"error"}'], undefined, zombie),
+          store.write(id, 'old', 3 + at, ['{"type":"error"}'], undefined, { redis: zombie }),
         ),
       );
       for (let number = 3; number < 203; number += 1) await write(id, 'new', number, [delta(number)]);

@@ -14,6 +14,7 @@ import {
   type AttemptStoreOptions,
   CallerStore,
   type CellKeys,
+  type Accepting,
   type AcceptResult,
   type Claim,
   type ClaimedRecord,
@@ -29,7 +30,7 @@ import { printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
 import { type Append, append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
-import { finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
+import { type Finish, finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
 
 /** A server, or a cluster, and connections to it that `close` ends. */
 export interface Server {
@@ -123,6 +124,14 @@ export interface AcceptedOptions {
   /** The process that accepts; by default the one of the first watcher. */
   by?: CallerStore;
   deadline?: () => number;
+  idempotency?: Accepting['idempotency'];
+  /** By default a new one. */
+  responseId?: string;
+}
+
+/** What a test says of an end that it writes, in place of the usual. */
+export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>> {
+  redis?: Redis;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -226,6 +235,8 @@ export class StoreUnderTest {
     queue = 'simulator',
     by,
     deadline = () => Date.now() + 3_600_000,
+    idempotency,
+    responseId: known,
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
     const accepting = by ?? (first === undefined ? this.caller : this.process(first));
@@ -238,12 +249,12 @@ export class StoreUnderTest {
       ...(previousId !== undefined && { previous_response_id: previousId }),
       ...more,
     };
-    const responseId = accepting.newId(tenant, randomBytes);
+    const responseId = known ?? accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
       responseId,
       requestId: 'req_1',
       tenant,
-      prepared: prepareRequest(request, { withDigest: false }),
+      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
       serviceTier,
       queue,
       isWatched: first !== undefined,
@@ -253,6 +264,7 @@ export class StoreUnderTest {
         concurrent: undefined,
         tenantQueued: undefined,
         tenantQueuedBytes: undefined,
+        tenantStoredBytes: undefined,
         queued: 100_000,
         queuedBytes: 1_000_000_000,
         ...limits,
@@ -263,7 +275,7 @@ export class StoreUnderTest {
       queueMs: 600_000,
       graceMs: 0,
       context,
-      idempotency: undefined,
+      idempotency,
       listMs: 600_000,
       deadline,
     });
@@ -317,7 +329,7 @@ export class StoreUnderTest {
     sequenceNumber: number,
     events: string[],
     end?: ResponseEnd,
-    redis: Redis = this.server.client,
+    { redis = this.server.client, ...more }: WriteOptions = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
     const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
     if (!end) {
@@ -339,6 +351,8 @@ export class StoreUnderTest {
       tokens: tokensOf(end),
       toolCalls,
       retention: retentionMs,
+      now: Date.now(),
+      ...more,
     };
     return { kind: await finish(access, responseId, finishing) };
   }

@@ -44,6 +44,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
       tokens: 0,
       waiting: 0,
       waitingBytes: 0,
+      storedBytes: 0,
       running: 0,
       inLine: 0,
     });
@@ -60,6 +61,8 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
       tokens: 900,
       waiting: 7,
       waitingBytes: 7 * 1024,
+      // What runs is there as well. Each has what it takes beside its content.
+      storedBytes: 9 * (1024 + 2048),
       running: 2,
       inLine: 5,
     });
@@ -75,6 +78,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
       tokens: undefined,
       waiting: 2,
       waitingBytes: 2048,
+      storedBytes: 2 * (1024 + 2048),
       running: undefined,
       inLine: undefined,
     });

@@ -44,7 +44,16 @@ const documentOf = async (...args: string[]) =>
 
 describe('sluice tenants', () => {
   it('shows limits and use of the tenants of the file and of stored keys, as the admin listener does', async () => {
-    await sluice('keys', 'create', '--tenant', 'team-b', '--tokens-per-minute', '5000');
+    await sluice(
+      'keys',
+      'create',
+      '--tenant',
+      'team-b',
+      '--tokens-per-minute',
+      '5000',
+      '--stored-bytes',
+      '100000',
+    );
     const caller = callerOf(service.apiUrls[0] ?? '', key);
     for (let at = 0; at < 3; at += 1) await caller.create({ input: 'Hi', background: true });
     const found = await documentOf();
@@ -53,7 +62,9 @@ describe('sluice tenants', () => {
       tokens_per_minute: null,
       concurrent: 1,
       queued: 10,
-      queued_bytes: null,
+      // Its shares of the service.
+      queued_bytes: 2_147_483_648,
+      stored_bytes: expect.any(Number),
       max_output_tokens: null,
     };
     const use = {
@@ -61,6 +72,7 @@ describe('sluice tenants', () => {
       tokens_in_minute: null,
       waiting: 3,
       waiting_bytes: 3 * 1024,
+      stored_bytes: 3 * (1024 + 2048),
       running: 0,
       in_line: 2,
     };
@@ -70,7 +82,7 @@ describe('sluice tenants', () => {
         { tenant: 'team-a', weight: 2, tiers, models: ['simulator'], limits, use },
         expect.objectContaining({
           tenant: 'team-b',
-          limits: expect.objectContaining({ tokens_per_minute: 5000 }),
+          limits: expect.objectContaining({ tokens_per_minute: 5000, queued: 50_000, stored_bytes: 100_000 }),
           use: expect.objectContaining({ tokens_in_minute: 0, waiting: 0 }),
         }),
       ],
@@ -83,10 +95,14 @@ describe('sluice tenants', () => {
     const { code, out } = await sluice('tenants');
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^tenant +weight +requests\/min +tokens\/min +running +in line +waiting +waiting bytes/m,
+      /^tenant +weight +requests\/min +tokens\/min +running +in line +waiting +waiting bytes +stored bytes/m,
     );
-    expect(out).toMatch(/^team-a +2 +3\/60 +- +0\/1 +2 +3\/10 +3072 +- +default,flex +simulator$/m);
-    expect(out).toMatch(/^team-b +1 +- +0\/5000 +- +- +0 +0 +- +default,flex +\*$/m);
+    expect(out).toMatch(
+      /^team-a +2 +3\/60 +- +0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +default,flex +simulator$/m,
+    );
+    expect(out).toMatch(
+      /^team-b +1 +- +0\/5000 +- +- +0\/50000 +0\/2147483648 +0\/100000 +- +default,flex +\*$/m,
+    );
   });
 
   it('shows one tenant', async () => {

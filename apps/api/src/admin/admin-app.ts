@@ -21,7 +21,7 @@ export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
-  store: TenantsOptions['store'] & DetailSources['store'];
+  store: DetailSources['store'];
   responses: Pick<Responses, 'positionOf'>;
   clock: Pick<RedisClock, 'now'>;
   index: ResponseIndex;
@@ -104,7 +104,7 @@ export async function buildAdminApp({
   await registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
-  registerTenants(app, { store, live });
+  registerTenants(app, { reports, live });
   await registerQueues(app, queue);
   return app;
 }

@@ -60,6 +60,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
       throw new Error('nothing is sealed here');
     },
     redisUsedPercent: () => 0,
+    redisLimitBytes: () => undefined,
     telemetry: new Telemetry(() => undefined),
     now: () => 5_000,
     logger,

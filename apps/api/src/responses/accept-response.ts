@@ -1,5 +1,5 @@
 import { costOf } from '@sluice/admission';
-import type { ModelSettings } from '@sluice/config';
+import { limitsInEffect, type ModelSettings } from '@sluice/config';
 import { modeOf, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
@@ -176,11 +176,12 @@ export class ResponseAcceptor {
     { responseId, prepared, caller, idempotencyKey }: NewResponse & { prepared: PreparedRequest },
     { model, serviceTier, queue, budget }: Admission,
   ): Promise<AcceptResult> {
-    const { store, settings, live, now, redisUsedPercent } = this.#dependencies;
+    const { store, settings, live, now, redisUsedPercent, redisLimitBytes } = this.#dependencies;
     const { limits } = live;
     const { timeouts, retention, recovery } = settings;
     const { key, requestId } = caller;
     const { request } = prepared;
+    const own = limitsInEffect(key.limits, limits, redisLimitBytes());
     const isBackground = request.background === true;
     const keepMs = retention.idempotencySeconds * 1000;
     const mostOutputTokens = mostOutputOf(model, key);
@@ -204,11 +205,12 @@ export class ResponseAcceptor {
         // Somebody waits here unless the answer to a background request is the acceptance itself.
         isWatched: !isBackground || request.stream === true,
         limits: {
-          requestsPerMinute: key.limits.requestsPerMinute,
-          tokensPerMinute: key.limits.tokensPerMinute,
-          concurrent: key.limits.concurrent,
-          tenantQueued: key.limits.queued,
-          tenantQueuedBytes: key.limits.queuedBytes,
+          requestsPerMinute: own.requestsPerMinute,
+          tokensPerMinute: own.tokensPerMinute,
+          concurrent: own.concurrent,
+          tenantQueued: own.queued,
+          tenantQueuedBytes: own.queuedBytes,
+          tenantStoredBytes: own.storedBytes,
           queued: limits.queued,
           queuedBytes: limits.queuedBytes,
         },

@@ -16,6 +16,8 @@ export interface ResponsesDependencies {
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */
   redisUsedPercent: () => number;
+  /** How much memory it may use, in bytes; undefined when nobody knows. */
+  redisLimitBytes: () => number | undefined;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds. */
   now: () => number;

@@ -1,17 +1,19 @@
 import { ServiceError } from '@sluice/contract';
 import type { AcceptResult, TenantUse } from '@sluice/response-store';
 
+/** Who has to wait for longer than this, in milliseconds, need not be asked again at once by a client that would. */
+const worthWaitingMs = 60_000;
+
 /** A refusal that says where the tenant stands with its limits. */
 export class RateLimited extends ServiceError {
   readonly use: TenantUse;
 
   /** `waitMs` is undefined where waiting does not help. */
   constructor(message: string, waitMs: number | undefined, use: TenantUse) {
-    super(
-      'rate_limit_exceeded',
-      message,
-      waitMs === undefined ? { retryAfterMs: null, shouldRetry: false } : { retryAfterMs: waitMs },
-    );
+    super('rate_limit_exceeded', message, {
+      retryAfterMs: waitMs ?? null,
+      ...((waitMs === undefined || waitMs > worthWaitingMs) && { shouldRetry: false }),
+    });
     this.use = use;
   }
 }
@@ -38,6 +40,17 @@ export function refusal(
         `The request may take more tokens than the ${result.use.tokens?.limit ?? 0} that are allowed per minute. Shorten the input or set a lower 'max_output_tokens'.`,
         undefined,
         result.use,
+      );
+    case 'too_many_bytes':
+      return new RateLimited(
+        'The request is larger than all that may be stored for you.',
+        undefined,
+        result.use,
+      );
+    case 'store_share_full':
+      return rateLimited(
+        'Too much of yours is stored. Delete responses that you do not need, or wait until some have expired.',
+        result,
       );
     case 'tenant_queue_full':
       return rateLimited('Too many of your requests are waiting.', result);

@@ -1,7 +1,7 @@
 import { KeyChanges, type StoredKeys } from '@sluice/api/change-keys';
 import type { Settings } from '@sluice/config';
 import { defaultCell, ResponseStore } from '@sluice/response-store';
-import { closeRedis, createLogger, requireRedis, writerClient } from '@sluice/runtime';
+import { closeRedis, createLogger, requireRedis, usedMemoryOf, writerClient } from '@sluice/runtime';
 import { KeyStore } from '@sluice/stored-keys';
 import { orExplain } from './explain-refusal.ts';
 
@@ -11,6 +11,8 @@ export interface KeyOperator {
   read: () => Promise<StoredKeys>;
   /** What tenants use now; see the store. */
   tenantUse: ResponseStore['tenantUse'];
+  /** Most memory that Redis may use; undefined when it does not say. */
+  redisBytes: () => Promise<number | undefined>;
   /**
    * Changes keys in one step; see `KeyChanges`.
    *
@@ -58,6 +60,7 @@ export async function openKeyOperator(settings: Settings & { redisUrl: string })
     settings,
     read: () => orExplain(changes.read()),
     tenantUse: (tenants) => orExplain(responses.tenantUse(tenants)),
+    redisBytes: async () => usedMemoryOf(await orExplain(connection.info('memory'))).limitBytes,
     change: (decide) => orExplain(changes.change(decide)),
     [Symbol.asyncDispose]: () => closeRedis(connection),
   };

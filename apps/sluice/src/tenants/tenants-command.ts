@@ -1,5 +1,5 @@
 import { reportTenants } from '@sluice/api/tenant-report';
-import { type Environment, suggestName, tenantsOf, uniteKeys } from '@sluice/config';
+import { type Environment, limitsInEffect, suggestName, tenantsOf, uniteKeys } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { openKeyOperator } from '../keys/key-operator.ts';
@@ -9,8 +9,8 @@ import { tenantsTable } from './tenants-table.ts';
 export const tenantsUsage = `Usage: sluice tenants [NAME] [flags]
 
 Shows what each tenant may do, and what it uses of that now: requests and tokens of the current minute, what runs, what
-stands in line for \`concurrent\`, and what waits in all, each as used/limit. '-' is where there is no limit, so that nobody
-counts. NAME shows one tenant.
+stands in line for \`concurrent\`, what waits in all, and what is stored, each as used/limit. '-' is where there is no limit,
+so that nobody counts. NAME shows one tenant.
 
   --json         prints one JSON document, as GET /tenants of an api's admin listener answers it
   --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]
@@ -42,7 +42,10 @@ export async function runTenants(
     const names = tenants.map((tenant) => tenant.name);
     throw new FatalError(`There is no tenant '${name}' with a key: ${suggestName(name, names)}`);
   }
-  const report = await reportTenants(operator, asked);
+  const redisBytes = await operator.redisBytes();
+  const report = await reportTenants(operator, asked, (own) =>
+    limitsInEffect(own, settings.limits, redisBytes),
+  );
   if (values.json === true) console.log(JSON.stringify(report, null, 2));
   else if (asked.length > 0) console.log(tenantsTable(report.tenants));
   else

@@ -85,6 +85,7 @@ export const tenantSchema = z.object({
     concurrent: limit,
     queued: limit,
     queued_bytes: limit,
+    stored_bytes: limit,
     max_output_tokens: limit,
   }),
   /** `null` where nobody counts, because there is no limit. */
@@ -93,6 +94,7 @@ export const tenantSchema = z.object({
     tokens_in_minute: limit,
     waiting: count,
     waiting_bytes: count,
+    stored_bytes: count,
     running: limit,
     in_line: limit,
   }),

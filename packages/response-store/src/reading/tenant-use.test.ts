@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { usedInMinute } from './tenant-use.ts';
+import { bytesLeft, usedInMinute } from './tenant-use.ts';
 
 /** A window in which so much was used in each of these seconds, as the last use has left it. */
 function windowOf(used: Record<number, number>): Record<string, string> {
@@ -33,4 +33,20 @@ it('keeps counting what a clock that was set back had counted before', () => {
 it('does not take the sum for what is left after buckets have gone', () => {
   const window = { ...windowOf({ 1_000_059: 3 }), sum: '900' };
   expect(usedInMinute(window, 1_000_100)).toBe(3);
+});
+
+it('leaves out of what is stored the bytes that are gone by now', () => {
+  const held = {
+    sum: '111',
+    next: '1000',
+    last: '3000',
+    '1000': '1',
+    '2000': '10',
+    u1500: '20',
+    u3000: '80',
+  };
+  expect(bytesLeft(held, 999)).toBe(111);
+  expect(bytesLeft(held, 1000)).toBe(110);
+  expect(bytesLeft(held, 2000)).toBe(80);
+  expect(bytesLeft(held, 3000)).toBe(0);
 });

@@ -20,13 +20,15 @@ export interface TenantUseNow {
   /** Responses that were accepted and have not been started, those in lines included, and their size in bytes. */
   waiting: number;
   waitingBytes: number;
+  /** Bytes in the store of all that it has there, open responses included; see held-bytes.lua in admission. */
+  storedBytes: number;
   /** Responses that have a place; undefined for a tenant without `concurrent`. */
   running: number | undefined;
   /** Responses that wait for a place outside of their queues; undefined for a tenant without `concurrent`. */
   inLine: number | undefined;
 }
 
-/** Most tenants read at once. Each takes up to five short commands, and one more for each of its lines. */
+/** Most tenants read at once. Each takes up to six short commands, and one more for each of its lines. */
 const pageSize = 100;
 
 /**
@@ -49,6 +51,9 @@ export async function readTenantUse(
     const inLines = await Promise.all(
       page.map(({ name }, each) => countInLines(access, name, counters[each]?.queues)),
     );
+    const stored = await Promise.all(
+      page.map(({ name }, each) => storedBytes(access, name, { held: counters[each]?.held, second })),
+    );
     for (const [each, { requests, tokens, weight, running }] of counters.entries()) {
       const waiting = parseWeight(weight);
       uses.push({
@@ -56,6 +61,7 @@ export async function readTenantUse(
         tokens: tokens && usedInMinute(tokens, second),
         waiting: waiting.responses,
         waitingBytes: waiting.bytes,
+        storedBytes: stored[each] ?? 0,
         running,
         inLine: inLines[each],
       });
@@ -84,6 +90,8 @@ interface Counters {
   tokens: Record<string, string> | undefined;
   weight: string | null | undefined;
   running: number | undefined;
+  /** What the tenant holds in the store, and until which second that is right. */
+  held: (string | null)[];
   /** Queues of which the tenant has a line. */
   queues: string[] | undefined;
 }
@@ -94,17 +102,41 @@ async function readCounters(
 ): Promise<Counters> {
   const cell = keys.inCell(keys.home(name));
   const isCounted = limits.concurrent !== undefined;
-  const [requests, tokens, [weight], running, places] = await Promise.all([
+  const [requests, tokens, [weight], held, running, places] = await Promise.all([
     limits.requestsPerMinute === undefined ? undefined : redis.hgetall(cell.requestRate(name)),
     limits.tokensPerMinute === undefined ? undefined : redis.hgetall(cell.tokenRate(name)),
     redis.hmget(cell.load, `tenant:${name}`),
+    redis.hmget(cell.held(name), 'sum', 'next'),
     isCounted ? redis.scard(cell.running(name)) : undefined,
     isCounted ? redis.hkeys(cell.places(name)) : undefined,
   ]);
   const queues = places
     ?.filter((field) => field.startsWith('line:'))
     .map((field) => field.slice('line:'.length));
-  return { requests, tokens, weight, running, queues };
+  return { requests, tokens, weight, held, running, queues };
+}
+
+/** What a tenant holds by `second`: its sum, or where something of that is over by now, what is left of its amounts. */
+async function storedBytes(
+  { redis, keys }: StoreAccess,
+  tenant: string,
+  { held, second }: { held: readonly (string | null)[] | undefined; second: number },
+): Promise<number> {
+  const [sum, next] = held ?? [];
+  if (!next) return 0;
+  if (second < Number(next)) return Number(sum);
+  const amounts = await redis.hgetall(keys.inCell(keys.home(tenant)).held(tenant));
+  return bytesLeft(amounts, second);
+}
+
+/** The bytes that are not gone by a second, of a hash as held-bytes.lua keeps it. */
+export function bytesLeft(amounts: Readonly<Record<string, string>>, second: number): number {
+  let left = 0;
+  for (const [field, amount] of Object.entries(amounts)) {
+    const goneBy = /^u?(\d+)$/.exec(field)?.[1];
+    if (goneBy !== undefined && Number(goneBy) > second) left += Number(amount);
+  }
+  return left;
 }
 
 /** How many wait for a place: their scores are positive, and negative once they are let into their queues. */

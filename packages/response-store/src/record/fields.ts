@@ -104,6 +104,10 @@ export const recordFields = {
   started_at: field('number', 'attempt'),
   /** When all attempts together have had the time they may have. */
   run_by: field('number', 'attempt'),
+  /** How long the events in its log are, in bytes of JSON, as far as attempts have appended them. */
+  log_bytes: field('number', 'attempt'),
+  /** What is counted of it for its tenant, as parts; see held-bytes.lua in admission. */
+  held: field('text', 'accept', 'attempt'),
   /** The last sequence number. */
   seq: field('number', 'accept', 'attempt'),
   /** What the end added, as JSON; see `EndOfResponse`. */

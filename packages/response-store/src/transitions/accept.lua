@@ -5,14 +5,15 @@
 --       again), previous (the record that it continues from, or its own, which there is none of yet)
 -- ARGV  deadline       latest time this may run, ms: a call that was held up by an outage, and whose caller has been
 --                      answered already, does nothing
---       own_limits     empty where nothing but the service limits it. Otherwise eight words, `-` for each limit that there
---                      is not: requests and tokens a minute, queued, queued KiB and concurrent, of the tenant; the tokens
---                      of input and of output that it is expected to take, without what it continues from; and the most
+--       own_limits     empty where nothing but the service limits it. Otherwise ten words, `-` for each limit that there
+--                      is not: requests and tokens a minute, queued, queued KiB, bytes in the store and concurrent, of
+--                      the tenant; the tokens of input and of output that it is expected to take, without what it continues from; and the most
 --                      tokens of input, with what it continues from
 --       cost           what it costs its flow in the queue, in ticks
 --       most_output    most tokens of output, for the worker; empty to leave it to the request and its model
 --       queued, queued_units                 most that wait in all, in number and KiB
 --       queue_ms       longest wait in the queue
+--       hold_ms        by when all of it is gone from the store at the latest, whatever becomes of it
 --       digest, key_ms       of the body under an idempotency key, and how long that stands; empty without one
 --       list_ms        renews the expiry of the tenant's list; empty to leave it
 --       order_ms       renews that of the order of its queue, and of the tenant's turns; empty to leave them
@@ -27,7 +28,8 @@
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try, tokens left, ms until none
 -- count, priority of its job; empty to let it wait outside of the queue }:
---   accepted | too_late | rate_limited | tokens_limited | too_many_tokens | tenant_queue_full | queue_full
+--   accepted | too_late | rate_limited | tokens_limited | too_many_tokens | too_many_bytes | store_share_full |
+--   tenant_queue_full | queue_full
 -- or, for a request that refers to what it may not, and consuming nothing:
 --   { previous_not_found }            unknown, foreign, deleted or not stored: nobody can tell which
 --   { previous_not_finished, status }
@@ -41,6 +43,7 @@
 local own = limits_of(own_limits)
 local requests_per_minute, tokens_per_minute, concurrent = own.requests_per_minute, own.tokens_per_minute, own.concurrent
 local rate, token_rate = rate_keys(load, tenant)
+local held_of_key
 local now = now_ms()
 -- The same call again, after its reply was lost: ids are never used twice. Nothing is done here, so its time does not
 -- matter.
@@ -59,7 +62,8 @@ if now > deadline then return { 'too_late' } end
 -- A key stands for its response as long as that is running or has an answer. One that failed or was cancelled leaves it
 -- free for another try.
 if digest ~= '' then
-  local held = redis.call('HMGET', idempotency, 'id', 'digest', 'record')
+  local held = redis.call('HMGET', idempotency, 'id', 'digest', 'record', 'held')
+  held_of_key = held[4]
   if held[1] then
     local other = read(held[3], 'status stored background')
     if not is_repeatable(other.status) then
@@ -107,9 +111,21 @@ if #ARGV >= more_args then
   end
 end
 
+-- Of what it continues from, each response counts its own. A list of calls is copied.
+local context_calls = string.sub(calls_before .. calls, -calls_length)
+local mark = stored_flag == '1' and '' or 'u'
+local bytes = bytes_of(tonumber(weight)) + room_of(large_bytes) + per_record + #context_calls
+local new_parts = { { mark .. gone_by(now, hold_ms), bytes } }
+if digest ~= '' then
+  new_parts[2] = { gone_by(now, tonumber(key_ms)), per_key }
+  bytes = bytes + per_key
+end
+local gone_parts = parts_of(held_of_key)
+local held = look_at_held(load, tenant, now, gone_parts, new_parts)
+
 own.queued, own.queued_units = queued, queued_units
 local kind, left, reset, wait, tokens_left, tokens_reset, waiting =
-  enter(load, rate, token_rate, tenant, weight, tokens, own, now)
+  enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, own, now)
 if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
 
 -- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.
@@ -137,9 +153,9 @@ write_present(record, {
   idempotency = digest ~= '' and idempotency or '', turn = turn or '', cost = tag and '' or cost,
   tokens = tokens_per_minute and tokens or '', most_output = most_output,
   status = QUEUED, request = request, input = input_json, grace_ms = grace_ms, watchers = watchers, seq = '1',
-  context_calls = string.sub(calls_before .. calls, -calls_length), tag = tag or '',
-  traceparent = traceparent
+  context_calls = context_calls, tag = tag or '', traceparent = traceparent, held = print_parts({ new_parts[1] })
 })
+change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.
 if has_large == '1' then
@@ -147,7 +163,7 @@ if has_large == '1' then
 end
 if digest ~= '' then
   redis.call('DEL', idempotency)
-  redis.call('HSET', idempotency, 'id', id, 'digest', digest, 'record', record)
+  redis.call('HSET', idempotency, 'id', id, 'digest', digest, 'record', record, 'held', print_parts({ new_parts[2] }))
   redis.call('PEXPIRE', idempotency, key_ms)
 end
 if stored_flag == '1' then

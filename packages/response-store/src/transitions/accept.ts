@@ -52,6 +52,7 @@ const acceptScript = defineScript({
     'turn',
     'tokens',
     'most_output',
+    'held',
   ],
   file: new URL('../../src/transitions/accept.lua', import.meta.url),
   fragments: [...enterFragments, ...fragments('clock')],
@@ -61,7 +62,7 @@ const acceptScript = defineScript({
   ],
   args: [
     ...(['deadline', 'own_limits', 'cost', 'most_output'] as const),
-    ...(['queued', 'queued_units', 'queue_ms'] as const),
+    ...(['queued', 'queued_units', 'queue_ms', 'hold_ms'] as const),
     ...([
       'digest',
       'key_ms',
@@ -79,7 +80,7 @@ const acceptScript = defineScript({
     ...(['calls', 'calls_length', 'traceparent'] as const),
   ],
   numbers: [
-    ...(['deadline', 'cost', 'queued', 'queued_units', 'queue_ms'] as const),
+    ...(['deadline', 'cost', 'queued', 'queued_units', 'queue_ms', 'hold_ms'] as const),
     ...(['list_ms', 'order_ms', 'request_ahead', 'context_bytes', 'context_turns', 'calls_length'] as const),
   ],
 });
@@ -116,6 +117,8 @@ export interface AcceptRequest {
   mostOutputTokens: number | undefined;
   /** Longest wait in the queue. */
   queueMs: number;
+  /** By when all of it is gone from the store at the latest, in milliseconds from its accept. */
+  holdMs: number;
   /** How long a caller may be away before the response is given up, in milliseconds. */
   graceMs: number;
   context: ContextLimits;
@@ -180,6 +183,7 @@ export async function accept(access: LargeAccess, accepting: AcceptRequest): Pro
       queued: limits.queued,
       queued_units: boundInUnits(limits.queuedBytes),
       queue_ms: accepting.queueMs,
+      hold_ms: accepting.holdMs,
       digest: idempotency ? (bodyDigest ?? '') : '',
       key_ms: idempotency?.keepMs ?? '',
       list_ms: accepting.renewListMs ?? '',

@@ -1,6 +1,6 @@
 -- Appends events to the logs of streamed responses and publishes them: one message for each api process, whatever it reads.
 --
--- KEYS  record and log of each response
+-- KEYS  load, then record and log of each response
 -- ARGV  of each response: id, token (of the writing attempt), first (sequence number of the first event), how many events, and
 --       the events as JSON, in order
 --
@@ -36,8 +36,22 @@ local function tell_later(watchers, id, lines)
   end
 end
 
+-- The log of a response counts for its tenant in steps of so many bytes, so that other appends cost nothing. Its end counts
+-- the rest.
+local step = 262144
+
+local function count_log(record, bytes)
+  local f = read(record, 'tenant held')
+  local parts = parts_of(f.held)
+  -- The accept of an older release has counted nothing.
+  if not parts[1] then return end
+  local log_part = { parts[1][1], bytes }
+  replace_held(load, f.tenant, now_ms(), { parts[2] }, { log_part })
+  write(record, { held = print_parts({ parts[1], log_part }) })
+end
+
 local function append(record, log, id, token, first, from, count)
-  local f = read(record, 'status token seq watchers cancel')
+  local f = read(record, 'status token seq watchers cancel log_bytes')
   if not f.status then return 'missing' end
   if not is_open(f.status) then return 'terminal' end
   if f.token ~= token then return 'superseded' end
@@ -45,11 +59,15 @@ local function append(record, log, id, token, first, from, count)
   if last > f.seq then
     if first ~= f.seq + 1 then return 'gap' end
     local lines = { id .. ' ' .. first .. ' ' .. count .. ' -' }
+    local bytes_before = f.log_bytes or 0
+    local bytes = bytes_before
     for at = 0, count - 1 do
       redis.call('XADD', log, '1-' .. (first + at), 'e', ARGV[from + at])
       lines[at + 2] = ARGV[from + at]
+      bytes = bytes + #ARGV[from + at]
     end
-    write(record, { seq = last })
+    write(record, { seq = last, log_bytes = bytes })
+    if math.floor(bytes / step) > math.floor(bytes_before / step) then count_log(record, bytes) end
     tell_later(f.watchers, id, lines)
   end
   return f.cancel and 'cancelled' or 'ok'

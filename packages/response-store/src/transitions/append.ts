@@ -1,13 +1,14 @@
+import { heldFragments } from '@sluice/admission';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
   by: 'attempt',
-  writes: ['seq'],
+  writes: ['seq', 'log_bytes', 'held'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),
-  fragments: fragments('watchers'),
-  keys: [],
+  fragments: [...heldFragments, ...fragments('clock', 'watchers')],
+  keys: ['load'],
   args: [],
 });
 
@@ -39,6 +40,9 @@ export async function append(
   access: Pick<StoreAccess, 'redis' | 'keys'>,
   appends: readonly Append[],
 ): Promise<(AppendResult | Error)[]> {
+  const [one] = appends;
+  if (!one) return [];
+  const { load } = keysOf(access, one.responseId).cell;
   const moreKeys: string[] = [];
   const moreArgs: string[] = [];
   for (const { responseId, token, sequenceNumber, events } of appends) {
@@ -46,7 +50,7 @@ export async function append(
     moreKeys.push(record, log);
     moreArgs.push(responseId, token, String(sequenceNumber), String(events.length), ...events);
   }
-  const reply = await appendScript(access.redis, { keys: {}, args: {}, moreKeys, moreArgs });
+  const reply = await appendScript(access.redis, { keys: { load }, args: {}, moreKeys, moreArgs });
   return textReply(reply).map(resultOf);
 }
 

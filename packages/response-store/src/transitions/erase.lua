@@ -7,7 +7,7 @@
 -- Returns 1 when it is gone, 0 when somebody else is still attached; or a list of 1 and then id, queue and priority of each
 -- response that may go into its queue now.
 
-local f = read(record, 'status watchers tenant queue weight turn tokens accepted_at started_at')
+local f = read(record, 'status watchers tenant queue weight turn tokens accepted_at started_at held')
 if reader ~= '' then
   local others = without_watcher(f.watchers, reader)
   if others ~= '' then
@@ -18,6 +18,7 @@ end
 local is_ended_here = f.status and is_open(f.status)
 -- It may have taken some tokens, which nobody will count: what was reserved for it stays.
 if is_ended_here then finish(load, id, f, nil) end
+if f.held then replace_held(load, f.tenant, now_ms(), parts_of(f.held), {}) end
 redis.call('ZREM', open, id)
 redis.call('ZREM', stored, id)
 redis.call('UNLINK', record, log, large)

@@ -8,7 +8,7 @@ const eraseScript = defineScript({
   by: 'caller',
   writes: ['watchers', 'tag'],
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('watchers', 'let-in')],
+  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
   keys: ['record', 'log', 'large', 'open', 'load', 'stored'],
   args: ['id', 'reader'],
 });

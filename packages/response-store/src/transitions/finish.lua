@@ -7,6 +7,7 @@
 --       status, before     the status it ends in, and those that may precede it, joined by spaces
 --       result             what the end adds to the response, as JSON that begins with the response's id
 --       record_ms, log_ms  how long record and log stay after the end
+--       now      by the store's clock, as the process knows it, ms; empty to ask the store
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
@@ -18,7 +19,7 @@
 --   missing     no such record; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes')
+local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -33,10 +34,21 @@ if not is_mine then return 'superseded' end
 if first ~= f.seq + 1 then return 'gap' end
 if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then return 'superseded' end
 
+-- From now on it is known when it goes, and how large it is. The accept of an older release has counted nothing of it.
+now = now or now_ms()
+local before_parts = parts_of(f.held)
+local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + room_of(f.large_bytes or 0) + per_record
+local parts = { { gone_by(now, record_ms), own + #result + #calls } }
+if f.stream then
+  local log_bytes = (f.log_bytes or 0) + last * per_event
+  for at = more_args, #ARGV do log_bytes = log_bytes + #ARGV[at] end
+  parts[2] = { gone_by(now, log_ms), log_bytes }
+end
+
 -- A later response that continues from this one has all of it before it.
 write(record, {
   status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.asked_bytes or 0) + #result),
-  context_tokens = tokens or ''
+  context_tokens = tokens or '', held = print_parts(parts)
 })
 if calls ~= '' then
   local before = read(record, 'context_calls').context_calls or ''
@@ -44,11 +56,16 @@ if calls ~= '' then
 end
 redis.call('PEXPIRE', record, record_ms)
 redis.call('ZREM', open, id)
-finish(load, id, f, tokens)
+finish(load, id, f, tokens, now)
 if f.large_bytes then redis.call('PEXPIRE', large, record_ms) end
-if is_repeatable(status) and f.idempotency and redis.call('HGET', f.idempotency, 'id') == id then
-  redis.call('DEL', f.idempotency)
+if is_repeatable(status) and f.idempotency then
+  local key = redis.call('HMGET', f.idempotency, 'id', 'held')
+  if key[1] == id then
+    redis.call('DEL', f.idempotency)
+    for _, part in ipairs(parts_of(key[2])) do before_parts[#before_parts + 1] = part end
+  end
 end
+replace_held(load, f.tenant, now, before_parts, parts)
 if not f.stream then
   tell_watchers(f.watchers, id, { result })
   return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'

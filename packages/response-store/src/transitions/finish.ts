@@ -20,9 +20,9 @@ import { numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
   by: 'attempt',
-  writes: ['status', 'context_bytes', 'context_calls', 'context_tokens', 'seq', 'result', 'tag'],
+  writes: ['status', 'context_bytes', 'context_calls', 'context_tokens', 'seq', 'result', 'tag', 'held'],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('watchers', 'let-in')],
+  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
   keys: ['record', 'log', 'open', 'load', 'large'],
   args: [
     'id',
@@ -33,11 +33,12 @@ const finishScript = defineScript({
     'result',
     'record_ms',
     'log_ms',
+    'now',
     'tokens',
     'calls',
     'calls_length',
   ],
-  numbers: ['first', 'tokens', 'calls_length'],
+  numbers: ['first', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
 });
 
 export interface Finish {
@@ -56,6 +57,8 @@ export interface Finish {
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
   retention: Retention;
+  /** The time by the store's clock, in milliseconds; undefined to ask the store, which is one command more. */
+  now?: number | undefined;
 }
 
 /** The ids of the tool calls that an end brings. */
@@ -82,7 +85,7 @@ export type FinishResult = (typeof words)[number];
 export async function finish(
   access: StoreAccess,
   responseId: string,
-  { token, sequenceNumber, streams, events, status, result, tokens, toolCalls, retention }: Finish,
+  { token, sequenceNumber, streams, events, status, result, tokens, toolCalls, retention, now }: Finish,
 ): Promise<FinishResult> {
   const { cell, record, log, large } = keysOf(access, responseId);
   const reply = await finishScript(access.redis, {
@@ -96,6 +99,7 @@ export async function finish(
       result,
       record_ms: retention.recordMs,
       log_ms: retention.logMs,
+      now: now ?? '',
       tokens: tokens ?? '',
       calls: printCalls(toolCalls),
       calls_length: mostCallsLength,

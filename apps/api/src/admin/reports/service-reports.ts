@@ -1,3 +1,4 @@
+import { limitsInEffect } from '@sluice/config';
 import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
 import {
   readLostProcesses,
@@ -5,6 +6,7 @@ import {
   StatsReader,
   type StatsReaderOptions,
 } from '@sluice/service-stats';
+import { reportTenants, type TenantReporter } from '../tenant-report.ts';
 import { keyRows } from './key-rows.ts';
 import { OverviewFeed } from './overview-feed.ts';
 import { OverviewReader } from './overview-reader.ts';
@@ -19,6 +21,7 @@ export interface ServiceReports {
   overview: OverviewFeed;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
+  tenantUse: TenantReporter;
   keys: (query: KeyPageQuery) => KeyList;
 }
 
@@ -36,6 +39,9 @@ export function statsSources(
 
 export function serviceReports(sources: ReportSources): ServiceReports {
   const directory = new TenantDirectory(sources.live);
+  const { store, live, memory } = sources;
+  const tenantUse: TenantReporter = (tenants) =>
+    reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes));
   return {
     overview: new OverviewFeed(new OverviewReader(sources)),
     async queues() {
@@ -45,7 +51,8 @@ export function serviceReports(sources: ReportSources): ServiceReports {
       ]);
       return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
     },
-    tenants: (query) => tenantRows(sources, directory, query),
+    tenants: (query) => tenantRows({ ...sources, tenantUse }, directory, query),
+    tenantUse,
     keys: (query) => keyRows(sources, query),
   };
 }

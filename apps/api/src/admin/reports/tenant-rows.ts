@@ -1,6 +1,6 @@
 import { ServiceError } from '@sluice/contract';
 import type { TenantList, TenantPageQuery } from '@sluice/contract/admin';
-import { reportTenants } from '../tenant-report.ts';
+import type { TenantReporter } from '../tenant-report.ts';
 import type { ReportSources } from './report-sources.ts';
 import type { TenantDirectory } from './tenant-directory.ts';
 
@@ -14,7 +14,12 @@ const shareMinutes = 6;
  * Rejects while Redis does not answer, or while the stored keys are not known. Without the statistics there are no shares.
  */
 export async function tenantRows(
-  { store, stats, live, now }: Pick<ReportSources, 'store' | 'stats' | 'live' | 'now'>,
+  {
+    stats,
+    live,
+    now,
+    tenantUse,
+  }: Pick<ReportSources, 'stats' | 'live' | 'now'> & { tenantUse: TenantReporter },
   directory: TenantDirectory,
   query: TenantPageQuery,
 ): Promise<TenantList> {
@@ -27,10 +32,7 @@ export async function tenantRows(
     .filter((name) => tokensOf(name) > 0)
     .toSorted((one, other) => tokensOf(other) - tokensOf(one));
   const { tenants, hasMore } = await directory.page(query, { first, now: now() });
-  const report = await reportTenants(
-    store,
-    tenants.map(({ tenant }) => tenant),
-  );
+  const report = await tenantUse(tenants.map(({ tenant }) => tenant));
   const active = [...(recent?.tenants ?? [])].filter(
     ([, { accepted, output_tokens: tokens }]) => accepted > 0 || tokens > 0,
   );
@@ -43,8 +45,6 @@ export async function tenantRows(
       const weight = weights.get(row.tenant);
       return {
         ...row,
-        tiers: [...row.tiers],
-        models: [...row.models],
         share: allTokens > 0 ? Math.min(1, tokensOf(row.tenant) / allTokens) : null,
         // Of those who were active. Who was not had no share to be fair or not.
         fair_share: weight === undefined ? null : weight / allWeights,

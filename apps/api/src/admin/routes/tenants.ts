@@ -1,10 +1,9 @@
 import { type LiveSettings, suggestName } from '@sluice/config';
-import type { ResponseStore } from '@sluice/response-store';
 import type { FastifyInstance } from 'fastify';
-import { reportTenants } from '../tenant-report.ts';
+import type { TenantReporter } from '../tenant-report.ts';
 
 export interface TenantsOptions {
-  store: Pick<ResponseStore, 'tenantUse'>;
+  reports: { tenantUse: TenantReporter };
   live: Pick<LiveSettings, 'keys'>;
 }
 
@@ -14,7 +13,7 @@ export interface TenantsOptions {
  * It knows the tenants of the keys in effect. While the stored keys are not known it answers 503, rather than leave their
  * tenants out.
  */
-export function registerTenants(app: FastifyInstance, { store, live }: TenantsOptions): void {
+export function registerTenants(app: FastifyInstance, { reports, live }: TenantsOptions): void {
   app.get<{ Querystring: { tenant?: unknown } }>('/tenants', async (request, reply) => {
     const { tenant } = request.query;
     const { keys } = live;
@@ -30,6 +29,6 @@ export function registerTenants(app: FastifyInstance, { store, live }: TenantsOp
       const error = `'tenant' is not the name of a tenant with a key: ${hint}`;
       return reply.code(404).send({ error });
     }
-    return reply.send(await reportTenants(store, asked));
+    return reply.send(await reports.tenantUse(asked));
   });
 }

@@ -5,6 +5,7 @@ export const limitLabels = {
   concurrent: 'Running at a time',
   queued: 'Waiting at a time',
   queuedBytes: 'Bytes of what waits',
+  storedBytes: 'Bytes stored',
   maxOutputTokens: 'Output tokens of a request',
   readsPerMinute: 'Reads per minute',
 } as const;
@@ -30,15 +31,8 @@ export const emptyKeyForm: KeyForm = {
   models: [],
   tiers: ['default', 'flex'],
   weight: '',
-  limits: {
-    requestsPerMinute: '',
-    tokensPerMinute: '',
-    concurrent: '',
-    queued: '',
-    queuedBytes: '',
-    maxOutputTokens: '',
-    readsPerMinute: '',
-  },
+  // Each name is there.
+  limits: Object.fromEntries(limitNames.map((name) => [name, ''])) as KeyForm['limits'],
   expiresOn: '',
 };
 

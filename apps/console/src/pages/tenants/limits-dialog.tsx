@@ -74,7 +74,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
         </p>
       )}
       <KeyLimits
-        note="An empty field is no limit. All stored keys of the tenant say the same afterwards."
+        note="An empty field is left to the service: half of what may wait or be stored, and otherwise no limit. All stored keys of the tenant say the same afterwards."
         names={changedLimits}
         limits={form.limits}
         onChange={(limits) => change({ limits })}

@@ -9,6 +9,7 @@ const form = limitsFormOf({
     concurrent: 8,
     queued: null,
     queued_bytes: null,
+    stored_bytes: null,
     max_output_tokens: null,
   },
 });

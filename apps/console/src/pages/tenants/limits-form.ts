@@ -8,6 +8,7 @@ const reported = {
   concurrent: 'concurrent',
   queued: 'queued',
   queuedBytes: 'queued_bytes',
+  storedBytes: 'stored_bytes',
   maxOutputTokens: 'max_output_tokens',
 } as const satisfies Partial<Record<LimitName, keyof TenantReportRow['limits']>>;
 export type ChangedLimit = keyof typeof reported;

@@ -7,11 +7,11 @@ function tenant(name: string, given: Partial<TenantReportRow> = {}): TenantRepor
     ...{ tenant: name, weight: 1, tiers: [], models: ['*'], share: 0, fair_share: 0, keys: 1 },
     limits: {
       ...{ requests_per_minute: null, tokens_per_minute: null, concurrent: null },
-      ...{ queued: null, queued_bytes: null, max_output_tokens: null },
+      ...{ queued: null, queued_bytes: null, stored_bytes: null, max_output_tokens: null },
     },
     use: {
       ...{ requests_in_minute: null, tokens_in_minute: null, waiting: 0 },
-      ...{ waiting_bytes: 0, running: null, in_line: null },
+      ...{ waiting_bytes: 0, stored_bytes: 0, running: null, in_line: null },
     },
     ...given,
   };
@@ -50,6 +50,7 @@ describe('limits', () => {
       'concurrent',
       'queued',
       'queued_bytes',
+      'stored_bytes',
     ]);
   });
 

@@ -58,6 +58,13 @@ export function limitUses({ limits, use }: Pick<TenantReportRow, 'limits' | 'use
       max: limits.queued_bytes,
       unit: 'bytes',
     },
+    {
+      key: 'stored_bytes',
+      label: 'Bytes stored',
+      used: use.stored_bytes,
+      max: limits.stored_bytes,
+      unit: 'bytes',
+    },
   ];
 }
 
