@@ -6,6 +6,8 @@ export interface ApiClientOptions {
   /** Such as `http://127.0.0.1:3000`. */
   url: string;
   key: string;
+  /** Whether nobody gave the key, so that it was found in the data folder. */
+  isDevelopmentKey: boolean;
 }
 
 /** The fields of a response that the commands show. */
@@ -49,7 +51,7 @@ export class ApiClient {
   }
 
   async #fetch(method: string, path: string): Promise<Response> {
-    const { url, key } = this.#options;
+    const { url, key, isDevelopmentKey } = this.#options;
     let answer: Response;
     try {
       answer = await fetch(new URL(`/v1/responses${path}`, url), {
@@ -61,6 +63,11 @@ export class ApiClient {
       throw new FatalError(`Nothing answers at ${url}: start the service, or name it with --url.`, { cause });
     }
     if (answer.ok) return answer;
+    if (answer.status === 401 && isDevelopmentKey) {
+      throw new FatalError(
+        `The service at ${url} does not take the development key of the data folder: set SLUICE_API_KEY or give --key.`,
+      );
+    }
     throw new FatalError(`The service answered ${answer.status}: ${await messageOf(answer)}`);
   }
 }
