@@ -77,8 +77,9 @@ function readNote(file: string): Note | undefined {
     return undefined;
   }
   try {
+    const note: unknown = JSON.parse(text);
     // This file writes whole notes and nothing else under the name, so the cast holds.
-    return JSON.parse(text) as Note;
+    return typeof note === 'object' && note !== null && 'pid' in note ? (note as Note) : undefined;
   } catch {
     return undefined;
   }
