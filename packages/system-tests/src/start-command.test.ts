@@ -242,7 +242,7 @@ it('start takes its development key beside a stored one until that is revoked, a
     const again = run({ command: 'start', env });
     await again.printed(/Ctrl-C stops it\./, { timeoutMs: 60_000 });
     expect(again.output()).toMatch(/Key +one of those that 'sluice keys list' shows/);
-    expect(await curlOf(again.output())).toEqual({ status: 'ready' });
+    expect(await curlOf(again.output())).toMatchObject({ status: 'ready' });
     expect(again.output()).not.toContain('sk-sluice-dev-');
   } finally {
     await Promise.all(started.splice(0).map((process) => process.stop()));
