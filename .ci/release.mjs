@@ -1,7 +1,7 @@
 // Releases a version: `npm run release -- VERSION`, or first `npm run release -- VERSION --dry-run`, which changes nothing and publishes
 // nothing, and shows what would be.
 //
-//   1. gives every manifest, the lock file, the Dockerfile and the chart the version, and CHANGELOG.md a section of it
+//   1. gives every manifest, the lock file, the Dockerfile, the compose file and the chart the version, and CHANGELOG.md a section of it
 //   2. packs `@sluice/client` and `sluice`, and prints what is in them
 //   3. commits, tags, publishes both with npm, and prints how to build and push the image
 //
@@ -43,9 +43,9 @@ for (const { file, text } of edits) {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-release-'));
 const packed = [packClient(folder), packCommand(folder)];
-for (const { name, size, unpackedSize, file } of packed) {
+for (const { name, version: packedAs, size, unpackedSize, file } of packed) {
   console.log(
-    `\n${name} ${version}: ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked, in ${file}`,
+    `\n${name} ${packedAs}: ${kilobytes(size)} packed, ${kilobytes(unpackedSize)} unpacked, in ${file}`,
   );
   const files = execFileSync('tar', ['tzf', file], { encoding: 'utf8' }).trim().split('\n');
   console.log(`  ${files.length} files: ${files.slice(0, 4).join(', ')}, …`);
@@ -91,6 +91,7 @@ function versionEdits() {
       return `${JSON.stringify(lock, null, 2)}\n`;
     }),
     edit('Dockerfile', (text) => text.replace(`ARG VERSION=${before}`, `ARG VERSION=${version}`)),
+    edit('docker-compose.yml', (text) => text.replaceAll(`sluice:${before}`, `sluice:${version}`)),
     edit('deploy/helm/sluice/Chart.yaml', (text) =>
       text.replaceAll(/^((?:appVersion|version): "?)[\d.]+("?)$/gm, `$1${version}$2`),
     ),
