@@ -6,6 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { env } from 'node:process';
 
 const root = join(import.meta.dirname, '..');
 
@@ -91,7 +92,11 @@ function externalsOf(stage) {
     for (const [, name] of code.matchAll(imports)) names.add(name);
   }
   const installed = [...names].filter((name) => lock[`node_modules/${name}`] && !optional.includes(name));
-  return Object.fromEntries(installed.toSorted().map((name) => [name, lock[`node_modules/${name}`].version]));
+  return Object.fromEntries(
+    installed
+      .toSorted((one, other) => one.localeCompare(other, 'en'))
+      .map((name) => [name, lock[`node_modules/${name}`].version]),
+  );
 }
 
 /** Where a package comes from, as far as the repository says. */
@@ -144,10 +149,10 @@ function readJson(file) {
 }
 
 function run(command, args) {
-  const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`;
+  const path = `${join(root, 'node_modules/.bin')}:${env.PATH}`;
   execFileSync(command, args, {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, PATH: path },
+    env: { ...env, PATH: path },
   });
 }

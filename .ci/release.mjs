@@ -11,6 +11,7 @@ import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import { parseArgs } from 'node:util';
 import { packClient, packCommand } from './pack.mjs';
 
@@ -22,7 +23,7 @@ const { values, positionals } = parseArgs({
 const isDry = values['dry-run'];
 const { version: before, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
 const version = positionals[0] ?? before;
-const hasProvenance = process.env.GITHUB_ACTIONS === 'true' || process.env.GITLAB_CI === 'true';
+const hasProvenance = env.GITHUB_ACTIONS === 'true' || env.GITLAB_CI === 'true';
 
 const problems = [
   ...(/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version) ? [] : [`'${version}' is no version`]),

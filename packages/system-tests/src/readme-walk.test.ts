@@ -111,8 +111,8 @@ it('the commands of the README work in their order, from a clone with nothing el
   expect(JSON.parse(await type(curl))).toMatchObject({ status: 'completed' });
 
   const exports = address.replace('...', /Key +(\S+)/.exec(banner)?.[1] ?? '').replace(':3000', `:${port}`);
-  for (const [, name = '', value = ''] of exports.matchAll(/^export (\w+)=(\S+)/gm))
-    env = { ...env, [name]: value };
+  const exported = exports.matchAll(/^export (\w+)=(\S+)/gm).map(([, name, value]) => [name, value]);
+  Object.assign(env, Object.fromEntries(exported));
   await answersOf();
 
   const [create = '', list = '', limit = '', rotate = '', revoke = ''] = keys.trim().split('\n');
@@ -139,8 +139,8 @@ it('the commands of the README work in their order, from a clone with nothing el
   const { store } = JSON.parse(readFileSync(join(cwd, '.data/running-service.json'), 'utf8')) as {
     store: string;
   };
-  const [exported = '', api = '', worker = '', second = ''] = scale.trim().split('\n');
-  expect(exported).toMatch(/^export REDIS_URL=redis:/);
+  const [redisUrl = '', api = '', worker = '', second = ''] = scale.trim().split('\n');
+  expect(redisUrl).toMatch(/^export REDIS_URL=redis:/);
   const alone = env;
   env = {
     ...env,
@@ -163,7 +163,8 @@ it('the commands of the README work in their order, from a clone with nothing el
   const page = await eventually(
     async () => {
       const answer = await fetch(`http://127.0.0.1:${adminPort}/console`);
-      return answer.status === 200 ? await answer.text() : false;
+      const text = await answer.text();
+      return answer.status === 200 && text;
     },
     { timeoutMs: 90_000 },
   );
