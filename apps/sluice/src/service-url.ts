@@ -8,11 +8,21 @@ import { findRunningService } from './running-service.ts';
  * @throws {ConfigError} when the settings file cannot be read.
  */
 export function serviceUrl(sources: SettingsSources): string {
-  const { env } = sources;
-  const named = readVariable(env, 'SLUICE_URL');
-  if (named !== undefined) return named;
-  const { dataDir, url } = findService(sources);
-  if (Number(readVariable(env, 'PORT') ?? '0') > 0) return url;
-  const running = findRunningService(dataDir);
-  return running?.kind === 'running' ? running.url : url;
+  return readVariable(sources.env, 'SLUICE_URL') ?? urlOnThisMachine(sources, 'url', 'PORT');
+}
+
+/** The same of its admin listener, whose port is in `ADMIN_PORT` and by default 3001. */
+export function adminUrl(sources: SettingsSources): string {
+  return urlOnThisMachine(sources, 'adminUrl', 'ADMIN_PORT');
+}
+
+function urlOnThisMachine(
+  sources: SettingsSources,
+  listener: 'url' | 'adminUrl',
+  portVariable: string,
+): string {
+  const service = findService(sources);
+  if (Number(readVariable(sources.env, portVariable) ?? '0') > 0) return service[listener];
+  const running = findRunningService(service.dataDir);
+  return running?.kind === 'running' ? running[listener] : service[listener];
 }

@@ -19,5 +19,6 @@ it.each([
   ['server: { host: 0.0.0.0, port: "${OWN}" }', { OWN: '6000' }, 'http://127.0.0.1:6000'],
   ['server: { port: many }', { PORT: '0' }, 'http://127.0.0.1:3000'],
 ])('finds where an api of %j listens with %j', async (text, env, url) => {
-  expect(findService({ env, argv: [], cwd: await withFile(text) })).toMatchObject({ url });
+  const adminUrl = 'http://127.0.0.1:3001';
+  expect(findService({ env, argv: [], cwd: await withFile(text) })).toMatchObject({ url, adminUrl });
 });

@@ -14,6 +14,8 @@ export interface ServicePlace {
   dataDir: string;
   /** Where an api listens on this machine. */
   url: string;
+  /** Where its admin listener does. */
+  adminUrl: string;
   /** Whether the file has keys, so that no development key is taken. */
   hasKeysInFile: boolean;
 }
@@ -46,14 +48,15 @@ export function findService({
   const keys = valueAt(['keys'], data);
   return {
     dataDir: resolve(cwd, dataDir.data),
-    url: urlOf(valueAt(['server', 'host'], data), valueAt(['server', 'port'], data)),
+    url: urlOf(valueAt(['server', 'host'], data), valueAt(['server', 'port'], data), 3000),
+    adminUrl: urlOf(valueAt(['server', 'adminHost'], data), valueAt(['server', 'adminPort'], data), 3001),
     hasKeysInFile: Array.isArray(keys) && keys.length > 0,
   };
 }
 
 /** A port that is no number, or is chosen when the service starts, says nothing: then the default one is as good a guess. */
-function urlOf(host: unknown, port: unknown): string {
+function urlOf(host: unknown, port: unknown, otherwise: number): string {
   const named = typeof host === 'string' && isLoopback(host) && host.includes(':') ? '[::1]' : '127.0.0.1';
   const known = Number(port);
-  return `http://${named}:${Number.isInteger(known) && known > 0 && known < 65_536 ? known : 3000}`;
+  return `http://${named}:${Number.isInteger(known) && known > 0 && known < 65_536 ? known : otherwise}`;
 }

@@ -111,7 +111,7 @@ it('the commands of the README work in their order, from a clone with nothing el
   expect(JSON.parse(await type(curl))).toMatchObject({ status: 'completed' });
 
   const exports = address.replace('...', /Key +(\S+)/.exec(banner)?.[1] ?? '').replace(':3000', `:${port}`);
-  const exported = exports.matchAll(/^export (\w+)=(\S+)/gm).map(([, name, value]) => [name, value]);
+  const exported = [...exports.matchAll(/^export (\w+)=(\S+)/gm)].map(([, name, value]) => [name, value]);
   Object.assign(env, Object.fromEntries(exported));
   await answersOf();
 

@@ -1,13 +1,15 @@
 import { type Environment, findDevelopmentKey, readVariable, type SettingsSources } from '@sluice/config';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { serviceUrl } from '../service-url.ts';
+import { adminUrl, serviceUrl } from '../service-url.ts';
 import { ApiClient, type ShownResponse } from './api-client.ts';
 import { findResponses, statuses } from './find-responses.ts';
 import { printList, printResponse, tail } from './print-responses.ts';
+import { findByRequest, printDetail } from './show-request.ts';
 
 export const responsesUsage = `Usage: sluice responses <command> [flags]
 
   get ID       shows one response
+  show req_ID  finds the response of a request by the id that its caller was told, of whatever tenant; asks the admin listener
   list         lists your responses, newest first
   cancel ID    cancels a response that is queued or running
   tail ID      follows a response; one with stream: true as it is generated
@@ -16,7 +18,7 @@ export const responsesUsage = `Usage: sluice responses <command> [flags]
   --limit N    list: how many responses to show, 1 to 100 [20]
   --status S   list: only those of a status, such as failed
   --after X    list: the id of the last response seen; tail: the number of the last event seen
-  --url URL    the service [SLUICE_URL, PORT on this machine, the service that runs on it]
+  --url URL    the service [SLUICE_URL, PORT on this machine, the service that runs on it]; show: its admin listener [ADMIN_PORT]
   --key KEY    an API key [SLUICE_API_KEY, the development key of a service on this machine]
 
 The service on this machine, and its development key, are looked up with its settings:
@@ -47,12 +49,22 @@ export async function runResponses(
     return;
   }
   if (rest.length > 0) throw badUsage('responses', `'${rest[0]}' is one argument too many`);
+  const json = values.json ?? false;
   const sources = { env, cwd, argv: sourceFlags(values) };
+  if (command === 'show') {
+    const client = new ApiClient({
+      url: values.url ?? adminUrl(sources),
+      path: '/admin/v1/responses',
+      key: readVariable(env, 'ADMIN_TOKEN'),
+      isDevelopmentKey: false,
+    });
+    return printDetail(await findByRequest(client, given(id)), json);
+  }
   const client = new ApiClient({
     url: values.url ?? serviceUrl(sources),
+    path: '/v1/responses',
     ...(await keyFor(values.key, sources)),
   });
-  const json = values.json ?? false;
   switch (command) {
     case 'get':
       return printResponse(await client.json<ShownResponse>('GET', `/${encoded(id)}`), json);
@@ -75,8 +87,12 @@ export async function runResponses(
 }
 
 function encoded(id: string | undefined): string {
+  return encodeURIComponent(given(id));
+}
+
+function given(id: string | undefined): string {
   if (id === undefined) throw badUsage('responses', 'an id is missing');
-  return encodeURIComponent(id);
+  return id;
 }
 
 function statusIn(text: string | undefined): string | undefined {
@@ -92,10 +108,10 @@ function sourceFlags({ config, 'data-dir': dataDir }: { config?: string; 'data-d
 }
 
 async function keyFor(
-  given: string | undefined,
+  flag: string | undefined,
   sources: SettingsSources,
 ): Promise<{ key: string; isDevelopmentKey: boolean }> {
-  const named = given ?? readVariable(sources.env, 'SLUICE_API_KEY');
+  const named = flag ?? readVariable(sources.env, 'SLUICE_API_KEY');
   if (named !== undefined) return { key: named, isDevelopmentKey: false };
   const key = await findDevelopmentKey(sources);
   if (key === undefined)
