@@ -356,11 +356,14 @@ describe('a service without keys in its file', () => {
     await save({});
     const api = await start();
     const plainDevelopment = await development();
+    const changes = () => api.linesOf('settings changed').length;
     await save(withOwnKey);
-    await eventually(async () => (await statusOf(api, own)) === 200);
+    await eventually(() => changes() === 1);
+    expect(await statusOf(api, own)).toBe(200);
     expect(await statusOf(api, plainDevelopment)).toBe(401);
     await save({});
-    await eventually(async () => (await statusOf(api, own)) === 401);
+    await eventually(() => changes() === 2);
+    expect(await statusOf(api, own)).toBe(401);
     expect(await statusOf(api, plainDevelopment)).toBe(200);
   });
 
