@@ -4,6 +4,10 @@
 //   node .ci/check-lock.mjs --write   adds what is missing
 // A registry may lack packages of platforms that nobody there uses. npm then leaves them out of the lock file, and
 // `npm ci` refuses the file on those platforms. An entry with its version alone is enough for it.
+//
+// The lock file of the workspace names no Node.js that a package asks for: the workspace brings its own, and npm, run by another one, would warn of each
+// package that this one is too old for. Nor does it name TypeScript as an optional peer, which would be installed without the
+// dependencies of development, too, with 31 MB. npm leaves both as they are until the package changes.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const files = ['package-lock.json', 'packages/client-tests/clients/package-lock.json'];
@@ -51,6 +55,7 @@ function checkLock(file) {
   const packages = { ...lock.packages };
   for (const [where, entry] of Object.entries(lock.packages)) {
     if (/:\/\//.test(entry.resolved ?? '')) problems.push(`${file}: ${where} names the host of a registry`);
+    if (file === 'package-lock.json' && where.includes('node_modules/')) checkDemands(file, where, entry);
     for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
       if (packages[`${where}/node_modules/${name}`] ?? packages[`node_modules/${name}`]) continue;
       const platform = platformOf(name);
@@ -72,6 +77,21 @@ function checkLock(file) {
     );
     writeFileSync(at, `${JSON.stringify(lock, null, 2)}\n`);
   }
+}
+
+/** An entry that says more of its package than an installation should go by. */
+function checkDemands(file, where, entry) {
+  const hasPeer = entry.peerDependenciesMeta?.typescript?.optional === true;
+  if (isWriting) {
+    delete entry.engines;
+    if (hasPeer) {
+      delete entry.peerDependencies.typescript;
+      delete entry.peerDependenciesMeta.typescript;
+    }
+    return;
+  }
+  if (entry.engines !== undefined) problems.push(`${file}: ${where} names the Node.js that it asks for`);
+  if (hasPeer) problems.push(`${file}: ${where} has TypeScript as an optional peer`);
 }
 
 /** What the name of a package of one platform says of it; undefined when it names none. */

@@ -2,15 +2,21 @@ import {
   changedKeys,
   ConfigError,
   describeConflict,
+  developmentKeyId,
+  developmentKeyRevokedAt,
   type KeySettings,
+  isLoopback,
   keyOfKeylessService,
   type LiveSettings,
+  mayTakeDevelopmentKey,
+  revokedDevelopmentKey,
   type Settings,
   type StoredKey,
   StoredKeyReader,
   storedKeyText,
   uniteKeys,
   type UnreadableKey,
+  withDevelopmentKey,
 } from '@sluice/config';
 import { isReplyMissing, type Logger, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { type KeySnapshot, type KeyStore, KeyWatch } from '@sluice/stored-keys';
@@ -38,8 +44,8 @@ export interface KnownKeys {
  *
  * Until Redis has answered once, the keys of the file are taken and nobody can tell whether another one is known. After
  * that an outage changes nothing. A key that this process has seen revoked stays refused when Redis has lost the
- * revocation, which is then written again, for the other processes. The development key is taken only while no key has
- * ever been stored: once this process has seen one, never again.
+ * revocation, which is then written again, for the other processes. The development key is taken on loopback, beside stored
+ * keys, too, until it is revoked by its name or the file has keys.
  */
 export class KeysInEffect {
   readonly #options: KeysInEffectOptions;
@@ -54,6 +60,7 @@ export class KeysInEffect {
   #wereStored = false;
   /** As it was read when it was last needed. */
   #development: KeySettings | undefined;
+  #developmentRevokedAt: string | undefined;
   /** When keys were revoked that this process has seen revoked, by their hashes. */
   readonly #revoked = new Map<string, string>();
   #warnings = new Set<string>();
@@ -104,14 +111,14 @@ export class KeysInEffect {
   /** All keys there are, in effect or not. */
   get known(): KnownKeys {
     return {
-      file: this.#isKeyless && this.#development ? [this.#development] : this.#settings.keys,
+      file: this.#effective.keys,
       stored: this.#stored,
       revokedAt: ({ hash, revokedAt }) => revokedAt ?? this.#revoked.get(hash),
     };
   }
 
   get acceptsDevelopmentKey(): boolean {
-    return this.#isKeyless;
+    return this.#developmentKey !== undefined;
   }
 
   /**
@@ -120,8 +127,8 @@ export class KeysInEffect {
    * @throws {ConfigError} when the service would be without a key and may not be; nothing has changed then.
    */
   async takeSettings(settings: Settings): Promise<void> {
-    const isKeyless = settings.keys.length === 0 && this.#stored !== undefined && !this.#wereStored;
-    if (isKeyless) await this.#findDevelopmentKey();
+    if (settings.keys.length === 0 && this.#stored !== undefined)
+      await this.#findDevelopmentKey(this.#wereStored);
     this.#settings = settings;
     this.#putIntoEffect();
   }
@@ -130,11 +137,11 @@ export class KeysInEffect {
   async #takeStored({ version, entries }: KeySnapshot): Promise<void> {
     const { keys, unreadable } = this.#reader.read(entries);
     const wereStored = this.#wereStored || version !== undefined || entries.size > 0;
-    const isKeyless = this.#settings.keys.length === 0 && !wereStored;
-    if (isKeyless) await this.#findDevelopmentKey();
+    if (this.#settings.keys.length === 0) await this.#findDevelopmentKey(wereStored);
     const isFirst = this.#stored === undefined;
     const before = this.#united;
     for (const { hash, revokedAt } of keys) if (revokedAt !== undefined) this.#revoked.set(hash, revokedAt);
+    this.#developmentRevokedAt ??= developmentKeyRevokedAt(keys);
     this.#stored = keys;
     this.#wereStored = wereStored;
     this.#unreadable = unreadable;
@@ -159,6 +166,10 @@ export class KeysInEffect {
         ? [[key.id, storedKeyText({ ...key, revokedAt })] as const]
         : [];
     });
+    const developmentAt = this.#developmentRevokedAt;
+    if (developmentAt !== undefined && !this.#stored?.some(({ id }) => id === developmentKeyId)) {
+      entries.push([developmentKeyId, storedKeyText(revokedDevelopmentKey(developmentAt))]);
+    }
     if (entries.length === 0) return;
     try {
       await this.#options.store.change({ from: { version }, entries: new Map(entries) });
@@ -167,24 +178,43 @@ export class KeysInEffect {
     }
   }
 
-  /** Whether there is no key at all. Keys may have been stored while the development key was read. */
-  get #isKeyless(): boolean {
-    return this.#settings.keys.length === 0 && this.#stored !== undefined && !this.#wereStored;
+  /** The development key while it is taken. Where the process listens is as it started. */
+  get #developmentKey(): KeySettings | undefined {
+    const { server } = this.#options.settings;
+    const { keys } = this.#settings;
+    const mayBe = this.#stored !== undefined && mayTakeDevelopmentKey({ keys, server });
+    return mayBe && this.#developmentRevokedAt === undefined ? this.#development : undefined;
   }
 
-  async #findDevelopmentKey(): Promise<void> {
-    // Where it listens and keeps its data is as the process started.
-    this.#development = await keyOfKeylessService(this.#options.settings);
+  /**
+   * Reads the development key, or makes it. A service with stored keys goes without when it cannot keep one.
+   *
+   * @throws {ConfigError} when there is no other key, and none may be made or kept.
+   */
+  async #findDevelopmentKey(hasOthers: boolean): Promise<void> {
+    if (hasOthers && !isLoopback(this.#options.settings.server.host)) return;
+    try {
+      this.#development = await keyOfKeylessService(this.#options.settings);
+    } catch (error) {
+      if (!hasOthers || !(error instanceof ConfigError)) throw error;
+      this.#development = undefined;
+    }
+  }
+
+  /** The settings with the keys that are taken besides the stored ones. */
+  get #effective(): Settings {
+    const development = this.#developmentKey;
+    return development === undefined ? this.#settings : withDevelopmentKey(this.#settings, development);
   }
 
   #putIntoEffect(): void {
     const { limits } = this.#settings;
     const stored = this.#stored ?? [];
     const { keys, conflicts } = uniteKeys({
-      settings: this.#settings,
+      settings: this.#effective,
       stored: stored.filter((key) => !this.#isLost(key)),
     });
-    this.#united = this.#isKeyless && this.#development ? [this.#development] : keys;
+    this.#united = keys;
     this.#options.live.replace({ keys: this.#united, isComplete: this.#stored !== undefined, limits });
     this.#warn([
       ...this.#unreadable.map(({ id, problem }) => ({

@@ -22,6 +22,7 @@ import {
   type TestRedis,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KeyChanges, revokeStoredKey } from '../src/admin/keys/index.ts';
 import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
 
 /** How soon a change must be in effect in every api. */
@@ -298,7 +299,16 @@ describe('an api that cannot read the stored keys yet', () => {
 describe('a service without keys in its file', () => {
   const development = async () => (await developmentKey(join(directory, 'data'))).plain;
 
-  it('takes its development key until the first key is stored, and never again', async () => {
+  const storedKeys = () => new KeyStore({ connection: redis.client, keyPrefix: `${redis.prefix}:{0}:` });
+
+  /** Revokes a key as `sluice keys revoke` does. */
+  async function revoke(id: string): Promise<void> {
+    const { settings } = openSettings({ env: {}, argv: [], cwd: directory, role: 'start' });
+    const changes = new KeyChanges({ store: storedKeys(), isSafe: async () => true });
+    await revokeStoredKey({ settings, change: (decide) => changes.change(decide) }, id);
+  }
+
+  it('takes its development key beside stored keys, also after a restart', async () => {
     await save({});
     const api = await start();
     expect(api.acceptsDevelopmentKey).toBe(true);
@@ -307,22 +317,53 @@ describe('a service without keys in its file', () => {
     const plain = createKey();
     await store(plain);
     await eventually(async () => (await statusOf(api, plain)) === 200);
-    expect(await statusOf(api, plainDevelopment)).toBe(401);
-    await store(plain, revoked);
-    await eventually(async () => (await statusOf(api, plain)) === 401);
-    expect(await statusOf(api, plainDevelopment)).toBe(401);
-    // As after a Redis that has lost its data.
-    await redis.client.del(`${redis.prefix}:{0}:api-keys`);
-    await eventually(() => api.linesOf('stored keys changed').length === 3);
-    expect(await statusOf(api, plainDevelopment)).toBe(401);
+    expect(await statusOf(api, plainDevelopment)).toBe(200);
+    const next = await start();
+    expect(next.acceptsDevelopmentKey).toBe(true);
+    expect(await statusOf(next, plainDevelopment)).toBe(200);
   });
 
-  it('makes no development key when keys are stored, even revoked ones alone', async () => {
+  it('refuses its development key once that is revoked by its name, also when Redis has lost that', async () => {
     await save({});
-    await store(createKey(), revoked);
+    const api = await start();
+    const plainDevelopment = await development();
+    const plain = createKey();
+    await store(plain);
+    await eventually(async () => (await statusOf(api, plain)) === 200);
+    await revoke('development');
+    await eventually(async () => (await statusOf(api, plainDevelopment)) === 401, inTime);
+    expect(await statusOf(api, plain)).toBe(200);
+    expect((await start()).acceptsDevelopmentKey).toBe(false);
+    await redis.client.del(`${redis.prefix}:{0}:api-keys`);
+    // The api that has seen the revocation writes it again, for the others.
+    await eventually(async () => (await storedKeys().read()).entries.has('key_development'));
+    expect(await statusOf(api, plainDevelopment)).toBe(401);
+    expect(await statusOf(await start(), plainDevelopment)).toBe(401);
+  });
+
+  it('goes without a development key that it cannot keep, if keys are stored', async () => {
+    await save({});
+    await writeFile(join(directory, 'data'), '');
+    const plain = createKey();
+    await store(plain);
     const api = await start();
     expect(api.acceptsDevelopmentKey).toBe(false);
-    expect(await statusOf(api, await development())).toBe(401);
+    expect(await statusOf(api, plain)).toBe(200);
+  });
+
+  it('takes no development key while its file has keys, and the same one again when it has none', async () => {
+    await save({});
+    const api = await start();
+    const plainDevelopment = await development();
+    const changes = () => api.linesOf('settings changed').length;
+    await save(withOwnKey);
+    await eventually(() => changes() === 1);
+    expect(await statusOf(api, own)).toBe(200);
+    expect(await statusOf(api, plainDevelopment)).toBe(401);
+    await save({});
+    await eventually(() => changes() === 2);
+    expect(await statusOf(api, own)).toBe(401);
+    expect(await statusOf(api, plainDevelopment)).toBe(200);
   });
 
   it('takes no development key before it knows the stored keys', async () => {

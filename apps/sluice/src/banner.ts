@@ -8,7 +8,7 @@ export interface BannerFacts {
   models: readonly string[];
   /** Where models come from that no settings file names, in lines. */
   found: readonly string[];
-  /** The development key; undefined when the service has keys of its own. */
+  /** The development key; undefined when it is not taken. */
   plainKey: string | undefined;
   /** The development action token; undefined when the service has one of its own, or nothing can be changed. */
   actionToken: string | undefined;
@@ -44,11 +44,12 @@ export function banner({
     `  Workers         ${workers}`,
     `  Models          ${modelLine(models)}`,
     ...found.map((line, at) => `  ${at === 0 ? 'Found' : '     '}           ${line}`),
-    `  Key             ${plainKey ?? "one of those that 'sluice keys list' shows"}`,
+    `  Key             ${plainKey ?? "one of those that 'sluice keys list' shows; 'sluice keys create' makes one"}`,
     ...(actionToken === undefined ? [] : [`  Action token    ${actionToken}`]),
     '',
     'Try it:',
     '',
+    ...(plainKey === undefined ? withoutKey(base) : []),
     `  curl ${base}/v1/responses \\`,
     `    -H "Authorization: Bearer ${plainKey ?? '$SLUICE_API_KEY'}" \\`,
     '    -H "Content-Type: application/json" \\',
@@ -58,6 +59,11 @@ export function banner({
     '',
   ];
   return lines.join('\n');
+}
+
+/** Keys of others cannot be shown, because nothing but their hashes is kept. */
+function withoutKey(base: string): string[] {
+  return [`  curl ${base}/readyz`, '', 'And with a key in SLUICE_API_KEY:', ''];
 }
 
 function storeLine({ kind, why, url }: BannerFacts['store']): string {
@@ -78,6 +84,6 @@ function modelLine(models: readonly string[]): string {
 }
 
 /** An address that can be opened: the wildcard addresses are replaced by loopback. */
-function reachable(url: string): string {
+export function reachable(url: string): string {
   return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
 }

@@ -1,5 +1,5 @@
 import { describeFlags, wantsHelp } from '@sluice/config';
-import { FatalError, runMain } from '@sluice/runtime';
+import { FatalError, runMain, serviceVersion } from '@sluice/runtime';
 
 const usage = `Usage: sluice <command> [flags]
 
@@ -14,7 +14,7 @@ const usage = `Usage: sluice <command> [flags]
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports how it fared
 
-'sluice <command> --help' lists the flags of a command.`;
+'sluice <command> --help' lists the flags of a command, and 'sluice --version' says which release this is.`;
 
 /** Runs the command that the arguments name, and sets the exit code: 2 for an unknown command. */
 export function runCommand(argv: readonly string[]): Promise<void> {
@@ -50,6 +50,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runBench } = await import('./bench/bench-command.ts');
         return runBench(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'version':
+      case '--version':
+      case '-v':
+        return print(serviceVersion);
       case undefined:
       case 'help':
       case '--help':

@@ -51,6 +51,16 @@ describe('the build of the console beside an api', () => {
     );
   });
 
+  it('is missed aloud where nothing can build and nothing is built', async () => {
+    const say = (line: string) => said.push(line);
+    await buildConsoleBeside({ say, isWatched: false, isBuilt: true })();
+    expect(said).toEqual([]);
+    await buildConsoleBeside({ say, isWatched: false, isBuilt: false })();
+    expect(said).toEqual([
+      expect.stringContaining("'npm ci && npm run build --workspace apps/console' builds it"),
+    ]);
+  });
+
   it('ends with the api, and that is no failure', async () => {
     const stop = await beside("process.send('building'); setInterval(() => {}, 1000);");
     await vi.waitFor(() => expect(said).toHaveLength(1));

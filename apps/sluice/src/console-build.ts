@@ -3,6 +3,9 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+/** What the build leaves when it is done. */
+const builtPage = fileURLToPath(new URL('../../console/dist/index.html', import.meta.url));
+
 /** What to run to see why a build fails. */
 const command = 'npm run build --workspace apps/console';
 
@@ -13,18 +16,25 @@ export interface ConsoleBuildOptions {
   isWatched: boolean;
   /** The script that builds; undefined for a service that does not build. */
   script?: string | undefined;
+  /** Whether there is a console to serve; looked at when nothing can build one. */
+  isBuilt?: boolean;
 }
 
 /**
  * Builds the console beside an api that runs from source, if its build is not there or was made of other sources. The build is a
- * process of its own, of the lowest priority, so the api is not held up. A service that was built, or was installed without what
- * builds, has its console built already, and never builds it.
+ * process of its own, of the lowest priority, so the api is not held up. A service that was built has its console built already. One
+ * that was installed without what builds says that it has none.
  *
  * @returns what ends the build, and resolves when it has ended.
  */
 export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<void> {
-  const { say, isWatched, script = findBuilder() } = options;
-  if (script === undefined) return async () => undefined;
+  const { say, isWatched, script = findBuilder(), isBuilt = existsSync(builtPage) } = options;
+  if (script === undefined) {
+    if (!isBuilt) {
+      say(`sluice: there is no console, because it is not built; 'npm ci && ${command}' builds it`);
+    }
+    return async () => undefined;
+  }
   const child = fork(script, ['--when-stale'], { execArgv: [], stdio: 'ignore' });
   let isStopping = false;
   child.on('message', () => {

@@ -1,21 +1,47 @@
 import { type Environment, loadSettings, type Settings } from '@sluice/config';
-import { FatalError } from '@sluice/runtime';
+import { FatalError, maskRedisUrl } from '@sluice/runtime';
+import { findRunningService } from './running-service.ts';
+
+/** For `parseFlags`: the flags by which an operator's command finds its service. */
+export const serviceFlags = { config: { type: 'string' }, 'data-dir': { type: 'string' } } as const;
+
+/** The same flags as lines of text, for `--help`. */
+export const serviceFlagsUsage = `  --config FILE   the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]
+  --data-dir DIR  the data folder of the service [DATA_DIR, the one of its file, ./.data]`;
 
 /**
- * The settings of the service that an operator's command is for. `config` is the value of `--config`.
+ * The settings of the service that an operator's command is for, with the address of its Redis: the one that is set, else that
+ * of the service that runs with the same data folder, which is said on the standard error.
  *
- * @throws {FatalError} when they do not say where Redis is.
+ * @throws {FatalError} when neither says where Redis is.
  */
 export function loadWithRedis(
-  config: unknown,
+  { config, 'data-dir': dataDir }: Readonly<Record<string, unknown>>,
   { env, cwd }: { env: Environment; cwd: string },
 ): Settings & { redisUrl: string } {
-  const settings = loadSettings({ env, argv: typeof config === 'string' ? ['--config', config] : [], cwd });
-  const { redisUrl } = settings;
-  if (redisUrl === undefined) {
-    throw new FatalError(
-      "REDIS_URL is not set: name the Redis of the service. 'sluice start' prints that of its own store.",
-    );
+  const argv = [
+    ...(typeof config === 'string' ? ['--config', config] : []),
+    ...(typeof dataDir === 'string' ? ['--data-dir', dataDir] : []),
+  ];
+  const settings = loadSettings({ env, argv, cwd });
+  return { ...settings, redisUrl: settings.redisUrl ?? storeOfRunningService(settings.dataDir) };
+}
+
+function storeOfRunningService(dataDir: string): string {
+  const found = findRunningService(dataDir);
+  switch (found?.kind) {
+    case 'running':
+      console.error(
+        `sluice: using ${maskRedisUrl(found.store)}, the store of the service that runs with ${dataDir} (process ${found.pid})`,
+      );
+      return found.store;
+    case 'ended':
+      throw new FatalError(
+        `The service that ran with ${dataDir} (process ${found.pid}) has ended: start it again, or name its Redis in REDIS_URL.`,
+      );
+    case undefined:
+      throw new FatalError(
+        `REDIS_URL is not set, and no service runs with ${dataDir}: start one with 'sluice start', name its data folder with --data-dir, or name its Redis in REDIS_URL.`,
+      );
   }
-  return { ...settings, redisUrl };
 }

@@ -9,9 +9,10 @@ import {
   runProcess,
 } from '@sluice/runtime';
 import type { Logger } from '@sluice/runtime';
-import { banner } from './banner.ts';
+import { banner, reachable } from './banner.ts';
 import { ChildProcesses } from './child-processes.ts';
 import { discover } from './discovery/discover.ts';
+import { noteRunningService, type RunningServiceNote } from './running-service.ts';
 
 /** Time for a stop besides the drains of api and workers, which follow each other: the store saves last. */
 const stopSlackMs = 20_000;
@@ -23,6 +24,7 @@ export async function start(argv: readonly string[]): Promise<void> {
   const logger = createLogger({ name: 'start', level: settings.logLevel });
   let store: RunningStore | undefined;
   let children: ChildProcesses | undefined;
+  let note: RunningServiceNote | undefined;
   await runProcess({
     logger,
     drainTimeoutMs: settings.drainTimeoutMs * 2 + stopSlackMs,
@@ -49,6 +51,11 @@ export async function start(argv: readonly string[]): Promise<void> {
         children.startApi(actionToken === undefined ? {} : { ADMIN_ACTION_TOKEN: actionToken }),
         children.startWorkers(settings.workers, settings.workerHealthPort),
       ]);
+      note = noteRunningService(settings.dataDir, {
+        store: store.url,
+        url: reachable(url),
+        adminUrl: reachable(adminUrl),
+      });
       const plainKey = acceptsDevelopmentKey ? (await developmentKey(settings.dataDir)).plain : undefined;
       console.log(
         banner({
@@ -65,10 +72,14 @@ export async function start(argv: readonly string[]): Promise<void> {
     },
     stop: async () => {
       await children?.stop();
+      note?.remove();
       await store?.stop();
     },
     reload: () => children?.reload(),
-    onForcedExit: () => children?.kill(),
+    onForcedExit: () => {
+      note?.remove();
+      children?.kill();
+    },
   });
 }
 

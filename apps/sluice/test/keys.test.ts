@@ -1,10 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hashKey } from '@sluice/config';
+import { developmentKey, hashKey } from '@sluice/config';
 import { startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runKeys } from '../src/keys/keys-command.ts';
+import { noteRunningService } from '../src/running-service.ts';
 
 let redis: TestRedis;
 let cwd: string;
@@ -237,6 +239,50 @@ describe('sluice keys revoke', () => {
   });
 });
 
+describe('the development key', () => {
+  const stillTaken = expect.stringContaining("'sluice keys revoke development' ends it");
+
+  it('is listed beside stored keys, and `create` says that it is still taken, until it is revoked', async () => {
+    await save({});
+    const { plain } = await developmentKey(join(cwd, '.data'));
+    const { id } = await create('--tenant', 'new');
+    expect(errors).toEqual([stillTaken]);
+    expect(await listed()).toEqual([
+      expect.objectContaining({ id: 'key_development', source: 'development', state: 'active' }),
+      expect.objectContaining({ id, tenant: 'new' }),
+    ]);
+    const revoked = JSON.parse(await keys('revoke', 'development', '--json')) as Record<string, unknown>;
+    expect(revoked).toEqual({
+      id: 'key_development',
+      tenant: 'development',
+      revoked_at: expect.stringContaining('T'),
+    });
+    await keys('revoke', 'key_development');
+    expect(await listed()).toContainEqual(
+      expect.objectContaining({
+        id: 'key_development',
+        source: 'stored',
+        state: 'revoked',
+        ...{ revoked_at: revoked['revoked_at'] },
+      }),
+    );
+    await create('--tenant', 'other');
+    expect(errors).toEqual([]);
+    expect(JSON.stringify(await redis.client.hgetall(hash()))).not.toContain(hashKey(plain));
+  });
+
+  it.each([
+    ['its file has keys', { keys: [{ name: 'team', key: 'sk-file-0123456789' }] }],
+    ['it listens beyond loopback', { server: { host: '0.0.0.0' } }],
+  ])('is not spoken of where a service takes none because %s', async (_why, settings) => {
+    await save(settings);
+    await developmentKey(join(cwd, '.data'));
+    await create('--tenant', 'new');
+    expect(errors).toEqual([]);
+    expect(await keys('list')).not.toContain('development');
+  });
+});
+
 describe('sluice keys rotate', () => {
   it('makes a key with the same settings, and the old one expires after the grace', async () => {
     const old = await create('--tenant', 'new', '--weight', '2', '--queued', '3', '--expires', '2099-01-01');
@@ -409,6 +455,37 @@ describe('sluice keys', () => {
   });
 
   it('needs to know the Redis of the service', async () => {
-    await expect(runKeys(['list'], { env: {}, cwd })).rejects.toThrow('REDIS_URL is not set');
+    await expect(runKeys(['list'], { env: {}, cwd })).rejects.toThrow(
+      /REDIS_URL is not set, and no service runs with .*\.data: start one with 'sluice start'/,
+    );
+  });
+
+  it('finds the Redis of the service that runs with the data folder, and says so', async () => {
+    const { id } = await create('--tenant', 'new');
+    const store = redis.url.replace('redis://', 'redis://:secret@');
+    const note = noteRunningService(join(cwd, '.data'), { store: redis.url, url: '', adminUrl: '' });
+    [lines, errors] = [[], []];
+    await runKeys(['list', '--json'], { env: {}, cwd });
+    expect(lines.join('')).toContain(id);
+    expect(errors).toEqual([
+      `sluice: using ${redis.url}, the store of the service that runs with ${join(cwd, '.data')} (process ${process.pid})`,
+    ]);
+    note.remove();
+    // A password that nobody needs to see.
+    noteRunningService(join(cwd, 'other'), { store, url: '', adminUrl: '' });
+    errors = [];
+    await runKeys(['list', '--data-dir', 'other'], { env: {}, cwd }).catch(() => undefined);
+    expect(errors.join('')).toContain('using redis://');
+    expect(errors.join('')).not.toContain('secret');
+  });
+
+  it('says that the service has ended which left its note', async () => {
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const note = { pid, store: redis.url, url: '', adminUrl: '' };
+    await mkdir(join(cwd, '.data'));
+    await writeFile(join(cwd, '.data', 'running-service.json'), JSON.stringify(note));
+    await expect(runKeys(['list'], { env: {}, cwd })).rejects.toThrow(
+      `(process ${pid}) has ended: start it again, or name its Redis in REDIS_URL.`,
+    );
   });
 });

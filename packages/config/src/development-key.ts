@@ -28,6 +28,12 @@ export function readDevelopmentKey(dataDir: string): Promise<string | undefined>
   return readSecret(dataDir, kind);
 }
 
+/** The same as an entry for the key ring. Throws like `developmentKey`. */
+export async function findKeptDevelopmentKey(dataDir: string): Promise<KeySettings | undefined> {
+  const plain = await readDevelopmentKey(dataDir);
+  return plain === undefined ? undefined : settingsOf(plain);
+}
+
 function settingsOf(plain: string): KeySettings {
   return {
     name: 'development',

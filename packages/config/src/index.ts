@@ -4,7 +4,16 @@ export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
 export { developmentActionToken } from './development-action-token.ts';
 export { type DevelopmentKey, developmentKey } from './development-key.ts';
+export {
+  developmentKeyId,
+  developmentKeyInEffect,
+  developmentKeyRevokedAt,
+  mayTakeDevelopmentKey,
+  revokedDevelopmentKey,
+  withDevelopmentKey,
+} from './development-key-in-effect.ts';
 export { findDevelopmentKey } from './find-development-key.ts';
+export { findService, type ServicePlace } from './find-service.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { isLoopback } from './hosts.ts';
 export { keyOfKeylessService } from './keyless-service.ts';

@@ -1,6 +1,14 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { closeRedis, errorCode, FatalError } from '@sluice/runtime';
+import {
+  bornAt,
+  closeRedis,
+  errorCode,
+  FatalError,
+  isAlive,
+  isRunning,
+  type ProcessIdentity,
+} from '@sluice/runtime';
 import { Redis } from 'ioredis';
 
 /** A lock on a directory, held until `release` or the end of this process. */
@@ -48,10 +56,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 const LOCK_FILE = 'sluice.lock';
 const ATTEMPTS = 5;
 
-interface Claim {
-  pid: number;
-  /** Tells the process from a later one with the same id. Undefined where the system does not report it. */
-  bornAt: string | undefined;
+interface Claim extends ProcessIdentity {
   server?: { pid: number; port: number };
 }
 
@@ -84,42 +89,13 @@ function removeIfUnchanged(file: string, text: string): void {
 }
 
 function isHeld(claim: Claim): boolean {
-  if (claim.pid === process.pid || !isAlive(claim.pid)) return false;
-  return claim.bornAt === undefined || claim.bornAt === bornAt(claim.pid);
+  return claim.pid !== process.pid && isRunning(claim);
 }
 
 function inUse(directory: string, holder: Claim): FatalError {
   return new FatalError(
     `${directory} is in use by another Sluice (process ${holder.pid}): stop it, or set DATA_DIR to another directory.`,
   );
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    // EPERM: the process exists and belongs to another user.
-    if (errorCode(error) !== 'EPERM') return false;
-  }
-  // In a container without an init process, an orphan that has ended stays listed as a zombie.
-  return statFields(pid)?.[STATE] !== 'Z';
-}
-
-/** Boot and start time of a process, from Linux's /proc; undefined elsewhere. */
-function bornAt(pid: number): string | undefined {
-  const boot = readIfThere('/proc/sys/kernel/random/boot_id')?.trim();
-  const startedAt = statFields(pid)?.[START_TIME];
-  return boot === undefined || startedAt === undefined ? undefined : `${boot} ${startedAt}`;
-}
-
-/** Indices of fields in `/proc/<pid>/stat`, counted from after the name. */
-const STATE = 0;
-const START_TIME = 19;
-
-function statFields(pid: number): string[] | undefined {
-  const stat = readIfThere(`/proc/${pid}/stat`);
-  // The name, in parentheses, may itself contain spaces and parentheses.
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function readIfThere(file: string): string | undefined {

@@ -1,4 +1,5 @@
 export { errorCode, FatalError, listenFailure } from './fatal-error.ts';
+export { bornAt, isAlive, isRunning, type ProcessIdentity } from './process-identity.ts';
 export type { ListenTarget } from './fatal-error.ts';
 export { startHealthServer } from './health-server.ts';
 export type { HealthServer, HealthServerOptions, Readiness } from './health-server.ts';

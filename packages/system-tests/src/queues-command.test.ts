@@ -45,7 +45,8 @@ const statusOf = async (id: string) => (await caller.get(id)).body.status;
 
 describe('sluice queues', () => {
   it('pauses a queue for every process, and resumes it', async () => {
-    expect(await queues('pause', 'team/other')).toMatchObject({ code: 0 });
+    const { code, out } = await queues('pause', 'team/other', '--json');
+    expect([code, JSON.parse(out)]).toEqual([0, { queue: 'team/other', state: 'paused' }]);
     const id = await inBackground('team/other');
     expect(await listed('team/other')).toMatchObject({ state: 'paused', waiting: 1, active: 0 });
     expect(await listed('simulator')).toMatchObject({ state: 'open', waiting: 0 });

@@ -52,9 +52,25 @@ async function bannerOf(process: SluiceProcess): Promise<Banner> {
   };
 }
 
+/** Runs the first command that a banner shows, and reads its answer. */
+async function curlOf(text: string): Promise<Record<string, unknown>> {
+  const [, curl = expect.unreachable()] = /^ {2}(curl (?:.*\\\n)*.*)$/m.exec(text) ?? [];
+  const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
 function found(pattern: RegExp, text: string): string {
   return pattern.exec(text)?.[1] ?? expect.unreachable(`${pattern} is not in:\n${text}`);
 }
+
+/** Commands that need nothing but the data folder of a running service. */
+const besideService = [
+  ['keys', ['create', '--tenant', 'team-a']],
+  ['keys', ['list']],
+  ['queues', ['list']],
+  ['tenants', []],
+  ['responses', ['list']],
+] as const;
 
 /** A PATH without a server. A PATH with the usual tools would have one. */
 const pathWithoutServers = '/nonexistent';
@@ -83,9 +99,7 @@ for (const { store, says, env, isHere } of stores) {
       expect(text).toContain(`${url}/api/v1`);
       expect(text).toMatch(/Models +simulator, simulator-reasoning/);
 
-      const curl = found(/^ {2}(curl [\s\S]*?}')$/m, text);
-      const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
-      expect(JSON.parse(stdout)).toMatchObject({ object: 'response', status: 'completed' });
+      expect(await curlOf(text)).toMatchObject({ object: 'response', status: 'completed' });
 
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
       expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
@@ -131,6 +145,29 @@ for (const { store, says, env, isHere } of stores) {
       await expect(fetch(`${url}/healthz`)).rejects.toThrow();
       await expect(fetch(`${adminUrl}/metrics`)).rejects.toThrow();
       expect(process.output()).not.toMatch(/^\s+at /m);
+    });
+
+    it('is found by the command with its data folder alone, and no longer when it has stopped', async () => {
+      const service = run({ command: 'start', env });
+      const { text, url } = await bannerOf(service);
+      const [, at = ''] = /redis:\/\/(\S+?:\d+)/.exec(text) ?? [];
+      const alone = { PORT: '' };
+      for (const [command, args] of besideService) {
+        const beside = run({ command, args, env: alone });
+        expect([await beside.exited, beside.output()]).toEqual([
+          { code: 0, signal: null },
+          expect.any(String),
+        ]);
+        if (command !== 'responses') expect(beside.errors()).toContain(`using redis://${at}, the store of`);
+      }
+      const listed = run({ command: 'responses', args: ['list', '--json'], env: alone });
+      await listed.exited;
+      expect(url).not.toContain(':3000');
+      expect(listed.output()).toBe('');
+      await service.stop('SIGINT');
+      const after = run({ command: 'queues', args: ['list'], env: alone });
+      expect(await after.exited).toMatchObject({ code: 1 });
+      expect(after.output()).toMatch(/^sluice: REDIS_URL is not set, and no service runs with /);
     });
 
     it('keeps its key and its responses over a restart', async () => {
@@ -186,7 +223,7 @@ it('start uses the Redis that REDIS_URL names, and does not show its password', 
   }
 });
 
-it('start has no development key once a key is stored', async () => {
+it('start takes its development key beside a stored one until that is revoked, and shows a curl that works', async () => {
   const redis = await testRedis();
   try {
     await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
@@ -195,11 +232,18 @@ it('start has no development key once a key is stored', async () => {
     await made.exited;
     const { key } = JSON.parse(made.output()) as { key: string };
     const process = run({ command: 'start', env });
-    await process.printed(/Key +one of those that 'sluice keys list' shows/, { timeoutMs: 60_000 });
-    const [, url = ''] = /Responses API +(http:\S+)\/v1/.exec(process.output()) ?? [];
-    const { body } = await callerOf(url, key).create({ input: 'Hi' });
-    expect(body.status).toBe('completed');
-    expect(process.output()).not.toContain('sk-sluice-dev-');
+    const { text, url } = await bannerOf(process);
+    expect((await curlOf(text)).status).toBe('completed');
+    expect((await callerOf(url, key).create({ input: 'Hi' })).body.status).toBe('completed');
+    const revoking = run({ command: 'keys', args: ['revoke', 'development'] });
+    expect(await revoking.exited).toMatchObject({ code: 0 });
+    await process.stop('SIGINT');
+
+    const again = run({ command: 'start', env });
+    await again.printed(/Ctrl-C stops it\./, { timeoutMs: 60_000 });
+    expect(again.output()).toMatch(/Key +one of those that 'sluice keys list' shows/);
+    expect(await curlOf(again.output())).toMatchObject({ status: 'ready' });
+    expect(again.output()).not.toContain('sk-sluice-dev-');
   } finally {
     await Promise.all(started.splice(0).map((process) => process.stop()));
     await redis.close();

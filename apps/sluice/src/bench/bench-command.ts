@@ -4,6 +4,7 @@ import { styleText } from 'node:util';
 import { type Environment, findDevelopmentKey, readVariable } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { serviceUrl } from '../service-url.ts';
 import { benchFlags, benchUsage, type BenchValues } from './flags/bench-flags.ts';
 import { type BenchSettings, readBenchSettings } from './flags/bench-settings.ts';
 import { firstModel } from './choose-model.ts';
@@ -68,7 +69,7 @@ interface Prepared {
 
 async function prepare(values: BenchValues, { env, cwd }: Surroundings): Promise<Prepared> {
   const settings = readBenchSettings(values);
-  const url = readUrl(values.url ?? defaultUrl(env));
+  const url = readUrl(values.url ?? `${serviceUrl({ env, argv: [], cwd }).replace(/\/+$/, '')}/v1`);
   const keys = values.key ?? [];
   const file = values.keys === undefined ? undefined : await readText('keys', values.keys);
   const fallback = keys.length > 0 || file !== undefined ? undefined : await keyOf(url, { env, cwd });
@@ -109,11 +110,6 @@ function failUnlessAnswered({ all }: Report): void {
   const { requests, answered } = all;
   if (answered < requests)
     throw new FatalError(`${count(requests - answered)} of ${count(requests)} requests were not answered.`);
-}
-
-function defaultUrl(env: Environment): string {
-  const service = readVariable(env, 'SLUICE_URL');
-  return service === undefined ? 'http://127.0.0.1:3000/v1' : `${service.replace(/\/+$/, '')}/v1`;
 }
 
 /** The key when the flags have none. The development key is for a service on this machine alone. */

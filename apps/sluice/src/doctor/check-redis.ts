@@ -32,7 +32,7 @@ export async function checkRedis({
     return [
       good(
         subject,
-        'REDIS_URL is not set: `sluice start` brings a store of its own, and nothing else can use it',
+        'REDIS_URL is not set and no service runs here: `sluice start` brings a store of its own',
       ),
     ];
   }

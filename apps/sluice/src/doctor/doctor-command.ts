@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { type Environment, loadSettings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
+import { findRunningService } from '../running-service.ts';
 import { checkKeys } from './check-keys.ts';
 import { checkRedis } from './check-redis.ts';
 import { checkUpstreams } from './check-upstreams.ts';
@@ -33,7 +34,9 @@ export async function runDoctor(
   const { config, json, help } = values;
   if (positionals.length > 0) throw badUsage('doctor', `'${positionals[0]}' is one argument too many`);
   if (help) return console.log(doctorUsage);
-  const settings = loadSettings({ env, argv: config === undefined ? [] : ['--config', config], cwd });
+  const given = loadSettings({ env, argv: config === undefined ? [] : ['--config', config], cwd });
+  const running = given.redisUrl === undefined ? findRunningService(given.dataDir) : undefined;
+  const settings = running?.kind === 'running' ? { ...given, redisUrl: running.store } : given;
   const file = settings.file ?? 'no file, so defaults and the environment';
   const tell = (findings: readonly Finding[]) => {
     for (const finding of findings) console.log(json ? JSON.stringify(finding) : lineOf(finding));

@@ -1,8 +1,14 @@
 import { changeTenant, createStoredKey, revokeStoredKey, rotateStoredKey } from '@sluice/api/change-keys';
-import { describeConflict, type Environment, uniteKeys } from '@sluice/config';
+import {
+  describeConflict,
+  developmentKeyInEffect,
+  type Environment,
+  uniteKeys,
+  withDevelopmentKey,
+} from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { loadWithRedis } from '../load-with-redis.ts';
+import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import {
   describeKeyFlags,
   graceIn,
@@ -23,13 +29,14 @@ export function keysUsage(): string {
 
   create --tenant NAME   makes a key, stores its hash in Redis, and prints the key, once
   list                   shows the keys of the service: stored ones, and those of the settings file
-  revoke ID              refuses a stored key from now on
+  revoke ID              refuses a stored key from now on; \`revoke development\` does it to the development key
   rotate ID              makes a new key with the same settings; the old one is taken for --grace, and then expires
   limit NAME             changes the weight and the limits of a tenant, in all of its stored keys
   make                   prints a key and its hash for the settings file, and stores nothing; so does no command at all
 
 Every api of the service follows a change within five seconds. What a key had asked for before it was revoked goes on. The
-commands reach Redis by REDIS_URL or the settings file. Keys of the file are changed in the file.
+commands reach Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder. Keys of the file are
+changed in the file.
 
 create:
 ${describeKeyFlags()}
@@ -40,11 +47,11 @@ limit:
 rotate:
   --grace TIME  how long the old key is taken: 30m, 24h, 7d; 0 revokes it at once [${defaultGrace}]
 
-  --json         create, rotate, limit, list: prints JSON, list a line for each key
-  --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]`;
+  --json          prints a line of JSON, list one for each key
+${serviceFlagsUsage}`;
 }
 
-const common = { json: { type: 'boolean' }, config: { type: 'string' } } as const;
+const common = { json: { type: 'boolean' }, ...serviceFlags } as const;
 
 /** `sluice keys …`: the API keys of a service. All but `make` need its Redis, and no running process. */
 export async function runKeys(argv: readonly string[], place: Place): Promise<void> {
@@ -54,9 +61,10 @@ export async function runKeys(argv: readonly string[], place: Place): Promise<vo
   const rest = isNamed ? argv.slice(1) : argv;
   switch (command) {
     case 'make': {
-      const [positional] = parse(rest, {}).positionals;
+      const { values, positionals } = parse(rest, { json: { type: 'boolean' } });
+      const [positional] = positionals;
       if (positional !== undefined) throw badUsage('keys', `'${positional}' is one argument too many`);
-      return makeKey();
+      return makeKey(values['json'] === true);
     }
     case 'create':
       return create(rest, place);
@@ -84,6 +92,8 @@ async function create(argv: readonly string[], place: Place): Promise<void> {
   const wanted = wantedKey(values);
   if (wanted['name'] === undefined) throw badUsage('keys', '--tenant: is missing; name the tenant');
   await using operator = await open(values, place);
+  const { keys: before } = await operator.read();
+  const development = await developmentKeyInEffect(operator.settings, before);
   const { id, plain, isSafe } = await createStoredKey(operator, wanted);
   if (values['json'] === true) console.log(JSON.stringify({ id, key: plain }));
   else {
@@ -93,6 +103,11 @@ async function create(argv: readonly string[], place: Place): Promise<void> {
 
 Its id is ${id}. Every api takes it within five seconds.`);
   }
+  if (development !== undefined) {
+    console.error(
+      "sluice: the development key is still taken, as the service listens on this machine only; 'sluice keys revoke development' ends it",
+    );
+  }
   saySafety(isSafe);
 }
 
@@ -100,9 +115,11 @@ async function list(argv: readonly string[], place: Place): Promise<void> {
   const { values, positionals } = parse(argv, common);
   if (positionals[0] !== undefined) throw badUsage('keys', "'list' takes no key");
   await using operator = await open(values, place);
-  const { settings } = operator;
   const stored = await operator.read();
-  const keys = listKeys(settings, stored);
+  const development = await developmentKeyInEffect(operator.settings, stored.keys);
+  const settings =
+    development === undefined ? operator.settings : withDevelopmentKey(operator.settings, development);
+  const keys = listKeys(settings, stored, development !== undefined);
   if (values['json'] === true) for (const key of keys) console.log(JSON.stringify(key));
   else console.log(tableOf(keys));
   for (const { id, problem } of stored.unreadable) {
@@ -118,9 +135,13 @@ async function revoke(argv: readonly string[], place: Place): Promise<void> {
   const id = oneId('revoke', positionals);
   await using operator = await open(values, place);
   const { key, isSafe } = await revokeStoredKey(operator, id);
-  console.log(
-    `Revoked ${id} of '${key.name}' at ${key.revokedAt}. Every api refuses it within five seconds.`,
-  );
+  if (values['json'] === true) {
+    console.log(JSON.stringify({ id: key.id, tenant: key.name, revoked_at: key.revokedAt }));
+  } else {
+    console.log(
+      `Revoked ${id} of '${key.name}' at ${key.revokedAt}. Every api refuses it within five seconds.`,
+    );
+  }
   saySafety(isSafe);
 }
 
@@ -182,7 +203,7 @@ function oneId(command: string, [id, more]: readonly string[]): string {
 }
 
 async function open(values: Record<string, unknown>, place: Place): Promise<KeyOperator> {
-  return openKeyOperator(loadWithRedis(values['config'], place));
+  return openKeyOperator(loadWithRedis(values, place));
 }
 
 function saySafety(isSafe: boolean): void {

@@ -1,12 +1,12 @@
 import type { StoredKeys } from '@sluice/api/change-keys';
-import { type Settings, stateOfKey, uniteKeys } from '@sluice/config';
+import { developmentKeyId, type Settings, stateOfKey, uniteKeys } from '@sluice/config';
 import { tableText } from '../table.ts';
 
 /** A key as `sluice keys list --json` prints it. */
 interface ListedKey {
   /** Of a key of the file, `file:` and its place there. */
   id: string;
-  source: 'file' | 'stored';
+  source: 'file' | 'development' | 'stored';
   tenant: string;
   /** Of a key of the file nobody knows them, as only its hash is kept. */
   last_4: string | null;
@@ -21,13 +21,20 @@ interface ListedKey {
   state: 'active' | 'expired' | 'revoked' | 'disabled';
 }
 
-/** Every key of the service, those of the file first, with what is in effect for its tenant. */
-export function listKeys(settings: Settings, { keys: stored, now }: StoredKeys): ListedKey[] {
+/**
+ * Every key of the service, those of the file first, with what is in effect for its tenant. The development key stands in the place
+ * of those of the file.
+ */
+export function listKeys(
+  settings: Settings,
+  { keys: stored, now }: StoredKeys,
+  isDevelopment: boolean,
+): ListedKey[] {
   const united = uniteKeys({ settings, stored }).keys;
   const ofFile = united.slice(0, settings.keys.length).map(
     ({ name, models, tiers, weight, limits, expiresAt, disabled }, at): ListedKey => ({
-      id: `file:${at}`,
-      source: 'file',
+      id: isDevelopment ? developmentKeyId : `file:${at}`,
+      source: isDevelopment ? 'development' : 'file',
       tenant: name,
       last_4: null,
       models,

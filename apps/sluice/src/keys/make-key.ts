@@ -1,8 +1,12 @@
 import { createKey, hashKey } from '@sluice/config';
 
 /** `sluice keys make`: prints a key for the client, with its hash for the settings file. Stores nothing. */
-export function makeKey(): void {
+export function makeKey(isJson: boolean): void {
   const key = createKey();
+  if (isJson) {
+    console.log(JSON.stringify({ key, hash: `sha256:${hashKey(key)}` }));
+    return;
+  }
   console.log(`Key, for the client; it is not shown again:
 
   ${key}

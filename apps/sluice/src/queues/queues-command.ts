@@ -3,8 +3,7 @@ import type { Environment } from '@sluice/config';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { loadWithRedis } from '../load-with-redis.ts';
-
+import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]
@@ -14,12 +13,12 @@ export const queuesUsage = `Usage: sluice queues <command> [flags]
   resume QUEUE   lets workers take from it again
   drain QUEUE    cancels everything that waits in it, and tells the callers; what runs goes on
 
-  --yes          drain: does it; without it, says how many there are
-  --json         list: prints one line of JSON for each queue
-  --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]
+  --yes           drain: does it; without it, says how many there are
+  --json          prints one line of JSON for each queue
+${serviceFlagsUsage}
 
-A queue has the name of its model, unless the settings give it another one. The commands reach Redis by REDIS_URL or the
-settings file, and hold for every process of the service at once.`;
+A queue has the name of its model, unless the settings give it another one. The commands reach Redis by REDIS_URL, by the settings
+file, or as the service does that runs with the data folder, and hold for every process of the service at once.`;
 
 /** `sluice queues …`: what an operator does with whole queues. Needs the Redis of the service, and no running process. */
 export async function runQueues(
@@ -29,7 +28,7 @@ export async function runQueues(
   const { values, positionals } = parseFlags('queues', argv, {
     yes: { type: 'boolean' },
     json: { type: 'boolean' },
-    config: { type: 'string' },
+    ...serviceFlags,
   });
   const [command, queue, ...rest] = positionals;
   if (values.help || command === undefined) {
@@ -37,21 +36,23 @@ export async function runQueues(
     return;
   }
   if (rest.length > 0) throw badUsage('queues', `'${rest[0]}' is one argument too many`);
-  await using operator = await openOperator(loadWithRedis(values.config, place));
+  const json = values.json ?? false;
+  await using operator = await openOperator(loadWithRedis(values, place));
   switch (command) {
     case 'list':
       if (queue !== undefined) throw badUsage('queues', "'list' takes no queue");
-      return await list(operator, values.json ?? false);
+      return await list(operator, json);
     case 'pause':
       await pause(operator, known(operator, queue), true);
+      if (json) return console.log(JSON.stringify({ queue, state: 'paused' }));
       console.log(`Paused '${queue}': no worker takes from it. 'sluice queues resume ${queue}' ends that.`);
       return;
     case 'resume':
       await pause(operator, known(operator, queue), false);
-      console.log(`Resumed '${queue}'.`);
+      console.log(json ? JSON.stringify({ queue, state: 'open' }) : `Resumed '${queue}'.`);
       return;
     case 'drain':
-      return await drain(operator, known(operator, queue), values.yes ?? false);
+      return await drain(operator, known(operator, queue), { isSure: values.yes ?? false, json });
     default:
       throw badUsage('queues', `there is no command '${command}'`);
   }
@@ -86,10 +87,19 @@ async function pause({ queues, telemetry }: Operator, name: string, isPaused: bo
   telemetry.emit('queue.paused', { queue: decodeURIComponent(name), isPaused });
 }
 
-async function drain(operator: Operator, name: string, isSure: boolean): Promise<void> {
+async function drain(
+  operator: Operator,
+  name: string,
+  { isSure, json }: { isSure: boolean; json: boolean },
+): Promise<void> {
   const { waiting } = await operator.queues.backlog(name);
+  const queue = decodeURIComponent(name);
   if (!isSure) {
-    console.log(`${waiting} would be cancelled. Add --yes to do it.`);
+    console.log(
+      json
+        ? JSON.stringify({ queue, waiting, cancelled: 0 })
+        : `${waiting} would be cancelled. Add --yes to do it.`,
+    );
     return;
   }
   const { stderr } = process;
@@ -97,7 +107,7 @@ async function drain(operator: Operator, name: string, isSure: boolean): Promise
     if (stderr.isTTY) stderr.write(`\rcancelled ${cancelled} of ${waiting}`);
   });
   if (stderr.isTTY) stderr.write('\r\u001b[K');
-  console.log(`Cancelled ${done}.`);
+  console.log(json ? JSON.stringify({ queue, waiting, cancelled: done }) : `Cancelled ${done}.`);
 }
 
 function known({ names }: Operator, queue: string | undefined): string {

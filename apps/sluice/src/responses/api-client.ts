@@ -5,7 +5,12 @@ import { createParser } from 'eventsource-parser';
 export interface ApiClientOptions {
   /** Such as `http://127.0.0.1:3000`. */
   url: string;
-  key: string;
+  /** Where responses are under it. */
+  path: '/v1/responses' | '/admin/v1/responses';
+  /** Undefined for a service that asks for none. */
+  key: string | undefined;
+  /** Whether nobody gave the key, so that it was found in the data folder. */
+  isDevelopmentKey: boolean;
 }
 
 /** The fields of a response that the commands show. */
@@ -49,18 +54,23 @@ export class ApiClient {
   }
 
   async #fetch(method: string, path: string): Promise<Response> {
-    const { url, key } = this.#options;
+    const { url, path: responses, key, isDevelopmentKey } = this.#options;
     let answer: Response;
     try {
-      answer = await fetch(new URL(`/v1/responses${path}`, url), {
+      answer = await fetch(new URL(`${responses}${path}`, url), {
         method,
-        headers: { authorization: `Bearer ${key}` },
+        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
         redirect: 'error',
       });
     } catch (cause) {
       throw new FatalError(`Nothing answers at ${url}: start the service, or name it with --url.`, { cause });
     }
     if (answer.ok) return answer;
+    if (answer.status === 401 && isDevelopmentKey) {
+      throw new FatalError(
+        `The service at ${url} does not take the development key of the data folder: set SLUICE_API_KEY or give --key.`,
+      );
+    }
     throw new FatalError(`The service answered ${answer.status}: ${await messageOf(answer)}`);
   }
 }

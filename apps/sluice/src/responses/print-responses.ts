@@ -1,9 +1,10 @@
 import { FatalError } from '@sluice/runtime';
 import type { ShownResponse } from './api-client.ts';
+import type { FoundResponses } from './find-responses.ts';
 
 export function printResponse(response: ShownResponse, json: boolean): void {
   if (json) {
-    console.log(JSON.stringify(response, null, 2));
+    console.log(JSON.stringify(response));
     return;
   }
   const { id, status, model, created_at, usage, error, output_text } = response;
@@ -19,20 +20,16 @@ export function printResponse(response: ShownResponse, json: boolean): void {
   if (output_text !== '') console.log(`\n${printable(output_text)}`);
 }
 
-export function printList(page: { data: ShownResponse[]; has_more: boolean }, json: boolean): void {
+export function printList({ responses, next }: FoundResponses, json: boolean): void {
   if (json) {
-    for (const response of page.data) console.log(JSON.stringify(response));
+    for (const response of responses) console.log(JSON.stringify(response));
     return;
   }
-  if (page.data.length === 0) {
-    console.log('No responses.');
-    return;
-  }
-  for (const { id, status, model, created_at } of page.data) {
+  for (const { id, status, model, created_at } of responses) {
     console.log(`${timeOf(created_at)}  ${status.padEnd(11)}  ${id}  ${model}`);
   }
-  const last = page.data.at(-1);
-  if (page.has_more && last) console.log(`\nMore: sluice responses list --after ${last.id}`);
+  if (next !== undefined) console.log(`\nMore: sluice responses list ${next}`);
+  else if (responses.length === 0) console.log('No responses.');
 }
 
 /** Prints the text of a stream as it arrives, or each event as a line of JSON. */

@@ -3,7 +3,8 @@ import { type Environment, limitsInEffect, suggestName, tenantsOf, uniteKeys } f
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { openKeyOperator } from '../keys/key-operator.ts';
-import { loadWithRedis } from '../load-with-redis.ts';
+import { settingsInEffect } from '../keys/settings-in-effect.ts';
+import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { tenantsTable } from './tenants-table.ts';
 
 export const tenantsUsage = `Usage: sluice tenants [NAME] [flags]
@@ -12,11 +13,11 @@ Shows what each tenant may do, and what it uses of that now: requests and tokens
 stands in line for \`concurrent\`, what waits in all, and what is stored, each as used/limit. '-' is where there is no limit,
 so that nobody counts. NAME shows one tenant.
 
-  --json         prints one JSON document, as GET /tenants of an api's admin listener answers it
-  --config FILE  the settings file of the service [SLUICE_CONFIG, ./sluice.yaml]
+  --json          prints one line of JSON for each tenant, as GET /tenants of an api's admin listener lists them
+${serviceFlagsUsage}
 
-The tenants are those of the keys in the settings file and in Redis that are not revoked. The command reaches Redis by
-REDIS_URL or the settings file, needs no running process, and changes nothing.`;
+The tenants are those of the keys in the settings file and in Redis that are not revoked. The command reaches Redis by REDIS_URL, by
+the settings file, or as the service does that runs with the data folder, and changes nothing.`;
 
 /** `sluice tenants`: limits and use of each tenant. Needs the Redis of the service, and no running process. */
 export async function runTenants(
@@ -25,7 +26,7 @@ export async function runTenants(
 ): Promise<void> {
   const { values, positionals } = parseFlags('tenants', argv, {
     json: { type: 'boolean' },
-    config: { type: 'string' },
+    ...serviceFlags,
   });
   if (values.help) {
     console.log(tenantsUsage);
@@ -33,9 +34,9 @@ export async function runTenants(
   }
   const [name, more] = positionals;
   if (more !== undefined) throw badUsage('tenants', `'${more}' is one argument too many`);
-  const settings = loadWithRedis(values.config, place);
-  await using operator = await openKeyOperator(settings);
+  await using operator = await openKeyOperator(loadWithRedis(values, place));
   const { keys: stored, now } = await operator.read();
+  const settings = await settingsInEffect(operator.settings, stored);
   const tenants = tenantsOf(uniteKeys({ settings, stored }).keys, now);
   const asked = name === undefined ? tenants : tenants.filter((tenant) => tenant.name === name);
   if (name !== undefined && asked.length === 0) {
@@ -46,7 +47,7 @@ export async function runTenants(
   const report = await reportTenants(operator, asked, (own) =>
     limitsInEffect(own, settings.limits, redisBytes),
   );
-  if (values.json === true) console.log(JSON.stringify(report, null, 2));
+  if (values.json === true) for (const tenant of report.tenants) console.log(JSON.stringify(tenant));
   else if (asked.length > 0) console.log(tenantsTable(report.tenants));
   else
     console.log(

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { checkNewKey, createKey, hashKey, type Settings, stateOfKey, type StoredKey } from '@sluice/config';
+import {
+  checkNewKey,
+  createKey,
+  developmentKeyId,
+  hashKey,
+  revokedDevelopmentKey,
+  type Settings,
+  stateOfKey,
+  type StoredKey,
+} from '@sluice/config';
 import type { KeyChanges, StoredKeys } from './key-changes.ts';
 import { KeyRefusal } from './key-refusal.ts';
 
@@ -38,16 +47,21 @@ export async function createStoredKey(
   return { id, plain, isSafe };
 }
 
-/** Revokes a key. One that is revoked already stays as it is. */
+/** Revokes a key. One that is revoked already stays as it is. The development key has the id `key_development`, or its name. */
 export async function revokeStoredKey(
   { settings, change }: KeyChanger,
   id: string,
 ): Promise<{ key: StoredKey; isSafe: boolean }> {
   let revoked: StoredKey | undefined;
   const isSafe = await change((stored) => {
-    const key = findKey(stored, id, settings);
-    revoked = { ...key, revokedAt: key.revokedAt ?? timeOf(stored.now) };
-    return key.revokedAt === undefined ? [revoked] : [];
+    const at = timeOf(stored.now);
+    const isDevelopment = id === 'development' || id === developmentKeyId;
+    const known = isDevelopment
+      ? stored.keys.find((key) => key.id === developmentKeyId)
+      : findKey(stored, id, settings);
+    revoked =
+      known === undefined ? revokedDevelopmentKey(at) : { ...known, revokedAt: known.revokedAt ?? at };
+    return known?.revokedAt === undefined ? [revoked] : [];
   });
   if (revoked === undefined) throw new Error('no key was looked at');
   return { key: revoked, isSafe };

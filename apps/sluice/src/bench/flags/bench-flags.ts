@@ -4,7 +4,7 @@ Drives an endpoint of the Responses API with load, this service or another one, 
 token, latency and errors. It sends real requests: an endpoint that costs money will charge for them.
 
 Whom to ask:
-  --url URL               base URL; /responses is appended [SLUICE_URL with /v1, http://127.0.0.1:3000/v1]
+  --url URL               base URL; /responses is appended [SLUICE_URL with /v1, this machine's service]
   --key [NAME=]KEY        an API key; give several for several tenants
                           [SLUICE_API_KEY, OPENAI_API_KEY, the development key of a service on this machine]
   --keys FILE             the same, one NAME=KEY in each line, out of sight of the process list

@@ -1,0 +1,56 @@
+import { FatalError } from '@sluice/runtime';
+import type { ApiClient } from './api-client.ts';
+
+/** One response as the admin API tells of it; the members that the command looks at. */
+export interface ResponseDetail {
+  row: {
+    id: string;
+    tenant: string;
+    model: string;
+    status: string;
+    accepted_at: number;
+    attempts: number;
+    error_code: string | null;
+  };
+  request_id: string | null;
+}
+
+/**
+ * Finds the response that a request created, of whatever tenant, by the id that callers are told with an error.
+ *
+ * @throws {FatalError} when the journal knows of none.
+ */
+export async function findByRequest(
+  client: Pick<ApiClient, 'json'>,
+  requestId: string,
+): Promise<ResponseDetail> {
+  const query = new URLSearchParams({ request_id: requestId, limit: '5' });
+  const { data } = await client.json<{ data: { id: string }[] }>('GET', `?${query.toString()}`);
+  for (const { id } of data) {
+    const detail = await client.json<ResponseDetail>('GET', `/${encodeURIComponent(id)}`);
+    // The index finds how an id begins, and the response is what was asked for only if all of it is the same.
+    if (detail.request_id === requestId) return detail;
+  }
+  throw new FatalError(
+    `The journal of the service knows of no response of '${requestId}': the request created none, or long ago.`,
+  );
+}
+
+export function printDetail(detail: ResponseDetail, json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(detail));
+    return;
+  }
+  const { id, tenant, model, status, accepted_at, attempts, error_code } = detail.row;
+  const rows: [string, string][] = [
+    ['id', id],
+    ['request', detail.request_id ?? '-'],
+    ['tenant', tenant],
+    ['model', model],
+    ['status', status],
+    ['accepted', new Date(accepted_at).toISOString()],
+    ['attempts', String(attempts)],
+    ...(error_code === null ? [] : [['error', error_code] as [string, string]]),
+  ];
+  for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${value}`);
+}
