@@ -10,6 +10,7 @@ import type { ContentSealer } from '@sluice/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
+import { OwnLimits } from './own-limits.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptDependencies {
@@ -38,6 +39,8 @@ export class Attempt {
   readonly writer: AttemptWriter;
   /** Undefined while traces are off, and where they were when the response was accepted. */
   readonly trace: AttemptTrace | undefined;
+  /** Whose calls these are, as routes know it. */
+  readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
@@ -51,9 +54,10 @@ export class Attempt {
   constructor(
     { log, running, sealerOf, now, traces, openWaitMs }: AttemptDependencies,
     record: ClaimedRecord,
-    { isRun }: { isRun: boolean },
+    { isRun, limits = new OwnLimits() }: { isRun: boolean; limits?: OwnLimits },
   ) {
     this.record = record;
+    this.owner = { tenant: record.tenant, responseId: record.id, limits };
     this.trace = traces && isRun ? traceOf(record) : undefined;
     this.#now = now;
     this.#openWaitMs = openWaitMs;

@@ -25,6 +25,7 @@ import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { OutputLimits } from './output-meter.ts';
 import { OtherReleases } from './other-releases.ts';
+import { OwnLimits } from './own-limits.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -158,7 +159,10 @@ function setUp(options: SetUpOptions = {}) {
     now,
     random: () => 0,
     storeNow: () => 5_500 + passedMs,
-    holdQueue: (queue) => heldQueues.push(queue),
+    holdQueue: (queue) => {
+      heldQueues.push(queue);
+      return 0;
+    },
     openWaitMs: 10_000,
     longestRetryAfterMs: 10_000,
     workerId: 'worker-of-the-test',
@@ -174,6 +178,11 @@ function setUp(options: SetUpOptions = {}) {
     ...{ id, log, provider, second, providers, upstream, running, observed, logged, execute },
     ...{ dependencies, health, heldQueues, pass },
   };
+}
+
+/** Another response, of the same tenant unless another is named. */
+function neighbour(health: UpstreamHealth, tenant = 'team') {
+  return health.waiter({ tenant, responseId: newResponseId(randomBytes), limits: new OwnLimits() });
 }
 
 /** The grammar of the wire, which holds for every stream that ended. */
@@ -450,7 +459,7 @@ describe('an upstream that refuses before any output', () => {
     const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has routes');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     const outcome = execute();
     const call = await upstream(1).call(0);
     call.send(finish);
@@ -518,9 +527,9 @@ describe('a model whose upstreams all take no calls', () => {
     const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(downMs);
-    if (downMs > 0) health.begin(route)?.failed(refused());
+    if (downMs > 0) health.begin(route, neighbour(health))?.failed(refused());
     expect(await execute()).toEqual(expected);
     expect(provider.calls).toEqual([]);
   });
@@ -532,17 +541,17 @@ describe('a model whose upstreams all take no calls', () => {
     });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     let looks = 0;
     const isBlocked = Promise.withResolvers<void>();
     let probe: ReturnType<typeof health.begin>;
     const blockOf = health.blockOf.bind(health);
-    health.blockOf = (each) => {
-      const block = blockOf(each);
+    health.blockOf = (each, response) => {
+      const block = blockOf(each, response);
       // Between the last look at a route and its call: the first one is before the context is read.
       looks += 1;
-      if (looks === 2) probe = health.begin(each);
+      if (looks === 2) probe = health.begin(each, neighbour(health));
       if (block) isBlocked.resolve();
       return block;
     };
@@ -588,7 +597,7 @@ describe('a response that waits for its turn', () => {
     const world = setUp({ ...options, slots: 1 });
     const [route, ...others] = world.dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    const call = world.health.begin(route);
+    const call = world.health.begin(route, neighbour(world.health));
     const waiting = () => world.health.status()[0]?.routes[0]?.waiting;
     return { ...world, route, others, call, waiting };
   }
@@ -637,7 +646,7 @@ describe('a response that waits for its turn', () => {
 
   it('goes back to its queue, and holds it, when the line is full; no attempt is used up', async () => {
     const { log, execute, heldQueues, health, route, observed } = setUpBusy();
-    const other = health.waiter();
+    const other = neighbour(health);
     const stop = new AbortController();
     const standing = health.waitForTurn(other, [route], { atMostMs: 60_000, signal: stop.signal });
     expect(await execute()).toMatchObject({ kind: 'later' });
@@ -766,14 +775,14 @@ describe('a cancellation', () => {
     const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     const outcome = execute();
     await provider.call(0);
-    expect(health.blockOf(route)).toMatchObject({ because: 'open' });
+    expect(health.blockOf(route, neighbour(health))).toMatchObject({ because: 'open' });
     running.abort(id, 'cancelled');
     await outcome;
-    expect(health.blockOf(route)).toBeUndefined();
+    expect(health.blockOf(route, neighbour(health))).toBeUndefined();
     expect(health.status()[0]?.breaker).toBe('half_open');
   });
 
@@ -998,7 +1007,7 @@ describe('a response whose last run died with its process', () => {
     const { log, provider, execute, dependencies } = setUp();
     log.losses = 1;
     const isolated: [string, number][] = [];
-    dependencies.isolate = (responseId, losses) => {
+    dependencies.isolate = ({ responseId, losses }) => {
       expect(log.releases).toBe(1);
       isolated.push([responseId, losses]);
       return Promise.resolve({ kind: 'settled' });

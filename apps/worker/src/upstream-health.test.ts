@@ -4,6 +4,7 @@ import { within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { ModelRoute } from './model-routes.ts';
+import { OwnLimits } from './own-limits.ts';
 import { UpstreamHealth } from './upstream-health.ts';
 import { logWorker } from './worker-log.ts';
 import { countWorker } from './worker-metrics.ts';
@@ -50,15 +51,21 @@ function setUp() {
   });
   const registry = new Registry();
   countWorker(telemetry, registry, { running: () => 0, upstreams: () => health.status() });
-  const fail = (route: ModelRoute, options: Partial<ProviderErrorOptions>) =>
+  let responses = 0;
+  const response = (tenant = 'team') => {
+    responses += 1;
+    return health.waiter({ tenant, responseId: `response-${responses}`, limits: new OwnLimits() });
+  };
+  const fail = (route: ModelRoute, options: Partial<ProviderErrorOptions>, owner = response()) =>
     health
-      .begin(route)
+      .begin(route, owner)
       ?.failed(new ProviderError('upstream_error', 'no', { disposition: 'retry', ...options }));
   const goDown = (route: ModelRoute) => {
-    for (const fault of ['refused', 'broken'] as const) fail(route, { fault });
+    for (let times = 0; times < 2; times += 1) fail(route, { fault: 'unreachable' });
   };
+  const succeed = (route: ModelRoute, owner = response()) => health.begin(route, owner)?.succeeded();
   return {
-    ...{ health, registry, logged, fail, goDown },
+    ...{ health, registry, logged, fail, goDown, response, succeed },
     pass: (ms: number) => {
       at += ms;
     },
@@ -66,7 +73,7 @@ function setUp() {
 }
 
 describe('the health of upstreams', () => {
-  it('is that of a provider when it is down, and of no other', () => {
+  it('is that of a provider when it cannot be reached, and of no other', () => {
     const { health, goDown } = setUp();
     goDown(small);
     expect(health.blockOf(small)).toEqual({ because: 'open', waitMs: 1_000, downMs: 0 });
@@ -74,12 +81,20 @@ describe('the health of upstreams', () => {
     expect(health.blockOf(elsewhere)).toBeUndefined();
   });
 
+  it('is that of one model when it fails', () => {
+    const { health, fail, response } = setUp();
+    for (const fault of ['refused', 'broken'] as const) fail(small, { fault });
+    expect(health.blockOf(small, response())).toEqual({ because: 'open', waitMs: 1_000, downMs: 0 });
+    expect(health.blockOf(large, response())).toBeUndefined();
+    expect(health.status()[0]).toMatchObject({ breaker: 'open', routes: [{ breaker: 'open' }, { breaker: 'closed' }] });
+  });
+
   it('is that of one model when it is limited', () => {
-    const { health, fail } = setUp();
+    const { health, fail, response } = setUp();
     fail(small, { fault: 'limited', retryAfterMs: 3_000, upstreamStatus: 429 });
-    expect(health.blockOf(small)).toEqual({ because: 'parked', waitMs: 3_000 });
-    expect(health.blockOf(large)).toBeUndefined();
-    expect(health.blockOf(elsewhere)).toBeUndefined();
+    expect(health.blockOf(small, response())).toEqual({ because: 'parked', waitMs: 3_000 });
+    expect(health.blockOf(large, response())).toBeUndefined();
+    expect(health.blockOf(elsewhere, response())).toBeUndefined();
   });
 
   it.each([
@@ -94,29 +109,29 @@ describe('the health of upstreams', () => {
   });
 
   it('does not take for a sign of life what never reached the upstream', () => {
-    const { health, fail, goDown, pass } = setUp();
+    const { health, fail, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
     fail(small, {});
     expect(health.status()[0]).toMatchObject({ breaker: 'half_open' });
-    health.begin(small)?.abandoned();
+    health.begin(small, response())?.abandoned();
     expect(health.status()[0]).toMatchObject({ breaker: 'half_open' });
   });
 
   it('takes no second call while one finds out whether the upstream is back', () => {
-    const { health, goDown, pass } = setUp();
+    const { health, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
-    health.begin(large);
+    health.begin(large, response());
     expect(health.blockOf(small)).toMatchObject({ because: 'open', downMs: 1_000 });
-    expect(health.begin(small)).toBeUndefined();
+    expect(health.begin(small, response('other'))).toBeUndefined();
   });
 
   it('wakes whoever waits for a route as soon as the upstream is back', async () => {
-    const { health, goDown, pass } = setUp();
+    const { health, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
-    const probe = health.begin(small);
+    const probe = health.begin(small, response());
     const waiting = health.pause(3_600_000, new AbortController().signal);
     probe?.answered(() => 1);
     await within(waiting);
@@ -144,15 +159,15 @@ describe('what an operator sees of upstreams', () => {
         breaker: 'closed',
         opensInMs: 0,
         routes: [
-          { model: 'small', parkedMs: 0, ...free },
-          { model: 'large', parkedMs: 3_000, ...free },
+          { model: 'small', breaker: 'closed', parkedMs: 0, ...free },
+          { model: 'large', breaker: 'closed', parkedMs: 3_000, ...free },
         ],
       },
       {
         provider: 'b',
         breaker: 'open',
         opensInMs: 1_000,
-        routes: [{ model: 'small', parkedMs: 0, ...free }],
+        routes: [{ model: 'small', breaker: 'closed', parkedMs: 0, ...free }],
       },
     ]);
   });
@@ -171,11 +186,11 @@ describe('what an operator sees of upstreams', () => {
   });
 
   it('is a line at each change, and few of them while an upstream flaps', () => {
-    const { health, logged, goDown, pass } = setUp();
+    const { health, logged, goDown, pass, response } = setUp();
     for (let times = 0; times < 5; times += 1) {
       goDown(small);
       pass(60_000);
-      health.begin(small)?.succeeded();
+      health.begin(small, response())?.succeeded();
     }
     expect(logged).toEqual([
       'upstream is down: it gets no calls {"provider":"a","openMs":1000,"suppressed":0}',
