@@ -3,7 +3,7 @@ import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/pr
 import { childOf, printTraceparent, type Telemetry } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt, type AttemptTraces } from './attempt.ts';
-import { type AttemptEnding, type AttemptFailure, mayWait } from './conclude-attempt.ts';
+import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
 import {
   chooseRoute,
   type ModelRoute,
@@ -17,7 +17,7 @@ import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import { findBrokenPromise } from './promises/broken-promise.ts';
 import type { JsonChecks } from './promises/json-checks.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
-import { backoffMs, withJitter } from './retry-delay.ts';
+import { withJitter } from './retry-delay.ts';
 import type { CallFailure, RouteCall, WaitingResponse } from './route-health.ts';
 import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
 import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
@@ -25,6 +25,9 @@ import type { UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
 const waitHereMs = 3_000;
+
+/** Longer waits, in milliseconds, are for some slots alone: others are free for those whose routes take calls. */
+const briefWaitMs = 1_000;
 
 /** And for this long where it waits for its turn in line, in milliseconds. */
 const waitInLineMs = 30_000;
@@ -98,13 +101,11 @@ async function callRoutes(
     if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
     const { failure, meaning } = ending;
     refusal = ending.refusal;
-    if (meaning.kind === 'own_limit') {
-      tried.set(choice.route, 1);
+    if (meaning === 'own_limit') {
+      tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
       if (untried(routes, tried).length > 0) continue;
-      if (meaning.isLast) return { kind: 'failed', failure: toldFailure(failure) };
-      tried.delete(choice.route);
-      const waitMs = Math.max(failure.retryAfterMs ?? 0, backoffMs(attempt.owner.limits.count));
-      return { kind: 'blocked', block: { because: 'parked', waitMs } };
+      const { code, publicMessage, param } = failure;
+      return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
     }
     if (refusal?.fault === 'limited') {
       tried.delete(choice.route);
@@ -115,10 +116,6 @@ async function callRoutes(
     }
     if (!refusal) return { kind: 'failed', failure };
   }
-}
-
-function toldFailure({ code, publicMessage, param }: ProviderError): AttemptFailure {
-  return { code, disposition: 'fail', publicMessage, param };
 }
 
 /**
@@ -154,7 +151,7 @@ async function findRoute(
       const hasRefused = refusal?.fault === 'refused' || refusal?.fault === 'unreachable';
       if (hasRefused && (mayRetry || block.because === 'open')) return { kind: 'none' };
       if (!mayWaitHere(block, now() - since) || !mayWait(block, attempt)) return choice;
-      if (block.because !== 'busy' && !candidates.some((route) => health.mayWaitFor(route))) return choice;
+      if (mayHoldUp(block) && !candidates.some((route) => health.mayWaitFor(route))) return choice;
       if (block.because !== blockedBy)
         telemetry.emit('attempt.blocked', { ...about(record), because: block.because });
       blockedBy = block.because;
@@ -169,6 +166,11 @@ async function findRoute(
 function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
   if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
   return waitedMs + block.waitMs <= waitHereMs;
+}
+
+/** Whether slots that wait for it could keep those out that would be served. A line bounds itself. */
+function mayHoldUp(block: RouteBlock): boolean {
+  return block.because !== 'busy' && block.waitMs > briefWaitMs;
 }
 
 /** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
@@ -242,7 +244,7 @@ async function judge(
   if (signal.aborted) return aborted(attempt);
   if (!broken) return { kind: 'finished', reason: finish };
   const failure = tellFailure(dependencies, attempt, { route, calledAt: undefined }, broken);
-  return { kind: 'failed', failure, refusal: undefined, meaning: { kind: 'counted' } };
+  return { kind: 'failed', failure, refusal: undefined, meaning: 'counted' };
 }
 
 /** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */

@@ -23,6 +23,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
+import type { ModelRoute } from './model-routes.ts';
 import type { OutputLimits } from './output-meter.ts';
 import { OtherReleases } from './other-releases.ts';
 import { OwnLimits } from './own-limits.ts';
@@ -469,6 +470,72 @@ describe('an upstream that refuses before any output', () => {
   });
 });
 
+describe('a response that its upstream limits each time', () => {
+  function answerOthers({ health, pass }: ReturnType<typeof setUp>, route: ModelRoute): void {
+    for (let answers = 0; answers < 3; answers += 1) {
+      health.begin(route, neighbour(health, 'other'))?.succeeded();
+      pass(1_000);
+    }
+  }
+
+  /** Its first call is limited, and then others are answered. */
+  async function setUpLimited(options: SetUpOptions = {}) {
+    const world = setUp(options);
+    const [route] = world.dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    const first = world.execute();
+    (await world.provider.call(0)).fail(limited(8_000));
+    expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
+    world.pass(8_250);
+    answerOthers(world, route);
+    return { ...world, route };
+  }
+
+  it('fails with the second refusal while others are answered, and parks the route for none of them', async () => {
+    const { log, provider, execute, health, route } = await setUpLimited();
+    const outcome = execute();
+    (await provider.call(1)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    expect(log.end?.error?.code).toBe('server_is_overloaded');
+    for (const tenant of ['team', 'other'])
+      expect(health.blockOf(route, neighbour(health, tenant))?.because).not.toBe('parked');
+    expect(health.status()[0]?.routes[0]?.parkedMs).toBe(0);
+  });
+
+  it('tells its next worker so by its record', async () => {
+    const { log } = await setUpLimited();
+    expect(log.limited).toEqual({ count: 1, at: 5_500 });
+  });
+
+  it('is known to the next worker, where its first call is the second', async () => {
+    const world = setUp();
+    const { log, provider, execute, dependencies } = world;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    log.limited = { count: 1, at: 5_000 };
+    answerOthers(world, route);
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+  });
+
+  it('goes to its other route', async () => {
+    const world = setUp({ upstreams: 2 });
+    const { log, second, execute, provider, dependencies } = world;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    log.limited = { count: 1, at: 5_000 };
+    answerOthers(world, route);
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    const call = await second.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
+  });
+});
+
 describe('a model whose upstreams all take no calls', () => {
   it('has its response given back when one has said when to come back, and no attempt counts', async () => {
     const { id, log, provider, execute, heldQueues, observed, dependencies } = setUp();
@@ -486,7 +553,7 @@ describe('a model whose upstreams all take no calls', () => {
     const first = execute();
     (await provider.call(0)).fail(limited(8_000));
     await first;
-    pass(8_000);
+    pass(8_250);
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);
@@ -946,7 +1013,7 @@ describe('a store that is silent for a while', () => {
     (await provider.call(0)).fail(limited(8_000));
     expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
     log.release = release;
-    pass(8_000);
+    pass(8_250);
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);

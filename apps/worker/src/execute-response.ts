@@ -230,7 +230,11 @@ async function postpone(
   // Another worker may reach the upstream; this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
-  await giveBack(dependencies, record, { isCounted: false, staysReachable: true, limited: limitedBefore(dependencies, attempt) });
+  await giveBack(dependencies, record, {
+    isCounted: false,
+    staysReachable: true,
+    limited: limitedBefore(dependencies, attempt),
+  });
   // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'again' };
   postponed.add(record.id, afterMs);
@@ -239,7 +243,10 @@ async function postpone(
 }
 
 /** For the record: what its next attempt has to know of its limits, wherever it runs. */
-function limitedBefore({ now, storeNow }: ExecuteDependencies, { owner }: Attempt): LimitedBefore | undefined {
+function limitedBefore(
+  { now, storeNow }: ExecuteDependencies,
+  { owner }: Attempt,
+): LimitedBefore | undefined {
   const { count, at } = owner.limits;
   return count === 0 ? undefined : { count, at: Math.floor(storeNow() - (now() - at)) };
 }

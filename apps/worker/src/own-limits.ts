@@ -1,7 +1,7 @@
 import type { LimitedBefore } from '@sluice/response-store';
 
-/** A response is limited so often at most while others are answered. */
-export const mostOwnLimits = 4;
+/** A response is limited so often at most while others are answered, whether or not some of those are limited as well. */
+export const mostOwnLimits = 10;
 
 /**
  * How often a response was limited, but for the times when nobody else was answered either. It outlives the process in its

@@ -92,7 +92,9 @@ export class RouteBreaker {
   /** A tenant that it is open for, if all that called lately have failed; undefined if another may call. */
   get spokesman(): string | undefined {
     if (!this.#lanes) return undefined;
-    return this.#recent().every((tenant) => this.#failed.has(tenant)) ? [...this.#failed.keys()][0] : undefined;
+    return this.#recent().every((tenant) => this.#failed.has(tenant))
+      ? [...this.#failed.keys()][0]
+      : undefined;
   }
 
   /** Why no call of a tenant may begin now; undefined when one may. */
@@ -224,7 +226,8 @@ export class RouteBreaker {
   #recent(): string[] {
     const since = this.#options.now() - trustMs;
     const recent = [...this.#failed.keys()];
-    for (const [tenant, { answeredAt }] of this.#tenants.entries()) if (answeredAt > since) recent.push(tenant);
+    for (const [tenant, { answeredAt }] of this.#tenants.entries())
+      if (answeredAt > since) recent.push(tenant);
     return recent;
   }
 

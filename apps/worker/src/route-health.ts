@@ -15,6 +15,9 @@ const probeLookMs = 1_000;
 /** How long a tenant that nobody knows yet may wait because the only one that calls is held back, in milliseconds. */
 const strangerLookMs = 1_000;
 
+/** So many calls of others that are answered show that the upstream takes calls. */
+const fewestAnswers = 3;
+
 /** Calls that were limited within this time were limited together, in milliseconds. */
 const togetherMs = 1_000;
 
@@ -33,13 +36,8 @@ export interface RouteCall {
   abandoned(): void;
 }
 
-/**
- * `own_limit`: the upstream limits this response and not others, so that the route takes calls. It may try again unless it
- * `isLast`.
- */
-export type CallFailure = { kind: 'counted' } | { kind: 'own_limit'; isLast: boolean };
-
-const counted: CallFailure = { kind: 'counted' };
+/** `own_limit`: the upstream limits this response and not others. The route takes calls, and none of this response more. */
+export type CallFailure = 'counted' | 'own_limit';
 
 export interface RouteHealthOptions extends RouteBreakerOptions {
   route: ModelRoute;
@@ -67,9 +65,9 @@ export class RouteHealth {
   /** By what those of each tenant say. */
   readonly #parks = new RecentTenants<ParkedRoute>();
   readonly #limited: LimitedTenants;
-  /** When the latest call that was answered began. */
-  #answeredCallAt = Number.NEGATIVE_INFINITY;
-  /** The latest response that was limited for the first time, and the latest before it. */
+  /** When the latest calls that were answered began, the latest first. */
+  #answered: number[] = [];
+  /** The latest response that was limited, and the latest other one before it. */
   #limits: { responseId: string; at: number }[] = [];
 
   constructor(options: RouteHealthOptions) {
@@ -155,7 +153,7 @@ export class RouteHealth {
         reach.answered();
         call.answered();
         for (const park of this.#parksOf(tenant)) park.answered(calledAt);
-        this.#answeredCallAt = Math.max(this.#answeredCallAt, calledAt);
+        this.#noteAnswer(calledAt);
         for (const slow of turn.answered(tenant, sizeOf)) this.#limited.refused(slow);
       },
       succeeded: () =>
@@ -163,6 +161,7 @@ export class RouteHealth {
           reach.succeeded();
           call.succeeded();
           turn.succeeded();
+          this.#noteAnswer(calledAt);
         }),
       abandoned: () =>
         end(() => {
@@ -170,7 +169,7 @@ export class RouteHealth {
           call.abandoned();
         }),
       failed: (error) => {
-        let failure = counted;
+        let failure: CallFailure = 'counted';
         end(() => {
           tellReach(reach, error);
           if (error.fault === 'refused' || error.fault === 'broken') call.failed();
@@ -194,22 +193,37 @@ export class RouteHealth {
     onRefused();
     const at = now();
     const isLimited = error.fault === 'limited';
-    if (isLimited && limits.count > 0 && this.#answeredCallAt > limits.at) {
-      // It is refused where others are answered, which is for nobody else to wait for.
-      const isLast = this.#isAlone(responseId, limits.at) || limits.count + 1 >= mostOwnLimits;
-      limits.count += 1;
-      limits.at = at;
-      return { kind: 'own_limit', isLast };
-    }
+    if (isLimited && this.#isOwnLimit({ responseId, limits })) return 'own_limit';
     this.#limited.refused(tenant);
     if (isLimited) {
-      limits.count = Math.max(limits.count, 1);
       limits.at = at;
-      this.#limits = [{ responseId, at }, ...this.#limits.filter((each) => each.responseId !== responseId)].slice(0, 2);
+      this.#limits = [
+        { responseId, at },
+        ...this.#limits.filter((each) => each.responseId !== responseId),
+      ].slice(0, 2);
       this.#park(tenant, calledAt, error.retryAfterMs);
     }
     turn.refused(isLimited ? at + (this.#parkOf(tenant)?.waitMs ?? 0) : undefined);
-    return counted;
+    return 'counted';
+  }
+
+  /**
+   * Whether a response that is limited is so for its own sake: others were answered since it was limited before, and none of
+   * them was limited. With others that are, its own limits have to be many.
+   */
+  #isOwnLimit({ responseId, limits }: Pick<WaitingResponse, 'responseId' | 'limits'>): boolean {
+    const answers = this.#answered.filter((calledAt) => calledAt > limits.at).length;
+    if (limits.count > 0 && answers === 0) return false;
+    limits.count += 1;
+    if (limits.count > mostOwnLimits) return true;
+    return limits.count > 1 && answers >= fewestAnswers && this.#isAlone(responseId, limits.at);
+  }
+
+  #noteAnswer(calledAt: number): void {
+    if (this.#answered.includes(calledAt)) return;
+    this.#answered = [calledAt, ...this.#answered]
+      .toSorted((one, other) => other - one)
+      .slice(0, fewestAnswers);
   }
 
   /** Whether no other response was limited since then, or together with this one. */
@@ -240,7 +254,10 @@ export class RouteHealth {
 }
 
 /** Tells what a failed call says of the way to the upstream. */
-function tellReach(reach: Pick<RouteCall, 'succeeded' | 'abandoned'> & { failed(): void }, error: ProviderError): void {
+function tellReach(
+  reach: Pick<RouteCall, 'succeeded' | 'abandoned'> & { failed(): void },
+  error: ProviderError,
+): void {
   if (error.fault === 'unreachable') reach.failed();
   else if (error.fault !== undefined || error.upstreamStatus !== undefined) reach.succeeded();
   else reach.abandoned();

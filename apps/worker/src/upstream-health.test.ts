@@ -22,7 +22,7 @@ const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
 const elsewhere: ModelRoute = { provider: provider('b'), model: 'small' };
 
-function setUp() {
+function setUp({ adaptive = true } = {}) {
   let at = 0;
   const logged: string[] = [];
   const write = (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -32,7 +32,7 @@ function setUp() {
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
   const health = new UpstreamHealth({
     routes: [small, large, elsewhere],
-    pressure: new Map(),
+    pressure: new Map([['a', { adaptive, floor: 1 }]]),
     saturation: new Map(),
     slotsOf: () => 32,
     onSaturated: () => undefined,
@@ -86,7 +86,10 @@ describe('the health of upstreams', () => {
     for (const fault of ['refused', 'broken'] as const) fail(small, { fault });
     expect(health.blockOf(small, response())).toEqual({ because: 'open', waitMs: 1_000, downMs: 0 });
     expect(health.blockOf(large, response())).toBeUndefined();
-    expect(health.status()[0]).toMatchObject({ breaker: 'open', routes: [{ breaker: 'open' }, { breaker: 'closed' }] });
+    expect(health.status()[0]).toMatchObject({
+      breaker: 'open',
+      routes: [{ breaker: 'open' }, { breaker: 'closed' }],
+    });
   });
 
   it('is that of one model when it is limited', () => {
@@ -144,6 +147,109 @@ describe('the health of upstreams', () => {
     const waiting = health.pause(3_600_000, controller.signal);
     controller.abort();
     await within(waiting);
+  });
+});
+
+describe('a route that limits calls', () => {
+  const limited = { fault: 'limited', retryAfterMs: 10_000, upstreamStatus: 429 } as const;
+
+  it('is parked for the tenant whose call it limited, and takes those of others as ever', () => {
+    const { health, fail, response, succeed } = setUp();
+    succeed(small, response('other'));
+    for (let calls = 0; calls < 32; calls += 1) fail(small, limited, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'parked' });
+    for (let calls = 0; calls < 20; calls += 1) {
+      expect(health.blockOf(small, response('other'))).toBeUndefined();
+      succeed(small, response('other'));
+    }
+    expect(health.blockOfAll(small)).toBeUndefined();
+  });
+
+  it('is parked for everybody when calls of three tenants were limited', () => {
+    const { health, fail, response } = setUp();
+    for (const tenant of ['one', 'two', 'three']) fail(small, limited, response(tenant));
+    expect(health.blockOf(small, response('four'))).toEqual({ because: 'parked', waitMs: 10_000 });
+    expect(health.blockOfAll(small)).toEqual({ because: 'parked', waitMs: 10_000 });
+  });
+
+  it('keeps nobody from looking for long because the only tenant that calls is held back', () => {
+    const { health, fail, response } = setUp();
+    fail(small, limited, response('one'));
+    expect(health.blockOfAll(small)).toEqual({ because: 'parked', waitMs: 1_000 });
+  });
+
+  it('is not parked by a response that is limited again while others are answered, which ends that', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    const refused = response('one');
+    expect(fail(small, limited, refused)).toBe('counted');
+    pass(10_250);
+    for (let answers = 0; answers < 3; answers += 1) {
+      succeed(small, response('one'));
+      pass(1_000);
+    }
+    expect(fail(small, limited, refused)).toBe('own_limit');
+    expect(health.blockOf(small, response('one'))).toBeUndefined();
+    expect(health.status()[0]?.routes[0]).toMatchObject({ parkedMs: 0 });
+  });
+
+  it('lets a response try more often when others are limited with it, and not for ever', () => {
+    // Without a pace, so that each call is made at once.
+    const { fail, response, succeed, pass } = setUp({ adaptive: false });
+    const one = response();
+    const limitTwo = () => {
+      fail(small, limited, response());
+      pass(11_000);
+      for (let answers = 0; answers < 3; answers += 1) {
+        succeed(small);
+        pass(1_000);
+      }
+      return fail(small, limited, one);
+    };
+    const ends = Array.from({ length: 11 }, () => limitTwo());
+    expect(ends).toEqual([...Array.from({ length: 10 }, () => 'counted'), 'own_limit']);
+  });
+
+  it('parks for a response as often as it likes while nobody is answered', () => {
+    const { fail, response, pass } = setUp();
+    const one = response();
+    for (let times = 0; times < 20; times += 1) {
+      expect(fail(small, limited, one)).toBe('counted');
+      pass(10_250);
+    }
+    expect(one.limits.count).toBe(1);
+  });
+
+  it('gets its first call after a park from a response that it has not limited, if one comes', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    const one = response();
+    fail(small, limited, one);
+    pass(10_000);
+    expect(health.blockOf(small, response())).toBeUndefined();
+    expect(health.blockOf(small, one)).toEqual({ because: 'parked', waitMs: 250 });
+    succeed(small);
+    expect(health.blockOf(small, one)?.because).not.toBe('parked');
+  });
+
+  it('is called by a response that it limited when nobody else comes', () => {
+    const { health, fail, response, pass } = setUp();
+    const one = response();
+    fail(small, limited, one);
+    pass(10_250);
+    expect(health.blockOf(small, one)).toBeUndefined();
+  });
+
+  it('is called at no pace and with no limit that the refusals of one tenant have led to, but by that', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    succeed(small, response('other'));
+    for (let round = 0; round < 10; round += 1) {
+      fail(small, limited, response('one'));
+      fail(small, { fault: 'refused', upstreamStatus: 529 }, response('one'));
+      succeed(small, response('other'));
+      pass(10_000);
+    }
+    health.begin(small, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
+    for (let calls = 0; calls < 31; calls += 1) expect(health.begin(small, response('other'))).toBeDefined();
   });
 });
 

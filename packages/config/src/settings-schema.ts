@@ -240,7 +240,10 @@ export const settingsSchema = z.strictObject({
         .strictObject({
           consecutiveFailures: wholeNumber(1, 1_000_000)
             .default(5)
-            .meta({ description: 'Failures in a row that open it: of as many responses, where it is that of a model.' }),
+            .meta({
+              description:
+                'Failures in a row that open it: of as many responses, where it is that of a model.',
+            }),
           failurePercent: wholeNumber(1, 100).default(50).meta({
             description: 'Share of failed calls in the window that opens it.',
             unit: '%',

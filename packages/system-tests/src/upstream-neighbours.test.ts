@@ -48,7 +48,9 @@ async function askQuietly(service: Service): Promise<{ answered: number; asked: 
       let answered = 0;
       for (let at = 0; at < inLine; at += 1) {
         const signal = AbortSignal.timeout(patienceMs);
-        const answer = await caller.create({ model: 'fast', input: 'Hello' }, { signal }).catch(() => undefined);
+        const answer = await caller
+          .create({ model: 'fast', input: 'Hello' }, { signal })
+          .catch(() => undefined);
         if (answer?.body.status === 'completed') answered += 1;
       }
       return answered;

@@ -93,7 +93,14 @@ export class IsolatedRuns {
     const { settings, logger } = this.#options;
     const child = forkIsolated();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
-    const isolated: Isolated = { child, exited, runs: new Map(), isTaken: false, tenant: '', idle: undefined };
+    const isolated: Isolated = {
+      child,
+      exited,
+      runs: new Map(),
+      isTaken: false,
+      tenant: '',
+      idle: undefined,
+    };
     this.#processes.add(isolated);
     // `isolated-process.ts` sends nothing else.
     child.on('message', (message) => this.#hear(isolated, message as FromIsolated));

@@ -36,7 +36,8 @@ export class LatencyGradient {
   add(tenant: string, size: number, firstTokenMs: number): { share: number; slow: string[] } | undefined {
     const kind = Math.ceil(Math.log2(Math.max(1, size)));
     const known = this.#averages.get(kind) ?? { ms: firstTokenMs, count: 0 };
-    if (known.count >= average.fewest) this.#ratios.push({ tenant, ratio: firstTokenMs / Math.max(known.ms, 1) });
+    if (known.count >= average.fewest)
+      this.#ratios.push({ tenant, ratio: firstTokenMs / Math.max(known.ms, 1) });
     // The first ones count alike.
     const weight = Math.max(average.weight, 1 / (known.count + 1));
     this.#averages.set(kind, {

@@ -116,7 +116,10 @@ export class RoutePressure {
     return {
       answered: (tenant, sizeOf) => {
         if (!this.#gradient || isOver || !this.#limit.isInUse) return [];
-        const { share, slow } = this.#gradient.add(tenant, sizeOf(), now() - calledAt) ?? { share: 1, slow: [] };
+        const { share, slow } = this.#gradient.add(tenant, sizeOf(), now() - calledAt) ?? {
+          share: 1,
+          slow: [],
+        };
         if (share < 1) this.#limit.lower(share);
         return slow;
       },
