@@ -238,6 +238,32 @@ describe('a route that limits calls', () => {
     expect(health.blockOf(small, one)).toBeUndefined();
   });
 
+  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'takes each call of a tenant that it answers, whatever another has refused (seed %i)',
+    (seed) => {
+      let state = seed + 1;
+      const random = () => {
+        state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+        return state / 2_147_483_648;
+      };
+      const { health, fail, response, succeed, pass } = setUp();
+      const old = Array.from({ length: 5 }, () => response('hostile'));
+      succeed(small, response('other'));
+      for (let step = 0; step < 1_000; step += 1) {
+        const own = random() < 0.5 ? old[Math.floor(random() * old.length)] : undefined;
+        const kind = random();
+        const retryAfterMs = random() * 60_000;
+        if (kind < 0.4) fail(small, { fault: 'limited', retryAfterMs, upstreamStatus: 429 }, own ?? response('hostile'));
+        else if (kind < 0.6) fail(small, { fault: 'refused', upstreamStatus: 529 }, own ?? response('hostile'));
+        else if (kind < 0.8) succeed(small, own ?? response('hostile'));
+        else pass(random() * 9_000);
+        const other = response('other');
+        expect(health.blockOf(small, other)).toBeUndefined();
+        if (random() < 0.5) succeed(small, other);
+      }
+    },
+  );
+
   it('is called at no pace and with no limit that the refusals of one tenant have led to, but by that', () => {
     const { health, fail, response, succeed, pass } = setUp();
     succeed(small, response('other'));

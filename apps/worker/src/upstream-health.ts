@@ -3,7 +3,6 @@ import { type BreakerSettings, type BreakerState, CircuitBreaker } from './circu
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
 import type { OwnLimits } from './own-limits.ts';
 import { RoutePressure } from './pressure/route-pressure.ts';
-import type { SaturationGate } from './pressure/saturation-gate.ts';
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
 import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
@@ -81,7 +80,7 @@ export class UpstreamHealth {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#upstreams.values()].map(({ watch }) => watch?.stop()));
+    await Promise.all([...this.#upstreams.values()].flatMap(({ watch }) => watch?.stop() ?? []));
   }
 
   /** Why a route takes no call of a response now, or of a tenant that nobody knows; undefined when it does. */

@@ -238,12 +238,9 @@ export const settingsSchema = z.strictObject({
       }),
       breaker: z
         .strictObject({
-          consecutiveFailures: wholeNumber(1, 1_000_000)
-            .default(5)
-            .meta({
-              description:
-                'Failures in a row that open it: of as many responses, where it is that of a model.',
-            }),
+          consecutiveFailures: wholeNumber(1, 1_000_000).default(5).meta({
+            description: 'Failures in a row that open it.',
+          }),
           failurePercent: wholeNumber(1, 100).default(50).meta({
             description: 'Share of failed calls in the window that opens it.',
             unit: '%',
