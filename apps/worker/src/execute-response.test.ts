@@ -601,6 +601,50 @@ describe('a model whose upstreams all take no calls', () => {
     expect(provider.calls).toEqual([]);
   });
 
+  it('and are down: a response waits for as long as it may take, where no bound is set', async () => {
+    const { execute, health, pass, dependencies } = setUp({ consecutiveFailures: 1, remainingMs: 60_000 });
+    dependencies.openWaitMs = Number.POSITIVE_INFINITY;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    for (let probes = 0; probes < 3; probes += 1) {
+      health.begin(route, neighbour(health))?.failed(refused());
+      expect(await execute()).toEqual({ kind: 'later', afterMs: 5_000 * 2 ** probes });
+      pass(5_000 * 2 ** probes);
+    }
+  });
+
+  it('lets another worker try soon when this one takes no jobs meanwhile', async () => {
+    const { execute, health, dependencies } = setUp({ consecutiveFailures: 1 });
+    dependencies.holdQueue = () => 5_000;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route, neighbour(health))?.failed(refused());
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 1_000 });
+  });
+
+  it('keeps half of the slots for responses whose routes take calls', async () => {
+    const { dependencies, execute, health } = setUp({ slots: 4, consecutiveFailures: 1 });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health
+      .begin(route, neighbour(health))
+      ?.failed(
+        new ProviderError('server_is_overloaded', 'busy', {
+          disposition: 'retry',
+          fault: 'limited',
+          retryAfterMs: 2_000,
+        }),
+      );
+    const stop = new AbortController();
+    const waiting = [1, 2].map(() =>
+      health.waitForTurn(neighbour(health), [route], { atMostMs: 60_000, signal: stop.signal }),
+    );
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 2_000 });
+    stop.abort();
+    await Promise.all(waiting);
+    expect(health.mayWaitFor(route)).toBe(true);
+  });
+
   it('waits for the outcome when another response was quicker to try an upstream that may be back', async () => {
     const { log, provider, execute, health, pass, dependencies } = setUp({
       consecutiveFailures: 1,

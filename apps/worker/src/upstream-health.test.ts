@@ -253,8 +253,10 @@ describe('a route that limits calls', () => {
         const own = random() < 0.5 ? old[Math.floor(random() * old.length)] : undefined;
         const kind = random();
         const retryAfterMs = random() * 60_000;
-        if (kind < 0.4) fail(small, { fault: 'limited', retryAfterMs, upstreamStatus: 429 }, own ?? response('hostile'));
-        else if (kind < 0.6) fail(small, { fault: 'refused', upstreamStatus: 529 }, own ?? response('hostile'));
+        if (kind < 0.4)
+          fail(small, { fault: 'limited', retryAfterMs, upstreamStatus: 429 }, own ?? response('hostile'));
+        else if (kind < 0.6)
+          fail(small, { fault: 'refused', upstreamStatus: 529 }, own ?? response('hostile'));
         else if (kind < 0.8) succeed(small, own ?? response('hostile'));
         else pass(random() * 9_000);
         const other = response('other');
