@@ -626,15 +626,13 @@ describe('a model whose upstreams all take no calls', () => {
     const { dependencies, execute, health } = setUp({ slots: 4, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health
-      .begin(route, neighbour(health))
-      ?.failed(
-        new ProviderError('server_is_overloaded', 'busy', {
-          disposition: 'retry',
-          fault: 'limited',
-          retryAfterMs: 2_000,
-        }),
-      );
+    health.begin(route, neighbour(health))?.failed(
+      new ProviderError('server_is_overloaded', 'busy', {
+        disposition: 'retry',
+        fault: 'limited',
+        retryAfterMs: 2_000,
+      }),
+    );
     const stop = new AbortController();
     const waiting = [1, 2].map(() =>
       health.waitForTurn(neighbour(health), [route], { atMostMs: 60_000, signal: stop.signal }),

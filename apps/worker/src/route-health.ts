@@ -6,7 +6,7 @@ import { mostOwnLimits, type OwnLimits } from './own-limits.ts';
 import { ParkedRoute } from './parked-route.ts';
 import type { PressureCall, RoutePressure, Waiter } from './pressure/route-pressure.ts';
 import type { SaturationGate } from './pressure/saturation-gate.ts';
-import { RecentTenants } from './recent-tenants.ts';
+import { everybody, RecentTenants } from './recent-tenants.ts';
 import { type CallOwner, RouteBreaker, type RouteBreakerOptions } from './route-breaker.ts';
 
 /** How soon a call is worth another look while a probe is under way, in milliseconds. Nobody knows how long that takes. */
@@ -60,7 +60,7 @@ export interface RouteHealthOptions extends RouteBreakerOptions {
 export class RouteHealth {
   readonly #options: RouteHealthOptions;
   readonly breaker: RouteBreaker;
-  /** By what all refusals together say. */
+  /** By what all refusals together say, for whoever looks at it. */
   readonly parked: ParkedRoute;
   /** By what those of each tenant say. */
   readonly #parks = new RecentTenants<ParkedRoute>();
@@ -104,8 +104,8 @@ export class RouteHealth {
   #blockOf(tenant: string | undefined, response?: WaitingResponse): RouteBlock | undefined {
     const { connection, gate, pressure, nextReadingMs } = this.#options;
     const obeys = this.#limited.includes(tenant);
-    const park = this.#limited.isEverybody ? this.parked : this.#parkOf(tenant);
-    const parkedMs = park?.waitMs ?? 0;
+    const park = this.#parkOf(tenant);
+    const parkedMs = Math.max(park?.waitMs ?? 0, this.#parkedForAllMs);
     if (!connection.admits) {
       const waitMs = Math.max(connection.opensInMs || probeLookMs, parkedMs);
       return { because: 'open', waitMs, downMs: connection.downMs };
@@ -236,6 +236,13 @@ export class RouteHealth {
     this.#parks.set(tenant, this.#parkOf(tenant) ?? this.#newPark());
     for (const park of this.#parksOf(tenant)) park.limited(calledAt, retryAfterMs);
     if (!wasParked) this.#options.onParked(this.parked.waitMs);
+  }
+
+  /** It is parked for all while it is for so many tenants that those are everybody. */
+  get #parkedForAllMs(): number {
+    if (this.parked.waitMs === 0) return 0;
+    const waits = [...this.#parks.values()].map(({ waitMs }) => waitMs);
+    return waits.toSorted((one, other) => other - one)[everybody - 1] ?? 0;
   }
 
   #parkOf(tenant: string | undefined): ParkedRoute | undefined {

@@ -172,6 +172,16 @@ describe('a route that limits calls', () => {
     expect(health.blockOfAll(small)).toEqual({ because: 'parked', waitMs: 10_000 });
   });
 
+  it('is parked for everybody as long as three tenants are, whatever one of them has refused further', () => {
+    const { health, fail, response, pass } = setUp();
+    for (const tenant of ['one', 'two', 'three']) fail(small, limited, response(tenant));
+    pass(10_250);
+    fail(small, { ...limited, retryAfterMs: 60_000 }, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'parked' });
+    expect(health.blockOf(small, response('two'))?.because).not.toBe('parked');
+    expect(health.blockOfAll(small)?.because).not.toBe('parked');
+  });
+
   it('keeps nobody from looking for long because the only tenant that calls is held back', () => {
     const { health, fail, response } = setUp();
     fail(small, limited, response('one'));
