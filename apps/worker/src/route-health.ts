@@ -44,6 +44,8 @@ export interface RouteHealthOptions extends RouteBreakerOptions {
   /** Of the provider, for all of its models. */
   connection: CircuitBreaker;
   pressure: RoutePressure;
+  /** Responses that may run here at once. */
+  slots: number;
   gate: SaturationGate | undefined;
   /** When the upstream's queue is read again, in milliseconds from now. */
   nextReadingMs: () => number | undefined;
@@ -65,6 +67,8 @@ export class RouteHealth {
   /** By what those of each tenant say. */
   readonly #parks = new RecentTenants<ParkedRoute>();
   readonly #limited: LimitedTenants;
+  /** Responses that wait here while it takes none of their calls. */
+  readonly waiting = new Set<WaitingResponse>();
   /** When the latest calls that were answered began, the latest first. */
   #answered: number[] = [];
   /** The latest response that was limited, and the latest other one before it. */
@@ -117,7 +121,8 @@ export class RouteHealth {
     }
     if (parkedMs > 0) return { because: 'parked', waitMs: parkedMs };
     if (gate?.isClosed) return { because: 'saturated', waitMs: nextReadingMs() ?? probeLookMs };
-    const yieldsMs = response && response.limits.count > 0 ? (park?.yieldsMs ?? 0) : 0;
+    const yieldsMs =
+      response && response.limits.count > 0 && this.#mayOthersCome() ? (park?.yieldsMs ?? 0) : 0;
     if (yieldsMs > 0) return { because: 'parked', waitMs: yieldsMs };
     const turn = pressure.blockFor(response, obeys);
     return turn && { because: 'busy', ...turn };
@@ -236,6 +241,13 @@ export class RouteHealth {
     this.#parks.set(tenant, this.#parkOf(tenant) ?? this.#newPark());
     for (const park of this.#parksOf(tenant)) park.limited(calledAt, retryAfterMs);
     if (!wasParked) this.#options.onParked(this.parked.waitMs);
+  }
+
+  /** Whether a response may come first that was not limited: it waits here, or could be taken from its queue. */
+  #mayOthersCome(): boolean {
+    const { inFlight, waiting } = this.pressure.status;
+    const hasFreeSlot = inFlight + waiting + this.waiting.size + 1 < this.#options.slots;
+    return hasFreeSlot || [...this.waiting].some(({ limits }) => limits.count === 0);
   }
 
   /** It is parked for all while it is for so many tenants that those are everybody. */

@@ -53,8 +53,6 @@ export class UpstreamHealth {
   readonly #options: UpstreamHealthOptions;
   readonly #upstreams = new Map<string, Upstream>();
   readonly #waiting = new Set<() => void>();
-  /** Responses that wait here for a route that takes no calls. */
-  readonly #waitHere = new Map<RouteHealth, number>();
   #nextOrder = 0;
 
   constructor(options: UpstreamHealthOptions) {
@@ -110,7 +108,7 @@ export class UpstreamHealth {
 
   /** Whether another response may wait here for a route that takes no calls. Half of the slots are for those that can run. */
   mayWaitFor(route: ModelRoute): boolean {
-    return (this.#waitHere.get(this.#of(route)) ?? 0) < Math.max(1, this.#options.slotsOf(route) / 2);
+    return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
   }
 
   /** Waits in the line of each of these routes that is busy, until its turn has come; see `pause` for the rest. */
@@ -130,16 +128,12 @@ export class UpstreamHealth {
     }
     for (const line of waiter.lines) if (!busy.has(line)) line.leave(waiter);
     for (const line of busy) line.join(waiter);
-    this.#countWaiting(blocked, 1);
+    for (const health of blocked) health.waiting.add(waiter);
     try {
       await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
     } finally {
-      this.#countWaiting(blocked, -1);
+      for (const health of blocked) health.waiting.delete(waiter);
     }
-  }
-
-  #countWaiting(routes: Iterable<RouteHealth>, by: 1 | -1): void {
-    for (const each of routes) this.#waitHere.set(each, (this.#waitHere.get(each) ?? 0) + by);
   }
 
   /** Waits for nothing any more. May be called twice. */
@@ -186,12 +180,13 @@ export class UpstreamHealth {
     route: ModelRoute,
     { connection, watch }: { connection: CircuitBreaker; watch: SaturationWatch | undefined },
   ): RouteHealth {
-    const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
+    const { longestRetryAfterMs, now, random, breaker, telemetry, slotsOf } = this.#options;
     const gate = watch?.gate(route.model);
     const about = { provider: route.provider.id, upstreamModel: route.model };
     return new RouteHealth({
       ...{ route, connection, gate, longestRetryAfterMs, now, random, settings: breaker },
       pressure: this.#pressureOf(route),
+      slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
       onRefused: () => telemetry.emit('upstream.refused', about),
