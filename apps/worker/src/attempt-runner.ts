@@ -147,7 +147,7 @@ export class AttemptRunner {
       traces: settings.traces && { propagates: settings.traces.propagates },
       workerId,
       outageMs: recovery.outageMs,
-      openWaitMs: recovery.breaker.waitMs,
+      openWaitMs: recovery.breaker.waitMs ?? Number.POSITIVE_INFINITY,
       longestRetryAfterMs: recovery.longestRetryAfterMs,
       now: () => performance.now(),
       random: Math.random,
@@ -195,14 +195,16 @@ export class AttemptRunner {
   }
 
   /** Models may share a queue: its jobs wait only while none of them could run. */
-  #holdQueue(queue: string): void {
+  #holdQueue(queue: string): number {
     const { settings, holdQueue } = this.#options;
     const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
     const waits = ofQueue.map(({ id }) =>
-      blockedMs(this.#routes.get(id) ?? [], (route) => this.health.blockOf(route)),
+      blockedMs(this.#routes.get(id) ?? [], (route) => this.health.blockOfAll(route)),
     );
     const holdMs = Math.min(...waits);
-    if (holdMs > 0 && Number.isFinite(holdMs)) holdQueue(queue, withJitter(holdMs, Math.random));
+    if (holdMs <= 0 || !Number.isFinite(holdMs)) return 0;
+    holdQueue(queue, withJitter(holdMs, Math.random));
+    return holdMs;
   }
 
   /** While the upstream has too much to do, jobs for its models stay where others can take them. */

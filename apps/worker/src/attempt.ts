@@ -12,6 +12,7 @@ import { Assembler } from './assemble-events.ts';
 import type { LargeWrites } from './large-writes.ts';
 import type { OutputBudget, OutputShare } from './output-budget.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
+import { OwnLimits } from './own-limits.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptDependencies {
@@ -44,6 +45,8 @@ export class Attempt {
   readonly share: OutputShare;
   /** Undefined while traces are off, and where they were when the response was accepted. */
   readonly trace: AttemptTrace | undefined;
+  /** Whose calls these are, as routes know it. */
+  readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
@@ -55,9 +58,14 @@ export class Attempt {
   readonly #unregister: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(dependencies: AttemptDependencies, record: ClaimedRecord, { isRun }: { isRun: boolean }) {
+  constructor(
+    dependencies: AttemptDependencies,
+    record: ClaimedRecord,
+    { isRun, limits = new OwnLimits() }: { isRun: boolean; limits?: OwnLimits },
+  ) {
     const { log, running, sealerOf, now, traces, openWaitMs } = dependencies;
     this.record = record;
+    this.owner = { tenant: record.tenant, responseId: record.id, limits };
     this.share = dependencies.outputBudget.open(record.tenant);
     this.#largeWrites = dependencies.largeWrites;
     this.trace = traces && isRun ? traceOf(record) : undefined;

@@ -16,16 +16,19 @@ import {
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import { findBrokenPromise } from './promises/broken-promise.ts';
 import type { JsonChecks } from './promises/json-checks.ts';
-import type { Waiter } from './pressure/route-pressure.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
 import { withJitter } from './retry-delay.ts';
+import type { CallFailure, RouteCall, WaitingResponse } from './route-health.ts';
 import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import { UpstreamPace } from './upstream-pace.ts';
-import type { RouteCall, UpstreamHealth } from './upstream-health.ts';
+import type { UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
 const waitHereMs = 3_000;
+
+/** Longer waits, in milliseconds, are for some slots alone: others are free for those whose routes take calls. */
+const briefWaitMs = 1_000;
 
 /** And for this long where it waits for its turn in line, in milliseconds. */
 const waitInLineMs = 30_000;
@@ -71,7 +74,8 @@ async function callRoutes(
   tried: TriedRoutes,
 ): Promise<AttemptEnding> {
   const { record } = attempt;
-  const waiter = dependencies.health.waiter();
+  const { health } = dependencies;
+  let waiter = health.waiter(attempt.owner);
   const routes = dependencies.routes.get(record.request.model) ?? [];
   let refusal: ProviderError | undefined;
   for (;;) {
@@ -91,15 +95,27 @@ async function callRoutes(
       });
       continue;
     }
-    const call = dependencies.health.begin(choice.route, waiter);
+    const call = health.begin(choice.route, waiter);
     // Another attempt was quicker to take the turn, or the one call that an upstream gets when it may be back.
     if (!call) continue;
     const ending = await callRoute(dependencies, attempt, { ...choice, call }, attempt.generation);
     if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
-    if (ending.refusal?.fault === 'limited') tried.delete(choice.route);
-    else tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
-    if (!ending.refusal) return { kind: 'failed', failure: ending.failure };
+    const { failure, meaning } = ending;
     refusal = ending.refusal;
+    if (meaning === 'own_limit') {
+      tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
+      if (untried(routes, tried).length > 0) continue;
+      const { code, publicMessage, param } = failure;
+      return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
+    }
+    if (refusal?.fault === 'limited') {
+      tried.delete(choice.route);
+      // Those that wait go first.
+      waiter = health.waiter(attempt.owner);
+    } else {
+      tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
+    }
+    if (!refusal) return { kind: 'failed', failure };
   }
 }
 
@@ -120,7 +136,7 @@ async function findRoute(
     routes: readonly ModelRoute[];
     tried: TriedRoutes;
     refusal: ProviderError | undefined;
-    waiter: Waiter;
+    waiter: WaitingResponse;
   },
 ): Promise<RouteChoice> {
   const { record, signal, mayRetry } = attempt;
@@ -133,8 +149,10 @@ async function findRoute(
       const choice = chooseRoute(candidates, tried, (route) => health.blockOf(route, waiter));
       if (choice.kind !== 'blocked') return choice;
       const { block } = choice;
-      if (refusal?.fault === 'refused' && (mayRetry || block.because === 'open')) return { kind: 'none' };
+      const hasRefused = refusal?.fault === 'refused' || refusal?.fault === 'unreachable';
+      if (hasRefused && (mayRetry || block.because === 'open')) return { kind: 'none' };
       if (!mayWaitHere(block, now() - since) || !mayWait(block, attempt)) return choice;
+      if (mayHoldUp(block) && !candidates.some((route) => health.mayWaitFor(route))) return choice;
       if (block.because !== blockedBy)
         telemetry.emit('attempt.blocked', { ...about(record), because: block.because });
       blockedBy = block.because;
@@ -151,10 +169,15 @@ function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
   return waitedMs + block.waitMs <= waitHereMs;
 }
 
+/** Whether slots that wait for it could keep those out that would be served. A line bounds itself. */
+function mayHoldUp(block: RouteBlock): boolean {
+  return block.because !== 'busy' && block.waitMs > briefWaitMs;
+}
+
 /** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
 type CallEnding =
   | Extract<AttemptEnding, { kind: 'finished' | 'aborted' }>
-  | { kind: 'failed'; failure: ProviderError; refusal: ProviderError | undefined };
+  | { kind: 'failed'; failure: ProviderError; refusal: ProviderError | undefined; meaning: CallFailure };
 
 async function callRoute(
   dependencies: CallModelDependencies,
@@ -203,9 +226,9 @@ async function callRoute(
       return aborted(attempt);
     }
     const failure = tellFailure(dependencies, attempt, { route, calledAt }, error);
-    call.failed(failure);
-    const isRefusal = !hasChunks && (failure.fault === 'refused' || failure.fault === 'limited');
-    return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined };
+    const meaning = call.failed(failure);
+    const isRefusal = !hasChunks && failure.fault !== undefined && failure.fault !== 'broken';
+    return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined, meaning };
   }
 }
 
@@ -224,7 +247,7 @@ async function judge(
   if (signal.aborted) return aborted(attempt);
   if (!broken) return { kind: 'finished', reason: finish };
   const failure = tellFailure(dependencies, attempt, { route, calledAt: undefined }, broken);
-  return { kind: 'failed', failure, refusal: undefined };
+  return { kind: 'failed', failure, refusal: undefined, meaning: 'counted' };
 }
 
 /** Writes the chunks of an answer as they come. Returns early when the attempt is aborted. */

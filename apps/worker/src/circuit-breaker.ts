@@ -1,3 +1,5 @@
+import { CallWindow } from './call-window.ts';
+
 export interface BreakerSettings {
   /** Failures in a row that open it. */
   consecutiveFailures: number;
@@ -34,20 +36,24 @@ export interface BreakerCall {
   abandoned(): void;
 }
 
-type Phase = { kind: 'closed'; since: number } | { kind: 'open'; until: number } | { kind: 'probing' };
-
-/** The window is counted in this many buckets: the oldest calls leave it a bucket at a time. */
-const bucketCount = 10;
+type Phase =
+  | { kind: 'closed'; since: number }
+  | { kind: 'open'; until: number }
+  | { kind: 'probing'; since: number };
 
 /** Random share added to the time it stays open, so that several workers do not probe together. */
-const openJitter = 0.2;
+export const openJitter = 0.2;
+
+/** A probe is waited for this long, in milliseconds. After that another one may begin beside it. */
+export const longestProbeMs = 5_000;
 
 /**
- * Keeps calls from an upstream that is down.
+ * Keeps calls from an upstream that cannot be reached. No request can make that so: whose calls failed does not matter here.
+ * `RouteBreaker` is for what may be the fault of a request.
  *
  * It opens after a number of failures in a row, or at a share of failures among enough calls of the window. It then lets
- * nothing through for a while, and after that one probe. A probe that is answered closes it, and one that fails opens it
- * for twice as long, up to a bound. An opening within a window of the last closing counts as a repeated one.
+ * nothing through for a while, and after that one probe, or another when that takes long. A probe that is answered closes
+ * it, and one that fails opens it for twice as long, up to a bound. An opening within a window of the last closing counts as a repeated one.
  *
  * Calls that began before the last change of the state say nothing about the time after it and are not counted.
  */
@@ -76,7 +82,14 @@ export class CircuitBreaker {
 
   /** Whether a call may begin now. */
   get admits(): boolean {
-    return this.#phase.kind === 'closed' || (this.#phase.kind === 'open' && this.opensInMs === 0);
+    switch (this.#phase.kind) {
+      case 'closed':
+        return true;
+      case 'open':
+        return this.opensInMs === 0;
+      case 'probing':
+        return this.#options.now() - this.#phase.since >= longestProbeMs;
+    }
   }
 
   /** How long it stays open from now, in milliseconds; 0 when it is not open. */
@@ -102,15 +115,18 @@ export class CircuitBreaker {
     if (!this.admits) return undefined;
     if (this.#phase.kind === 'open') {
       if (this.#downSince !== undefined) this.#downSince += this.#idleMs;
-      this.#enter({ kind: 'probing' });
+      this.#enter({ kind: 'probing', since: this.#options.now() });
       this.#options.onChange('half_open', 0);
+    } else if (this.#phase.kind === 'probing') {
+      // Of the same era: whichever is answered first decides.
+      this.#phase.since = this.#options.now();
     }
     return this.#call();
   }
 
   #call(): BreakerCall {
     let era: number | undefined = this.#era;
-    // Of an era of probing there is one call, so what counts here is the probe's.
+    // Of an era of probing there are probes alone.
     const isProbing = () => era === this.#era && this.#phase.kind === 'probing';
     const end = (change: () => void) => {
       if (era === this.#era) change();
@@ -170,40 +186,5 @@ export class CircuitBreaker {
   #enter(phase: Phase): void {
     this.#phase = phase;
     this.#era += 1;
-  }
-}
-
-/** Calls of the recent past, in a ring of buckets, each for its share of the time. */
-class CallWindow {
-  readonly #bucketMs: number;
-  readonly #buckets = Array.from({ length: bucketCount }, () => ({
-    at: -bucketCount,
-    calls: 0,
-    failures: 0,
-  }));
-
-  constructor(windowMs: number) {
-    this.#bucketMs = windowMs / bucketCount;
-  }
-
-  add(now: number, isFailure: boolean): void {
-    const at = Math.floor(now / this.#bucketMs);
-    const place = at % bucketCount;
-    const known = this.#buckets[place];
-    const bucket = known?.at === at ? known : { at, calls: 0, failures: 0 };
-    bucket.calls += 1;
-    if (isFailure) bucket.failures += 1;
-    this.#buckets[place] = bucket;
-  }
-
-  sum(now: number): { calls: number; failures: number } {
-    const oldest = Math.floor(now / this.#bucketMs) - bucketCount;
-    const sum = { calls: 0, failures: 0 };
-    for (const bucket of this.#buckets) {
-      if (bucket.at <= oldest) continue;
-      sum.calls += bucket.calls;
-      sum.failures += bucket.failures;
-    }
-    return sum;
   }
 }

@@ -23,10 +23,12 @@ import { describe, expect, it } from 'vitest';
 import { MemoryLog } from '../test/memory-log.ts';
 import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
+import type { ModelRoute } from './model-routes.ts';
 import type { OutputLimits } from './output-meter.ts';
 import { LargeWrites } from './large-writes.ts';
 import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { OtherReleases } from './other-releases.ts';
+import { OwnLimits } from './own-limits.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -166,7 +168,10 @@ function setUp(options: SetUpOptions = {}) {
     now,
     random: () => 0,
     storeNow: () => 5_500 + passedMs,
-    holdQueue: (queue) => heldQueues.push(queue),
+    holdQueue: (queue) => {
+      heldQueues.push(queue);
+      return 0;
+    },
     openWaitMs: 10_000,
     longestRetryAfterMs: 10_000,
     workerId: 'worker-of-the-test',
@@ -182,6 +187,11 @@ function setUp(options: SetUpOptions = {}) {
     ...{ id, log, provider, second, providers, upstream, running, observed, logged, execute },
     ...{ dependencies, health, heldQueues, pass },
   };
+}
+
+/** Another response, of the same tenant unless another is named. */
+function neighbour(health: UpstreamHealth, tenant = 'team') {
+  return health.waiter({ tenant, responseId: newResponseId(randomBytes), limits: new OwnLimits() });
 }
 
 /** The grammar of the wire, which holds for every stream that ended. */
@@ -458,13 +468,79 @@ describe('an upstream that refuses before any output', () => {
     const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has routes');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     const outcome = execute();
     const call = await upstream(1).call(0);
     call.send(finish);
     call.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(upstream(0).calls).toEqual([]);
+  });
+});
+
+describe('a response that its upstream limits each time', () => {
+  function answerOthers({ health, pass }: ReturnType<typeof setUp>, route: ModelRoute): void {
+    for (let answers = 0; answers < 3; answers += 1) {
+      health.begin(route, neighbour(health, 'other'))?.succeeded();
+      pass(1_000);
+    }
+  }
+
+  /** Its first call is limited, and then others are answered. */
+  async function setUpLimited(options: SetUpOptions = {}) {
+    const world = setUp(options);
+    const [route] = world.dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    const first = world.execute();
+    (await world.provider.call(0)).fail(limited(8_000));
+    expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
+    world.pass(8_250);
+    answerOthers(world, route);
+    return { ...world, route };
+  }
+
+  it('fails with the second refusal while others are answered, and parks the route for none of them', async () => {
+    const { log, provider, execute, health, route } = await setUpLimited();
+    const outcome = execute();
+    (await provider.call(1)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+    expect(log.end?.error?.code).toBe('server_is_overloaded');
+    for (const tenant of ['team', 'other'])
+      expect(health.blockOf(route, neighbour(health, tenant))?.because).not.toBe('parked');
+    expect(health.status()[0]?.routes[0]?.parkedMs).toBe(0);
+  });
+
+  it('tells its next worker so by its record', async () => {
+    const { log } = await setUpLimited();
+    expect(log.limited).toEqual({ count: 1, at: 5_500 });
+  });
+
+  it('is known to the next worker, where its first call is the second', async () => {
+    const world = setUp();
+    const { log, provider, execute, dependencies } = world;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    log.limited = { count: 1, at: 5_000 };
+    answerOthers(world, route);
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    expect(await outcome).toEqual({ kind: 'failed', code: 'server_is_overloaded' });
+  });
+
+  it('goes to its other route', async () => {
+    const world = setUp({ upstreams: 2 });
+    const { log, second, execute, provider, dependencies } = world;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    log.limited = { count: 1, at: 5_000 };
+    answerOthers(world, route);
+    const outcome = execute();
+    (await provider.call(0)).fail(limited(8_000));
+    const call = await second.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(log.end?.status).toBe('completed');
   });
 });
 
@@ -485,7 +561,7 @@ describe('a model whose upstreams all take no calls', () => {
     const first = execute();
     (await provider.call(0)).fail(limited(8_000));
     await first;
-    pass(8_000);
+    pass(8_250);
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);
@@ -526,11 +602,53 @@ describe('a model whose upstreams all take no calls', () => {
     const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(downMs);
-    if (downMs > 0) health.begin(route)?.failed(refused());
+    if (downMs > 0) health.begin(route, neighbour(health))?.failed(refused());
     expect(await execute()).toEqual(expected);
     expect(provider.calls).toEqual([]);
+  });
+
+  it('and are down: a response waits for as long as it may take, where no bound is set', async () => {
+    const { execute, health, pass, dependencies } = setUp({ consecutiveFailures: 1, remainingMs: 60_000 });
+    dependencies.openWaitMs = Number.POSITIVE_INFINITY;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    for (let probes = 0; probes < 3; probes += 1) {
+      health.begin(route, neighbour(health))?.failed(refused());
+      expect(await execute()).toEqual({ kind: 'later', afterMs: 5_000 * 2 ** probes });
+      pass(5_000 * 2 ** probes);
+    }
+  });
+
+  it('lets another worker try soon when this one takes no jobs meanwhile', async () => {
+    const { execute, health, dependencies } = setUp({ consecutiveFailures: 1 });
+    dependencies.holdQueue = () => 5_000;
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route, neighbour(health))?.failed(refused());
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 1_000 });
+  });
+
+  it('keeps half of the slots for responses whose routes take calls', async () => {
+    const { dependencies, execute, health } = setUp({ slots: 4, consecutiveFailures: 1 });
+    const [route] = dependencies.routes.get('m') ?? [];
+    if (!route) throw new Error('the model has a route');
+    health.begin(route, neighbour(health))?.failed(
+      new ProviderError('server_is_overloaded', 'busy', {
+        disposition: 'retry',
+        fault: 'limited',
+        retryAfterMs: 2_000,
+      }),
+    );
+    const stop = new AbortController();
+    const waiting = [1, 2].map(() =>
+      health.waitForTurn(neighbour(health), [route], { atMostMs: 60_000, signal: stop.signal }),
+    );
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 2_000 });
+    stop.abort();
+    await Promise.all(waiting);
+    expect(health.mayWaitFor(route)).toBe(true);
   });
 
   it('waits for the outcome when another response was quicker to try an upstream that may be back', async () => {
@@ -540,17 +658,17 @@ describe('a model whose upstreams all take no calls', () => {
     });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     let looks = 0;
     const isBlocked = Promise.withResolvers<void>();
     let probe: ReturnType<typeof health.begin>;
     const blockOf = health.blockOf.bind(health);
-    health.blockOf = (each) => {
-      const block = blockOf(each);
+    health.blockOf = (each, response) => {
+      const block = blockOf(each, response);
       // Between the last look at a route and its call: the first one is before the context is read.
       looks += 1;
-      if (looks === 2) probe = health.begin(each);
+      if (looks === 2) probe = health.begin(each, neighbour(health));
       if (block) isBlocked.resolve();
       return block;
     };
@@ -596,7 +714,7 @@ describe('a response that waits for its turn', () => {
     const world = setUp({ ...options, slots: 1 });
     const [route, ...others] = world.dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    const call = world.health.begin(route);
+    const call = world.health.begin(route, neighbour(world.health));
     const waiting = () => world.health.status()[0]?.routes[0]?.waiting;
     return { ...world, route, others, call, waiting };
   }
@@ -645,7 +763,7 @@ describe('a response that waits for its turn', () => {
 
   it('goes back to its queue, and holds it, when the line is full; no attempt is used up', async () => {
     const { log, execute, heldQueues, health, route, observed } = setUpBusy();
-    const other = health.waiter();
+    const other = neighbour(health);
     const stop = new AbortController();
     const standing = health.waitForTurn(other, [route], { atMostMs: 60_000, signal: stop.signal });
     expect(await execute()).toMatchObject({ kind: 'later' });
@@ -774,14 +892,14 @@ describe('a cancellation', () => {
     const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
     const [route] = dependencies.routes.get('m') ?? [];
     if (!route) throw new Error('the model has a route');
-    health.begin(route)?.failed(refused());
+    health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
     const outcome = execute();
     await provider.call(0);
-    expect(health.blockOf(route)).toMatchObject({ because: 'open' });
+    expect(health.blockOf(route, neighbour(health))).toMatchObject({ because: 'open' });
     running.abort(id, 'cancelled');
     await outcome;
-    expect(health.blockOf(route)).toBeUndefined();
+    expect(health.blockOf(route, neighbour(health))).toBeUndefined();
     expect(health.status()[0]?.breaker).toBe('half_open');
   });
 
@@ -945,7 +1063,7 @@ describe('a store that is silent for a while', () => {
     (await provider.call(0)).fail(limited(8_000));
     expect(await first).toEqual({ kind: 'later', afterMs: 8_000 });
     log.release = release;
-    pass(8_000);
+    pass(8_250);
     const second = execute();
     const call = await provider.call(1);
     expect(call.call.attempt).toBe(1);
@@ -1006,7 +1124,7 @@ describe('a response whose last run died with its process', () => {
     const { log, provider, execute, dependencies } = setUp();
     log.losses = 1;
     const isolated: [string, number][] = [];
-    dependencies.isolate = (responseId, losses) => {
+    dependencies.isolate = ({ responseId, losses }) => {
       expect(log.releases).toBe(1);
       isolated.push([responseId, losses]);
       return Promise.resolve({ kind: 'settled' });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { modeOf } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
-import type { ClaimedRecord } from '@sluice/response-store';
+import type { ClaimedRecord, LimitedBefore } from '@sluice/response-store';
 import { pause, type TelemetryEvents } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, Attempt, type AttemptDependencies } from './attempt.ts';
@@ -18,8 +18,10 @@ import {
 import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
 import { giveBack } from './give-back.ts';
+import type { Suspect } from './isolation/isolated-runs.ts';
 import { chooseRoute, type RouteBlock, type TriedRoutes, untried } from './model-routes.ts';
 import type { OtherReleases } from './other-releases.ts';
+import { OwnLimits } from './own-limits.ts';
 import type { PostponedResponses } from './postponed-responses.ts';
 import { retryDelayMs, withJitter } from './retry-delay.ts';
 import { writeEnd, type WriteEndDependencies } from './write-end.ts';
@@ -27,11 +29,14 @@ import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 /** When a response is looked at again that another worker holds, in milliseconds. */
 const heldDelayMs = 1_000;
 
+/** When a response may go to another worker while none of its upstreams answers this one, in milliseconds. */
+const handOverMs = 1_000;
+
 /** When a response is looked at again that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
 /** Runs a response that was lost so often in another process; undefined when there is no place for it. */
-export type Isolate = (responseId: string, losses: number) => Promise<Outcome> | undefined;
+export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
 
 export type ExecuteDependencies = AttemptDependencies &
   CallModelDependencies &
@@ -43,8 +48,8 @@ export type ExecuteDependencies = AttemptDependencies &
     otherReleases: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
-    /** Takes no jobs of a queue for as long as no route of its models takes calls. */
-    holdQueue: (queue: string) => void;
+    /** Takes no jobs of a queue for as long as no route of its models takes calls. Returns for how long that is, in milliseconds. */
+    holdQueue: (queue: string) => number;
     /** The longest wait that an upstream may ask for, in milliseconds. */
     longestRetryAfterMs: number;
   };
@@ -61,6 +66,7 @@ export async function executeResponse(
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
   const tried: TriedRoutes = new Map();
+  const limits = new OwnLimits();
   for (;;) {
     const claimed = await claimResponse(dependencies, responseId, randomUUID());
     switch (claimed.kind) {
@@ -80,10 +86,12 @@ export async function executeResponse(
         if (record.losses > 0 && dependencies.isolate) {
           // It claims for itself there.
           await giveBack(dependencies, record, { isCounted: false });
-          const apart = dependencies.isolate(responseId, record.losses);
+          const apart = dependencies.isolate({ responseId, tenant: record.tenant, losses: record.losses });
           return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
         }
-        const outcome = await runAttempt(dependencies, record, tried);
+        const { now, storeNow } = dependencies;
+        limits.take(record.limited, now(), (at) => storeNow() - at);
+        const outcome = await runAttempt(dependencies, record, { tried, limits });
         if (outcome.kind !== 'again') return outcome;
       }
     }
@@ -101,9 +109,9 @@ type AttemptOutcome = Outcome | { kind: 'again' };
 async function runAttempt(
   dependencies: ExecuteDependencies,
   record: ClaimedRecord,
-  tried: TriedRoutes,
+  { tried, limits }: { tried: TriedRoutes; limits: OwnLimits },
 ): Promise<AttemptOutcome> {
-  const attempt = new Attempt(dependencies, record, { isRun: true });
+  const attempt = new Attempt(dependencies, record, { isRun: true, limits });
   dependencies.telemetry.emit('attempt.claimed', claimedFact(attempt, dependencies.workerId));
   try {
     const ending = await callModel(dependencies, attempt, tried);
@@ -135,7 +143,11 @@ async function carryOut(
     case 'postpone':
       return postpone(dependencies, attempt, conclusion.block);
     case 'give_back':
-      await giveBack(dependencies, record, { isCounted: false, isHandOver: true });
+      await giveBack(dependencies, record, {
+        isCounted: false,
+        isHandOver: true,
+        limited: limitedBefore(dependencies, attempt),
+      });
       telemetry.emit('attempt.given_back', about(record));
       return { kind: 'given_back' };
     case 'let_go':
@@ -190,7 +202,8 @@ async function waitForRetry(
   const { record, signal } = attempt;
   const { code, retryAfterMs } = failure;
   const others = untried(routes.get(record.request.model) ?? [], tried);
-  const isOtherFree = chooseRoute(others, tried, (route) => health.blockOf(route)).kind === 'route';
+  const waiter = health.waiter(attempt.owner);
+  const isOtherFree = chooseRoute(others, tried, (route) => health.blockOf(route, waiter)).kind === 'route';
   const delayMs = isOtherFree
     ? 0
     : retryDelayMs(record.attempt, { retryAfterMs, longestRetryAfterMs, random });
@@ -215,12 +228,27 @@ async function postpone(
 ): Promise<AttemptOutcome> {
   const { postponed, holdQueue, telemetry, random } = dependencies;
   const { record, signal } = attempt;
-  const afterMs = withJitter(waitMs, random);
-  holdQueue(record.queue);
-  await giveBack(dependencies, record, { isCounted: false, staysReachable: true });
+  const heldMs = holdQueue(record.queue);
+  // Another worker may reach the upstream; this one takes no jobs meanwhile.
+  const isForOthers = because === 'open' && heldMs >= waitMs;
+  const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
+  await giveBack(dependencies, record, {
+    isCounted: false,
+    staysReachable: true,
+    limited: limitedBefore(dependencies, attempt),
+  });
   // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'again' };
   postponed.add(record.id, afterMs);
   telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
   return { kind: 'later', afterMs };
+}
+
+/** For the record: what its next attempt has to know of its limits, wherever it runs. */
+function limitedBefore(
+  { now, storeNow }: ExecuteDependencies,
+  { owner }: Attempt,
+): LimitedBefore | undefined {
+  const { count, at } = owner.limits;
+  return count === 0 ? undefined : { count, at: Math.floor(storeNow() - (now() - at)) };
 }

@@ -1,5 +1,8 @@
 import { backoffMs } from './retry-delay.ts';
 
+/** After a park, a response that was limited leaves the first call to others for so long, in milliseconds. */
+const yieldMs = 250;
+
 export interface ParkedRouteOptions {
   /** The longest time that an upstream may ask for, in milliseconds. */
   longestMs: number;
@@ -18,6 +21,7 @@ export class ParkedRoute {
   #until = Number.NEGATIVE_INFINITY;
   /** When it took calls again after the park before the last one. */
   #freeSince = Number.NEGATIVE_INFINITY;
+  #calledAt = Number.NEGATIVE_INFINITY;
   /** Times it was limited in a row, of which those count once that were under way together. */
   #streak = 0;
 
@@ -28,6 +32,16 @@ export class ParkedRoute {
   /** How long it stays parked from now, in milliseconds; 0 when it is not. */
   get waitMs(): number {
     return Math.max(0, this.#until - this.#options.now());
+  }
+
+  /** How long a response that was limited leaves the first call after a park to others, from now; 0 when it need not. */
+  get yieldsMs(): number {
+    return this.#calledAt >= this.#until ? 0 : Math.max(0, this.#until + yieldMs - this.#options.now());
+  }
+
+  /** A call begins. */
+  called(): void {
+    this.#calledAt = this.#options.now();
   }
 
   /** A call that began at `calledAt` was limited. Parks the route, or leaves it parked for longer. */

@@ -4,6 +4,7 @@ import { within } from '@sluice/testing';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import type { ModelRoute } from './model-routes.ts';
+import { OwnLimits } from './own-limits.ts';
 import { UpstreamHealth } from './upstream-health.ts';
 import { logWorker } from './worker-log.ts';
 import { countWorker } from './worker-metrics.ts';
@@ -21,7 +22,7 @@ const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
 const elsewhere: ModelRoute = { provider: provider('b'), model: 'small' };
 
-function setUp() {
+function setUp({ adaptive = true } = {}) {
   let at = 0;
   const logged: string[] = [];
   const write = (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -31,7 +32,7 @@ function setUp() {
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
   const health = new UpstreamHealth({
     routes: [small, large, elsewhere],
-    pressure: new Map(),
+    pressure: new Map([['a', { adaptive, floor: 1 }]]),
     saturation: new Map(),
     slotsOf: () => 32,
     onSaturated: () => undefined,
@@ -50,15 +51,21 @@ function setUp() {
   });
   const registry = new Registry();
   countWorker(telemetry, registry, { running: () => 0, upstreams: () => health.status() });
-  const fail = (route: ModelRoute, options: Partial<ProviderErrorOptions>) =>
+  let responses = 0;
+  const response = (tenant = 'team') => {
+    responses += 1;
+    return health.waiter({ tenant, responseId: `response-${responses}`, limits: new OwnLimits() });
+  };
+  const fail = (route: ModelRoute, options: Partial<ProviderErrorOptions>, owner = response()) =>
     health
-      .begin(route)
+      .begin(route, owner)
       ?.failed(new ProviderError('upstream_error', 'no', { disposition: 'retry', ...options }));
   const goDown = (route: ModelRoute) => {
-    for (const fault of ['refused', 'broken'] as const) fail(route, { fault });
+    for (let times = 0; times < 2; times += 1) fail(route, { fault: 'unreachable' });
   };
+  const succeed = (route: ModelRoute, owner = response()) => health.begin(route, owner)?.succeeded();
   return {
-    ...{ health, registry, logged, fail, goDown },
+    ...{ health, registry, logged, fail, goDown, response, succeed },
     pass: (ms: number) => {
       at += ms;
     },
@@ -66,7 +73,7 @@ function setUp() {
 }
 
 describe('the health of upstreams', () => {
-  it('is that of a provider when it is down, and of no other', () => {
+  it('is that of a provider when it cannot be reached, and of no other', () => {
     const { health, goDown } = setUp();
     goDown(small);
     expect(health.blockOf(small)).toEqual({ because: 'open', waitMs: 1_000, downMs: 0 });
@@ -74,12 +81,23 @@ describe('the health of upstreams', () => {
     expect(health.blockOf(elsewhere)).toBeUndefined();
   });
 
+  it('is that of one model when it fails', () => {
+    const { health, fail, response } = setUp();
+    for (const fault of ['refused', 'broken'] as const) fail(small, { fault });
+    expect(health.blockOf(small, response())).toEqual({ because: 'open', waitMs: 1_000, downMs: 0 });
+    expect(health.blockOf(large, response())).toBeUndefined();
+    expect(health.status()[0]).toMatchObject({
+      breaker: 'open',
+      routes: [{ breaker: 'open' }, { breaker: 'closed' }],
+    });
+  });
+
   it('is that of one model when it is limited', () => {
-    const { health, fail } = setUp();
+    const { health, fail, response } = setUp();
     fail(small, { fault: 'limited', retryAfterMs: 3_000, upstreamStatus: 429 });
-    expect(health.blockOf(small)).toEqual({ because: 'parked', waitMs: 3_000 });
-    expect(health.blockOf(large)).toBeUndefined();
-    expect(health.blockOf(elsewhere)).toBeUndefined();
+    expect(health.blockOf(small, response())).toEqual({ because: 'parked', waitMs: 3_000 });
+    expect(health.blockOf(large, response())).toBeUndefined();
+    expect(health.blockOf(elsewhere, response())).toBeUndefined();
   });
 
   it.each([
@@ -94,29 +112,29 @@ describe('the health of upstreams', () => {
   });
 
   it('does not take for a sign of life what never reached the upstream', () => {
-    const { health, fail, goDown, pass } = setUp();
+    const { health, fail, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
     fail(small, {});
     expect(health.status()[0]).toMatchObject({ breaker: 'half_open' });
-    health.begin(small)?.abandoned();
+    health.begin(small, response())?.abandoned();
     expect(health.status()[0]).toMatchObject({ breaker: 'half_open' });
   });
 
   it('takes no second call while one finds out whether the upstream is back', () => {
-    const { health, goDown, pass } = setUp();
+    const { health, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
-    health.begin(large);
+    health.begin(large, response());
     expect(health.blockOf(small)).toMatchObject({ because: 'open', downMs: 1_000 });
-    expect(health.begin(small)).toBeUndefined();
+    expect(health.begin(small, response('other'))).toBeUndefined();
   });
 
   it('wakes whoever waits for a route as soon as the upstream is back', async () => {
-    const { health, goDown, pass } = setUp();
+    const { health, goDown, pass, response } = setUp();
     goDown(small);
     pass(1_000);
-    const probe = health.begin(small);
+    const probe = health.begin(small, response());
     const waiting = health.pause(3_600_000, new AbortController().signal);
     probe?.answered(() => 1);
     await within(waiting);
@@ -132,6 +150,147 @@ describe('the health of upstreams', () => {
   });
 });
 
+describe('a route that limits calls', () => {
+  const limited = { fault: 'limited', retryAfterMs: 10_000, upstreamStatus: 429 } as const;
+
+  it('is parked for the tenant whose call it limited, and takes those of others as ever', () => {
+    const { health, fail, response, succeed } = setUp();
+    succeed(small, response('other'));
+    for (let calls = 0; calls < 32; calls += 1) fail(small, limited, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'parked' });
+    for (let calls = 0; calls < 20; calls += 1) {
+      expect(health.blockOf(small, response('other'))).toBeUndefined();
+      succeed(small, response('other'));
+    }
+    expect(health.blockOfAll(small)).toBeUndefined();
+  });
+
+  it('is parked for everybody when calls of three tenants were limited', () => {
+    const { health, fail, response } = setUp();
+    for (const tenant of ['one', 'two', 'three']) fail(small, limited, response(tenant));
+    expect(health.blockOf(small, response('four'))).toEqual({ because: 'parked', waitMs: 10_000 });
+    expect(health.blockOfAll(small)).toEqual({ because: 'parked', waitMs: 10_000 });
+  });
+
+  it('is parked for everybody as long as three tenants are, whatever one of them has refused further', () => {
+    const { health, fail, response, pass } = setUp();
+    for (const tenant of ['one', 'two', 'three']) fail(small, limited, response(tenant));
+    pass(10_250);
+    fail(small, { ...limited, retryAfterMs: 60_000 }, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'parked' });
+    expect(health.blockOf(small, response('two'))?.because).not.toBe('parked');
+    expect(health.blockOfAll(small)?.because).not.toBe('parked');
+  });
+
+  it('keeps nobody from looking for long because the only tenant that calls is held back', () => {
+    const { health, fail, response } = setUp();
+    fail(small, limited, response('one'));
+    expect(health.blockOfAll(small)).toEqual({ because: 'parked', waitMs: 1_000 });
+  });
+
+  it('is not parked by a response that is limited again while others are answered, which ends that', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    const refused = response('one');
+    expect(fail(small, limited, refused)).toBe('counted');
+    pass(10_250);
+    for (let answers = 0; answers < 3; answers += 1) {
+      succeed(small, response('one'));
+      pass(1_000);
+    }
+    expect(fail(small, limited, refused)).toBe('own_limit');
+    expect(health.blockOf(small, response('one'))).toBeUndefined();
+    expect(health.status()[0]?.routes[0]).toMatchObject({ parkedMs: 0 });
+  });
+
+  it('lets a response try more often when others are limited with it, and not for ever', () => {
+    // Without a pace, so that each call is made at once.
+    const { fail, response, succeed, pass } = setUp({ adaptive: false });
+    const one = response();
+    const limitTwo = () => {
+      fail(small, limited, response());
+      pass(11_000);
+      for (let answers = 0; answers < 3; answers += 1) {
+        succeed(small);
+        pass(1_000);
+      }
+      return fail(small, limited, one);
+    };
+    const ends = Array.from({ length: 11 }, () => limitTwo());
+    expect(ends).toEqual([...Array.from({ length: 10 }, () => 'counted'), 'own_limit']);
+  });
+
+  it('parks for a response as often as it likes while nobody is answered', () => {
+    const { fail, response, pass } = setUp();
+    const one = response();
+    for (let times = 0; times < 20; times += 1) {
+      expect(fail(small, limited, one)).toBe('counted');
+      pass(10_250);
+    }
+    expect(one.limits.count).toBe(1);
+  });
+
+  it('gets its first call after a park from a response that it has not limited, if one comes', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    const one = response();
+    fail(small, limited, one);
+    pass(10_000);
+    expect(health.blockOf(small, response())).toBeUndefined();
+    expect(health.blockOf(small, one)).toEqual({ because: 'parked', waitMs: 250 });
+    succeed(small);
+    expect(health.blockOf(small, one)?.because).not.toBe('parked');
+  });
+
+  it('is called by a response that it limited when nobody else comes', () => {
+    const { health, fail, response, pass } = setUp();
+    const one = response();
+    fail(small, limited, one);
+    pass(10_250);
+    expect(health.blockOf(small, one)).toBeUndefined();
+  });
+
+  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'takes each call of a tenant that it answers, whatever another has refused (seed %i)',
+    (seed) => {
+      let state = seed + 1;
+      const random = () => {
+        state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+        return state / 2_147_483_648;
+      };
+      const { health, fail, response, succeed, pass } = setUp();
+      const old = Array.from({ length: 5 }, () => response('hostile'));
+      succeed(small, response('other'));
+      for (let step = 0; step < 1_000; step += 1) {
+        const own = random() < 0.5 ? old[Math.floor(random() * old.length)] : undefined;
+        const kind = random();
+        const retryAfterMs = random() * 60_000;
+        if (kind < 0.4)
+          fail(small, { fault: 'limited', retryAfterMs, upstreamStatus: 429 }, own ?? response('hostile'));
+        else if (kind < 0.6)
+          fail(small, { fault: 'refused', upstreamStatus: 529 }, own ?? response('hostile'));
+        else if (kind < 0.8) succeed(small, own ?? response('hostile'));
+        else pass(random() * 9_000);
+        const other = response('other');
+        expect(health.blockOf(small, other)).toBeUndefined();
+        if (random() < 0.5) succeed(small, other);
+      }
+    },
+  );
+
+  it('is called at no pace and with no limit that the refusals of one tenant have led to, but by that', () => {
+    const { health, fail, response, succeed, pass } = setUp();
+    succeed(small, response('other'));
+    for (let round = 0; round < 10; round += 1) {
+      fail(small, limited, response('one'));
+      fail(small, { fault: 'refused', upstreamStatus: 529 }, response('one'));
+      succeed(small, response('other'));
+      pass(10_000);
+    }
+    health.begin(small, response('one'));
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
+    for (let calls = 0; calls < 31; calls += 1) expect(health.begin(small, response('other'))).toBeDefined();
+  });
+});
+
 describe('what an operator sees of upstreams', () => {
   it('is a report of each, with its models', () => {
     const { health, fail, goDown } = setUp();
@@ -144,15 +303,15 @@ describe('what an operator sees of upstreams', () => {
         breaker: 'closed',
         opensInMs: 0,
         routes: [
-          { model: 'small', parkedMs: 0, ...free },
-          { model: 'large', parkedMs: 3_000, ...free },
+          { model: 'small', breaker: 'closed', parkedMs: 0, ...free },
+          { model: 'large', breaker: 'closed', parkedMs: 3_000, ...free },
         ],
       },
       {
         provider: 'b',
         breaker: 'open',
         opensInMs: 1_000,
-        routes: [{ model: 'small', parkedMs: 0, ...free }],
+        routes: [{ model: 'small', breaker: 'closed', parkedMs: 0, ...free }],
       },
     ]);
   });
@@ -171,11 +330,11 @@ describe('what an operator sees of upstreams', () => {
   });
 
   it('is a line at each change, and few of them while an upstream flaps', () => {
-    const { health, logged, goDown, pass } = setUp();
+    const { health, logged, goDown, pass, response } = setUp();
     for (let times = 0; times < 5; times += 1) {
       goDown(small);
       pass(60_000);
-      health.begin(small)?.succeeded();
+      health.begin(small, response())?.succeeded();
     }
     expect(logged).toEqual([
       'upstream is down: it gets no calls {"provider":"a","openMs":1000,"suppressed":0}',

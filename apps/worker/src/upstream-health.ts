@@ -1,15 +1,12 @@
-import type { ProviderError } from '@sluice/providers';
 import { pause, type Telemetry } from '@sluice/runtime';
-import { type BreakerSettings, CircuitBreaker } from './circuit-breaker.ts';
+import { type BreakerSettings, type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
-import { ParkedRoute } from './parked-route.ts';
-import { RoutePressure, type Waiter } from './pressure/route-pressure.ts';
-import type { SaturationGate } from './pressure/saturation-gate.ts';
+import type { OwnLimits } from './own-limits.ts';
+import { RoutePressure } from './pressure/route-pressure.ts';
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
-import { type RouteState, statusOf, type UpstreamStatus } from './upstream-status.ts';
-
-/** How soon a call is worth another look while a probe is under way, in milliseconds. Nobody knows how long that takes. */
-const probeLookMs = 1_000;
+import type { CallOwner } from './route-breaker.ts';
+import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
+import { statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
 
 /** How this process answers to an upstream that has too much to do; see `pressure` of a provider in the settings. */
 export interface PressureSettings {
@@ -41,26 +38,20 @@ export interface UpstreamHealthOptions {
   random: () => number;
 }
 
-/** A call of a route. What it says of the upstream is counted once. */
-export interface RouteCall {
-  /** The upstream has begun to answer. `sizeOf` tells the size of the prompt, in any unit. */
-  answered(sizeOf: () => number): void;
-  succeeded(): void;
-  failed(error: ProviderError): void;
-  /** Ended by us, for a reason that says nothing about the upstream. */
-  abandoned(): void;
+/** An upstream: the way to it, and what is known of its models by name. */
+interface Upstream {
+  connection: CircuitBreaker;
+  watch: SaturationWatch | undefined;
+  routes: ReadonlyMap<string, RouteHealth>;
 }
 
 /**
- * What this process knows about its upstreams: a circuit breaker for each provider, and for each of its models until
- * when it is parked, how many calls it gets, and how many wait there. Limits are an upstream's own and mostly for each
- * model, so one model may be parked while others of the provider take calls.
+ * What this process knows about its upstreams: a circuit breaker for the way to each provider, and the health of each of
+ * its models. Limits and errors are mostly for each model, so one may be parked or down while others take calls.
  */
 export class UpstreamHealth {
   readonly #options: UpstreamHealthOptions;
-  readonly #breakers = new Map<string, CircuitBreaker>();
-  readonly #states = new Map<string, Map<string, RouteState>>();
-  readonly #watches = new Map<string, SaturationWatch>();
+  readonly #upstreams = new Map<string, Upstream>();
   readonly #waiting = new Set<() => void>();
   #nextOrder = 0;
 
@@ -73,115 +64,80 @@ export class UpstreamHealth {
       models.set(route.provider.id, ofProvider);
     }
     for (const [provider, routes] of models) {
-      this.#breakers.set(provider, this.#breakerOf(provider));
       const watch = this.#watchOf(provider, routes);
-      if (watch) this.#watches.set(provider, watch);
-      this.#states.set(
-        provider,
-        new Map(routes.map((route) => [route.model, this.#stateOf(route, watch?.gate(route.model))])),
-      );
+      const connection = this.#connectionOf(provider);
+      const health = (route: ModelRoute) => this.#healthOf(route, { connection, watch });
+      const ofModels = new Map(routes.map((route) => [route.model, health(route)]));
+      this.#upstreams.set(provider, { connection, watch, routes: ofModels });
     }
   }
 
   /** Begins to read the queues of those upstreams whose metrics are known. */
   start(): void {
-    for (const watch of this.#watches.values()) watch.start();
+    for (const { watch } of this.#upstreams.values()) watch?.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#watches.values()].map((watch) => watch.stop()));
+    await Promise.all([...this.#upstreams.values()].flatMap(({ watch }) => watch?.stop() ?? []));
   }
 
-  /** Why a route takes no call now, for one who waits or for a newcomer; undefined when it does. */
-  blockOf(route: ModelRoute, waiter?: Waiter): RouteBlock | undefined {
-    const { breaker, parked, pressure, gate } = this.#of(route);
-    const parkedMs = parked.waitMs;
-    if (!breaker.admits) {
-      const waitMs = Math.max(breaker.opensInMs || probeLookMs, parkedMs);
-      return { because: 'open', waitMs, downMs: breaker.downMs };
-    }
-    if (parkedMs > 0) return { because: 'parked', waitMs: parkedMs };
-    if (gate?.isClosed) {
-      return { because: 'saturated', waitMs: this.#watches.get(route.provider.id)?.nextMs ?? probeLookMs };
-    }
-    const turn = pressure.blockFor(waiter);
-    return turn && { because: 'busy', ...turn };
+  /** Why a route takes no call of a response now, or of a tenant that nobody knows; undefined when it does. */
+  blockOf(route: ModelRoute, response?: WaitingResponse): RouteBlock | undefined {
+    return this.#of(route).blockOf(response);
+  }
+
+  /** Why nobody needs to come for a route; undefined when somebody may be served. */
+  blockOfAll(route: ModelRoute): RouteBlock | undefined {
+    return this.#of(route).blockOfAll();
   }
 
   /**
-   * Begins a call of a route; of an upstream that was down, the one that finds out whether it is back. Undefined when it
-   * takes none, which may be news since the last look at it.
+   * Begins a call of a route; of one that was down, the one that finds out whether it is back. Undefined when it takes none,
+   * which may be news since the last look at it.
    */
-  begin(route: ModelRoute, waiter?: Waiter): RouteCall | undefined {
-    const { now } = this.#options;
-    const { breaker, parked, pressure, gate } = this.#of(route);
-    const calledAt = now();
-    if (gate?.isClosed || pressure.blockFor(waiter)) return undefined;
-    const call = breaker.begin();
-    if (!call) return undefined;
-    gate?.begin();
-    const turn = pressure.begin();
-    let isOver = false;
-    const end = (last: () => void) => {
-      if (isOver) return;
-      isOver = true;
-      last();
-      gate?.ended();
-      turn.ended();
-    };
-    return {
-      answered: (sizeOf) => {
-        call.answered();
-        parked.answered(calledAt);
-        turn.answered(sizeOf);
-      },
-      succeeded: () =>
-        end(() => {
-          call.succeeded();
-          turn.succeeded();
-        }),
-      abandoned: () => end(() => call.abandoned()),
-      failed: (error) =>
-        end(() => {
-          const { fault, upstreamStatus, retryAfterMs } = error;
-          if (fault === 'refused' || fault === 'broken') call.failed();
-          // An upstream that answered is not down, whatever it thinks of the request.
-          else if (fault === 'limited' || upstreamStatus !== undefined) call.succeeded();
-          else call.abandoned();
-          if (fault === 'limited') this.#park(route, parked, { calledAt, retryAfterMs });
-          if (!isOverload(error)) return;
-          turn.refused(fault === 'limited' ? now() + parked.waitMs : undefined);
-          const { provider, model: upstreamModel } = route;
-          this.#options.telemetry.emit('upstream.refused', { provider: provider.id, upstreamModel });
-        }),
-    };
+  begin(route: ModelRoute, response: WaitingResponse): RouteCall | undefined {
+    return this.#of(route).begin(response);
   }
 
-  /** Someone who waits for routes. Who was here first is served first. */
-  waiter(): Waiter {
+  /** A response that waits for routes. Who was here first is served first. */
+  waiter(owner: CallOwner & { limits: OwnLimits }): WaitingResponse {
     this.#nextOrder += 1;
-    return { order: this.#nextOrder, lines: new Set(), wake: () => undefined };
+    const { tenant, responseId, limits } = owner;
+    return { tenant, responseId, limits, order: this.#nextOrder, lines: new Set(), wake: () => undefined };
+  }
+
+  /** Whether another response may wait here for a route that takes no calls. Half of the slots are for those that can run. */
+  mayWaitFor(route: ModelRoute): boolean {
+    return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
   }
 
   /** Waits in the line of each of these routes that is busy, until its turn has come; see `pause` for the rest. */
   async waitForTurn(
-    waiter: Waiter,
+    waiter: WaitingResponse,
     routes: readonly ModelRoute[],
     { atMostMs, signal }: { atMostMs: number; signal: AbortSignal },
   ): Promise<void> {
     const woken = new AbortController();
     waiter.wake = () => woken.abort();
     const busy = new Set<RoutePressure>();
+    const blocked = new Set<RouteHealth>();
     for (const route of routes) {
-      if (this.blockOf(route, waiter)?.because === 'busy') busy.add(this.#of(route).pressure);
+      const health = this.#of(route);
+      if (health.blockOf(waiter)?.because === 'busy') busy.add(health.pressure);
+      else blocked.add(health);
     }
     for (const line of waiter.lines) if (!busy.has(line)) line.leave(waiter);
     for (const line of busy) line.join(waiter);
-    await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
+    for (const health of blocked) health.waiting.add(waiter);
+    try {
+      await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
+    } finally {
+      for (const health of blocked) health.waiting.delete(waiter);
+    }
   }
 
   /** Waits for nothing any more. May be called twice. */
-  leave(waiter: Waiter): void {
+  leave(waiter: WaitingResponse): void {
     waiter.wake = () => undefined;
     for (const line of waiter.lines) line.leave(waiter);
   }
@@ -203,53 +159,46 @@ export class UpstreamHealth {
 
   /** Every upstream that a model has a route to. */
   status(): UpstreamStatus[] {
-    return [...this.#breakers].map(([provider, breaker]) => {
-      const fault = this.#watches.get(provider)?.fault;
+    return [...this.#upstreams].map(([provider, { connection, watch, routes }]) => {
+      const fault = watch?.fault;
       return {
         provider,
-        breaker: breaker.state,
-        opensInMs: Math.ceil(breaker.opensInMs),
+        ...worstOf([connection, ...[...routes.values()].map(({ breaker }) => breaker)]),
         ...(fault !== undefined && { metricsFault: fault }),
-        routes: [...(this.#states.get(provider) ?? [])].map(([model, state]) => statusOf(model, state)),
+        routes: [...routes].map(([model, health]) => statusOf(model, health)),
       };
     });
   }
 
-  #of({ provider, model }: ModelRoute): RouteState & { breaker: CircuitBreaker } {
-    const breaker = this.#breakers.get(provider.id);
-    const state = this.#states.get(provider.id)?.get(model);
-    if (!breaker || !state)
-      throw new RangeError(`There is no route to '${model}' of provider '${provider.id}'`);
-    return { breaker, ...state };
+  #of({ provider, model }: ModelRoute): RouteHealth {
+    const found = this.#upstreams.get(provider.id)?.routes.get(model);
+    if (!found) throw new RangeError(`There is no route to '${model}' of provider '${provider.id}'`);
+    return found;
   }
 
-  #stateOf(route: ModelRoute, gate: SaturationGate | undefined): RouteState {
-    const { longestRetryAfterMs: longestMs, now, random, pressure, slotsOf } = this.#options;
+  #healthOf(
+    route: ModelRoute,
+    { connection, watch }: { connection: CircuitBreaker; watch: SaturationWatch | undefined },
+  ): RouteHealth {
+    const { longestRetryAfterMs, now, random, breaker, telemetry, slotsOf } = this.#options;
+    const gate = watch?.gate(route.model);
+    const about = { provider: route.provider.id, upstreamModel: route.model };
+    return new RouteHealth({
+      ...{ route, connection, gate, longestRetryAfterMs, now, random, settings: breaker },
+      pressure: this.#pressureOf(route),
+      slots: slotsOf(route),
+      nextReadingMs: () => watch?.nextMs,
+      onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
+      onRefused: () => telemetry.emit('upstream.refused', about),
+      onParked: (parkedMs) => telemetry.emit('upstream.parked', { ...about, parkedMs }),
+    });
+  }
+
+  #pressureOf(route: ModelRoute): RoutePressure {
+    const { now, random, pressure, slotsOf } = this.#options;
     const { adaptive, floor, latencyTolerance } = pressure.get(route.provider.id) ?? defaultPressure;
-    return {
-      parked: new ParkedRoute({ longestMs, now }),
-      pressure: new RoutePressure({
-        isAdaptive: adaptive,
-        floor,
-        most: slotsOf(route),
-        latencyTolerance,
-        now,
-        random,
-      }),
-      gate,
-    };
-  }
-
-  #park(
-    { provider, model: upstreamModel }: ModelRoute,
-    parked: ParkedRoute,
-    { calledAt, retryAfterMs }: { calledAt: number; retryAfterMs: number | undefined },
-  ): void {
-    const wasParked = parked.waitMs > 0;
-    parked.limited(calledAt, retryAfterMs);
-    if (wasParked) return;
-    const parkedMs = parked.waitMs;
-    this.#options.telemetry.emit('upstream.parked', { provider: provider.id, upstreamModel, parkedMs });
+    const most = slotsOf(route);
+    return new RoutePressure({ isAdaptive: adaptive, floor, most, latencyTolerance, now, random });
   }
 
   #watchOf(provider: string, routes: readonly ModelRoute[]): SaturationWatch | undefined {
@@ -269,25 +218,14 @@ export class UpstreamHealth {
     });
   }
 
-  #breakerOf(provider: string): CircuitBreaker {
-    const { breaker: settings, now, random, telemetry } = this.#options;
-    return new CircuitBreaker({
-      settings,
-      now,
-      random,
-      onChange: (state, openMs) => {
-        telemetry.emit('upstream.breaker', { provider, state, openMs });
-        for (const wake of this.#waiting) wake();
-      },
-    });
+  #connectionOf(provider: string): CircuitBreaker {
+    const { breaker: settings, now, random } = this.#options;
+    const onChange = (state: BreakerState, openMs: number) => this.#tellBreaker({ provider }, state, openMs);
+    return new CircuitBreaker({ settings, now, random, onChange });
   }
-}
 
-/** Statuses of a server that has too much to do, with or without `Retry-After`. */
-const busyStatuses: ReadonlySet<number | undefined> = new Set([503, 529]);
-
-/** Whether a call was refused because there are too many of them. */
-function isOverload({ fault, upstreamStatus, code }: ProviderError): boolean {
-  if (fault === 'limited') return true;
-  return fault === 'refused' && (busyStatuses.has(upstreamStatus) || code === 'server_is_overloaded');
+  #tellBreaker(of: { provider: string; upstreamModel?: string }, state: BreakerState, openMs: number): void {
+    this.#options.telemetry.emit('upstream.breaker', { ...of, state, openMs });
+    for (const wake of this.#waiting) wake();
+  }
 }

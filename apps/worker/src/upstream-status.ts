@@ -1,11 +1,10 @@
 import type { BreakerState } from './circuit-breaker.ts';
-import type { ParkedRoute } from './parked-route.ts';
-import type { RoutePressure } from './pressure/route-pressure.ts';
-import type { SaturationGate } from './pressure/saturation-gate.ts';
+import type { RouteHealth } from './route-health.ts';
 
 /** What an operator sees of an upstream. Times are milliseconds from now. */
 export interface UpstreamStatus {
   provider: string;
+  /** The worst of its own and those of its models. */
   breaker: BreakerState;
   opensInMs: number;
   /** Why its metrics cannot be read; absent when they can, or need not be. */
@@ -15,6 +14,7 @@ export interface UpstreamStatus {
 
 export interface RouteStatus {
   model: string;
+  breaker: BreakerState;
   parkedMs: number;
   /** Calls in flight, and the most that may be. */
   inFlight: number;
@@ -27,19 +27,13 @@ export interface RouteStatus {
   saturation?: { waiting: number | null; most: number; isHolding: boolean };
 }
 
-/** What is known of one model of an upstream. */
-export interface RouteState {
-  parked: ParkedRoute;
-  pressure: RoutePressure;
-  gate: SaturationGate | undefined;
-}
-
 /** What an operator sees of one model of an upstream. */
-export function statusOf(model: string, { parked, pressure, gate }: RouteState): RouteStatus {
+export function statusOf(model: string, { breaker, parked, pressure, gate }: RouteHealth): RouteStatus {
   const { callsPerSecond, ...status } = pressure.status;
   const isPaced = Number.isFinite(callsPerSecond);
   return {
     model,
+    breaker: breaker.state,
     parkedMs: Math.ceil(parked.waitMs),
     ...status,
     callsPerSecond: isPaced ? Math.round(callsPerSecond * 100) / 100 : null,
@@ -47,4 +41,13 @@ export function statusOf(model: string, { parked, pressure, gate }: RouteState):
       saturation: { waiting: gate.value ?? null, most: gate.most, isHolding: gate.isClosed },
     }),
   };
+}
+
+const states = ['closed', 'half_open', 'open'] as const;
+
+/** The worst of some breakers, and when the first of those that are open lets a call through, in milliseconds. */
+export function worstOf(breakers: readonly { state: BreakerState; opensInMs: number }[]) {
+  const breaker = states.findLast((each) => breakers.some(({ state }) => state === each)) ?? 'closed';
+  const waits = breakers.filter(({ state }) => state === breaker).map(({ opensInMs }) => opensInMs);
+  return { breaker, opensInMs: Math.ceil(Math.min(...waits)) };
 }

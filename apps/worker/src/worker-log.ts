@@ -21,13 +21,14 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
   );
   // An upstream that flaps must not fill the log: one line of a kind in a while, with the number of those left out.
   const throttleOf = memoize((_provider: string, _what: string) => new LineThrottle());
-  telemetry.on('upstream.breaker', ({ provider, state, openMs }) => {
+  telemetry.on('upstream.breaker', ({ provider, upstreamModel, state, openMs }) => {
     if (state === 'half_open') return;
-    const suppressed = throttleOf(provider, state).pass();
+    const suppressed = throttleOf(`${provider} ${upstreamModel ?? ''}`, state).pass();
     if (suppressed === undefined) return;
-    if (state === 'closed') logger.info({ provider, suppressed }, 'upstream is back');
+    const about = { provider, ...(upstreamModel !== undefined && { upstreamModel }) };
+    if (state === 'closed') logger.info({ ...about, suppressed }, 'upstream is back');
     else
-      logger.warn({ provider, openMs: Math.ceil(openMs), suppressed }, 'upstream is down: it gets no calls');
+      logger.warn({ ...about, openMs: Math.ceil(openMs), suppressed }, 'upstream is down: it gets no calls');
   });
   telemetry.on('upstream.parked', ({ provider, upstreamModel, parkedMs }) => {
     const suppressed = throttleOf(provider, `parked ${upstreamModel}`).pass();

@@ -24,6 +24,7 @@ import type { ProcessStats } from '@sluice/service-stats';
 import type { Traces } from '@sluice/traces';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
+import type { Isolate } from './execute-response.ts';
 import { IsolatedRuns } from './isolation/isolated-runs.ts';
 import { measureWorker } from './measure-worker.ts';
 import { QueueLimits } from './queue-limits.ts';
@@ -88,7 +89,7 @@ export class WorkerProcess {
     };
     const onCulprit = (responseId: string) => this.#blame(responseId);
     this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn });
-    const isolate = (responseId: string, losses: number) => this.#isolated.run(responseId, losses);
+    const isolate: Isolate = (suspect) => this.#isolated.run(suspect);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
     const parts = { settings, providers, telemetry, logger };
     this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn, outputShare: 1 });

@@ -15,6 +15,8 @@ import { eventually, type TestRedis } from '@sluice/testing';
 export interface AcceptOptions {
   streams?: boolean;
   background?: boolean;
+  /** `team` by default. */
+  tenant?: string;
   /** The user's text. */
   text?: string;
   /** How long it may wait in the queue; 60 s by default, negative for one whose time is up. */
@@ -79,16 +81,17 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
     async accept({
       streams = true,
       background = false,
+      tenant = 'team',
       text = 'Hello',
       queueMs = 60_000,
       withoutJob = false,
       isNoted = true,
     } = {}) {
-      const responseId = store.newId('team', randomBytes);
+      const responseId = store.newId(tenant, randomBytes);
       const accepted = await store.accept({
         responseId,
         requestId: 'req_test',
-        tenant: 'team',
+        tenant,
         prepared: prepareRequest(
           {
             model,

@@ -4,6 +4,7 @@ import type {
   ClaimEnd,
   ClaimedRecord,
   FinishResult,
+  LimitedBefore,
   ReleaseOptions,
   ResponseContext,
   WriterOptions,
@@ -23,6 +24,8 @@ export class MemoryLog implements ResponseLog {
   token = '';
   attempt = 0;
   losses = 0;
+  /** What was said of its limits when it was given back. */
+  limited: LimitedBefore | undefined;
   releases = 0;
   /** Whether the worker that gave the response back still hears of requests for its end. */
   isReachable = false;
@@ -92,12 +95,13 @@ export class MemoryLog implements ResponseLog {
 
   release(
     { token }: { token: string },
-    { isCounted, staysReachable = false }: ReleaseOptions,
+    { isCounted, staysReachable = false, limited }: ReleaseOptions,
   ): Promise<boolean> {
     if (token !== this.token || token === '') return Promise.resolve(false);
     this.token = '';
     if (!isCounted) this.attempt -= 1;
     this.releases += 1;
+    this.limited = limited ?? this.limited;
     this.isReachable = staysReachable;
     return Promise.resolve(true);
   }
@@ -142,7 +146,14 @@ export class MemoryLog implements ResponseLog {
     }
     this.token = token;
     const sequenceNumber = 2 + this.events.length;
-    const record = { ...this.#record, token, sequenceNumber, attempt: this.attempt, losses: this.losses };
+    const record = {
+      ...this.#record,
+      token,
+      sequenceNumber,
+      attempt: this.attempt,
+      losses: this.losses,
+      limited: this.limited,
+    };
     return kind === 'run' ? { kind, record } : { kind: 'end', because: kind, record };
   }
 }

@@ -72,7 +72,6 @@ describe('loadSettings without a file', () => {
           windowMs: 30_000,
           openMs: 1_000,
           longestOpenMs: 30_000,
-          waitMs: 5_000,
         },
         disconnectGraceMs: 0,
         retryGraceMs: 30_000,

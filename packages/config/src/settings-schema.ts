@@ -241,9 +241,9 @@ export const settingsSchema = z.strictObject({
       }),
       breaker: z
         .strictObject({
-          consecutiveFailures: wholeNumber(1, 1_000_000)
-            .default(5)
-            .meta({ description: 'Failures in a row that open it.' }),
+          consecutiveFailures: wholeNumber(1, 1_000_000).default(5).meta({
+            description: 'Failures in a row that open it.',
+          }),
           failurePercent: wholeNumber(1, 100).default(50).meta({
             description: 'Share of failed calls in the window that opens it.',
             unit: '%',
@@ -258,15 +258,15 @@ export const settingsSchema = z.strictObject({
           longestOpenMs: milliseconds()
             .default(breakerDefaults.longestOpenMs)
             .meta({ description: 'How long it stays open at most.' }),
-          waitMs: milliseconds(0).default(5000).meta({
+          waitMs: milliseconds(0).optional().meta({
             description:
-              'When every upstream of a model is down: for how long since then its responses wait. After that they fail at once, but for those in the background, which wait for as long as they may take.',
+              'When every upstream of a model is down: for how long since then its responses wait. After that they fail at once, but for those in the background. Without it, they wait for as long as they may take.',
           }),
         })
         .prefault({})
         .meta({
           description:
-            'Circuit breaker of each provider, in each worker: it keeps calls from an upstream that is down.',
+            'Circuit breakers of each provider and each of its models, in each worker: they keep calls from an upstream that is down.',
         }),
       disconnectGraceMs: milliseconds(0).default(0).meta({
         description: 'How long a response goes on after its caller has left.',

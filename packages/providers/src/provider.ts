@@ -97,10 +97,11 @@ export type Disposition = 'retry' | 'fail';
  * What a failure says about the upstream itself. A request that is at fault says nothing about it.
  *
  * - `limited`: it is alive, and asks for fewer requests
- * - `refused`: it could not be reached, or answered with an error before any output: no generation has begun
+ * - `unreachable`: no connection to it could be made, which is never the doing of a request
+ * - `refused`: it answered with an error before any output: no generation has begun
  * - `broken`: it took the request and did not answer properly, so a generation may have begun
  */
-export type UpstreamFault = 'limited' | 'refused' | 'broken';
+export type UpstreamFault = 'limited' | 'unreachable' | 'refused' | 'broken';
 
 export interface ProviderErrorOptions {
   disposition: Disposition;

@@ -43,6 +43,7 @@ export {
   acceptedResponse,
   responseOf,
   type ClaimedRecord,
+  type LimitedBefore,
   type ResponseRecord,
   type StoredRequest,
   UnknownVersion,

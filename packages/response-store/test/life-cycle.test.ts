@@ -104,6 +104,15 @@ describe.each(servers)('on %s', (_name, connect) => {
       });
     });
 
+    it('tells each further worker how often an upstream limited a response that was given back', async () => {
+      const id = await running('a');
+      const limited = { count: 2, at: 1_700_000_000_123 };
+      await store.attempts.release({ id, token: 'a' }, { isCounted: false, limited });
+      expect(await store.take(id, 'b', another())).toMatchObject({ kind: 'run', record: { limited } });
+      await store.attempts.release({ id, token: 'b' }, { isCounted: false });
+      expect(await store.take(id, 'c', another())).toMatchObject({ kind: 'run', record: { limited } });
+    });
+
     it('ends a response whose third run died as well', async () => {
       const id = await running('a', { streams: false });
       const by = (processId: string) => ({ worker: store.keys.workerProcess(processId) });

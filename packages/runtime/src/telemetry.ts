@@ -146,8 +146,16 @@ export interface TelemetryEvents {
     because: BlockedBecause;
     afterMs: number;
   };
-  /** The circuit breaker of an upstream changed. `openMs`: how long it takes no calls, 0 for other states. */
-  'upstream.breaker': { provider: string; state: 'closed' | 'open' | 'half_open'; openMs: number };
+  /**
+   * The circuit breaker of an upstream, or of one of its models, changed. `openMs`: how long it takes no calls, 0 for other
+   * states.
+   */
+  'upstream.breaker': {
+    provider: string;
+    upstreamModel?: string;
+    state: 'closed' | 'open' | 'half_open';
+    openMs: number;
+  };
   /** A model of an upstream takes no calls for a while, because there were too many. */
   'upstream.parked': { provider: string; upstreamModel: string; parkedMs: number };
   /** An upstream refused a call because there were too many, with a 429 or an overload. */

@@ -4,11 +4,16 @@ export const mostProcesses = 4;
 /** How many of them may be taken by one response each, so that others always have a place. */
 const mostTaken = 3;
 
+/** How many of those may be taken by responses of one tenant, so that those of another do not wait for all of its runs. */
+const mostTakenByTenant = 2;
+
 /** A process that runs suspects. */
 export interface Place {
   runs: { readonly size: number };
   /** Whether what runs there has to be alone. */
   isTaken: boolean;
+  /** Of what was put there last. */
+  tenant: string;
 }
 
 /**
@@ -18,15 +23,17 @@ export interface Place {
 export function choosePlace<Process extends Place>(
   processes: readonly Process[],
   {
+    tenant,
     mustBeAlone,
     dying,
-  }: { mustBeAlone: boolean /** Processes that cannot be used any more. */; dying: number },
+  }: { tenant: string; mustBeAlone: boolean /** Processes that cannot be used any more. */; dying: number },
 ): Process | 'new' | undefined {
   const free = processes.find(({ runs }) => runs.size === 0);
   const isFull = processes.length + dying >= mostProcesses;
   if (mustBeAlone) {
-    const taken = processes.filter(({ isTaken, runs }) => isTaken && runs.size > 0).length;
-    if (taken >= mostTaken) return undefined;
+    const taken = processes.filter(({ isTaken, runs }) => isTaken && runs.size > 0);
+    const own = taken.filter((each) => each.tenant === tenant);
+    if (taken.length >= mostTaken || own.length >= mostTakenByTenant) return undefined;
     return free ?? (isFull ? undefined : 'new');
   }
   if (free) return free;

@@ -20,7 +20,15 @@ interface Isolated extends Place {
   exited: Promise<void>;
   /** Who waits for each response that runs there, by its id. */
   runs: Map<string, (outcome: Outcome) => void>;
+  tenant: string;
   idle: NodeJS.Timeout | undefined;
+}
+
+/** A response whose runs died with their processes, so often. */
+export interface Suspect {
+  responseId: string;
+  tenant: string;
+  losses: number;
 }
 
 export interface IsolatedRunsOptions {
@@ -52,14 +60,16 @@ export class IsolatedRuns {
   }
 
   /** Runs a response that was lost so often; undefined when there is no place for it now, or this process stops. */
-  run(responseId: string, losses: number): Promise<Outcome> | undefined {
+  run({ responseId, tenant, losses }: Suspect): Promise<Outcome> | undefined {
     if (this.#isInterrupted) return undefined;
     const connected = [...this.#processes].filter(({ child }) => child.connected);
     const mustBeAlone = losses >= lossesToBeAlone;
-    const choice = choosePlace(connected, { mustBeAlone, dying: this.#processes.size - connected.length });
+    const dying = this.#processes.size - connected.length;
+    const choice = choosePlace(connected, { tenant, mustBeAlone, dying });
     if (choice === undefined) return undefined;
     const isolated = choice === 'new' ? this.#start() : choice;
     clearTimeout(isolated.idle);
+    isolated.tenant = tenant;
     isolated.isTaken = mustBeAlone;
     return new Promise((settle) => {
       isolated.runs.set(responseId, settle);
@@ -83,7 +93,14 @@ export class IsolatedRuns {
     const { settings, logger } = this.#options;
     const child = forkIsolated();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
-    const isolated: Isolated = { child, exited, runs: new Map(), isTaken: false, idle: undefined };
+    const isolated: Isolated = {
+      child,
+      exited,
+      runs: new Map(),
+      isTaken: false,
+      tenant: '',
+      idle: undefined,
+    };
     this.#processes.add(isolated);
     // `isolated-process.ts` sends nothing else.
     child.on('message', (message) => this.#hear(isolated, message as FromIsolated));

@@ -19,7 +19,7 @@ function noisy(medianMs: number, random: () => number): number {
 /** The shares by which the limit would change, in order. */
 function sharesOf(all: Iterable<[size: number, ms: number]>, tolerance = 2): number[] {
   const gradient = new LatencyGradient(tolerance);
-  return [...all].map(([size, ms]) => gradient.add(size, ms)).filter((share) => share !== undefined);
+  return [...all].flatMap(([size, ms]) => gradient.add('team', size, ms)?.share ?? []);
 }
 
 function* answers(count: number, answer: (at: number) => [number, number]): Generator<[number, number]> {

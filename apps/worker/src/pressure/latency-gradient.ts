@@ -22,7 +22,7 @@ const lowestGradient = 0.5;
 export class LatencyGradient {
   readonly #tolerance: number;
   readonly #averages = new Map<number, { ms: number; count: number }>();
-  #ratios: number[] = [];
+  #ratios: { tenant: string; ratio: number }[] = [];
 
   /** `tolerance`: up to this multiple of the usual time nothing is amiss. */
   constructor(tolerance: number) {
@@ -31,12 +31,13 @@ export class LatencyGradient {
 
   /**
    * Takes the time to first token of a prompt of some size, in whatever unit. Answers by which share the limit changes, 1
-   * at most; undefined between two windows.
+   * at most, and whose answers were slow if it does; undefined between two windows.
    */
-  add(size: number, firstTokenMs: number): number | undefined {
+  add(tenant: string, size: number, firstTokenMs: number): { share: number; slow: string[] } | undefined {
     const kind = Math.ceil(Math.log2(Math.max(1, size)));
     const known = this.#averages.get(kind) ?? { ms: firstTokenMs, count: 0 };
-    if (known.count >= average.fewest) this.#ratios.push(firstTokenMs / Math.max(known.ms, 1));
+    if (known.count >= average.fewest)
+      this.#ratios.push({ tenant, ratio: firstTokenMs / Math.max(known.ms, 1) });
     // The first ones count alike.
     const weight = Math.max(average.weight, 1 / (known.count + 1));
     this.#averages.set(kind, {
@@ -44,10 +45,12 @@ export class LatencyGradient {
       count: known.count + 1,
     });
     if (this.#ratios.length < windowSize) return undefined;
-    const ratio = this.#ratios.toSorted((one, other) => one - other)[windowSize / 2] ?? 1;
+    const sorted = this.#ratios.toSorted((one, other) => one.ratio - other.ratio);
+    const ratio = sorted[windowSize / 2]?.ratio ?? 1;
     this.#ratios = [];
     if (ratio < drift.below) for (const each of this.#averages.values()) each.ms *= drift.share;
     const gradient = Math.max(lowestGradient, Math.min(1, this.#tolerance / ratio));
-    return 1 - smoothing * (1 - gradient);
+    const slow = sorted.filter((each) => each.ratio > this.#tolerance).map(({ tenant: of }) => of);
+    return { share: 1 - smoothing * (1 - gradient), slow: gradient < 1 ? [...new Set(slow)] : [] };
   }
 }

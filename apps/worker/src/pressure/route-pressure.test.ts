@@ -90,7 +90,7 @@ describe('the calls of a route', () => {
         // From 10 ms to some seconds; every other prompt is long, and takes ten times as long.
         pass(10 + ((round * 7 + at * 13) % 40) ** 2 / 10);
         if (at % 2 === 1) pass(500);
-        call.answered(() => (at % 2 === 1 ? 50_000 : 100));
+        call.answered('team', () => (at % 2 === 1 ? 50_000 : 100));
       }
       for (const call of calls) call.succeeded();
       expect(route.status.limit).toBe(16);
@@ -104,7 +104,7 @@ describe('the calls of a route', () => {
         const calls = [route.begin(), ...(route.blockFor(undefined) ? [] : [route.begin()])];
         pass(at < 200 ? 50 : 5_000);
         for (const call of calls) {
-          call.answered(() => 100);
+          call.answered('team', () => 100);
           call.ended();
         }
       }

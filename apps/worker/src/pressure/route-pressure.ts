@@ -32,8 +32,8 @@ export interface TurnBlock {
 
 /** A call, as far as it counts for its route. It is over after one of the last three; what is said later has no effect. */
 export interface PressureCall {
-  /** Its first piece came. `sizeOf` tells the size of its prompt. */
-  answered(sizeOf: () => number): void;
+  /** Its first piece came. `sizeOf` tells the size of its prompt. Returns the tenants whose calls have become slow, if any. */
+  answered(tenant: string, sizeOf: () => number): readonly string[];
   succeeded(): void;
   /** The upstream had too much to do. `parkedUntil`: when it takes calls again, if it told us to go away. */
   refused(parkedUntil: number | undefined): void;
@@ -83,8 +83,12 @@ export class RoutePressure {
     };
   }
 
-  /** Why a call may not begin now, for one who waits or for a newcomer; undefined when it may. */
-  blockFor(waiter: Waiter | undefined): TurnBlock | undefined {
+  /**
+   * Why a call may not begin now, for one who waits or for a newcomer; undefined when it may. Who does not obey the limit and
+   * the pace, because they come from calls of others, waits for a slot alone.
+   */
+  blockFor(waiter: Waiter | undefined, obeys = true): TurnBlock | undefined {
+    if (!obeys && this.#limit.inFlight < this.#options.most) return undefined;
     const ahead = waiter ? this.#ahead(waiter) : this.#line.length;
     if (this.#turns > ahead) return undefined;
     const isLineFull = !waiter?.lines.has(this) && this.#line.length >= this.#mostWaiting;
@@ -110,10 +114,14 @@ export class RoutePressure {
       this.#serve();
     };
     return {
-      answered: (sizeOf) => {
-        if (!this.#gradient || isOver || !this.#limit.isInUse) return;
-        const share = this.#gradient.add(sizeOf(), now() - calledAt);
-        if (share !== undefined && share < 1) this.#limit.lower(share);
+      answered: (tenant, sizeOf) => {
+        if (!this.#gradient || isOver || !this.#limit.isInUse) return [];
+        const { share, slow } = this.#gradient.add(tenant, sizeOf(), now() - calledAt) ?? {
+          share: 1,
+          slow: [],
+        };
+        if (share < 1) this.#limit.lower(share);
+        return slow;
       },
       succeeded: () => end(() => this.#limit.succeeded()),
       ended: () => end(),

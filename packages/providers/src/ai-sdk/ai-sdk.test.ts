@@ -355,7 +355,7 @@ describe('recorded streams through the packages of vendors', () => {
     const provider = createProvider(settings, timeouts);
     providers.push(provider);
     const failing = all(run(provider, request()));
-    await expect(failing).rejects.toMatchObject({ disposition: 'retry', fault: 'refused' });
+    await expect(failing).rejects.toMatchObject({ disposition: 'retry', fault: 'unreachable' });
     await expect(failing).rejects.not.toThrowError(/127\.0\.0\.1/);
   });
 

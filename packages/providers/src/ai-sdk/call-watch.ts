@@ -222,7 +222,7 @@ export class CallWatch {
 
   #fail(what: string): void {
     // Nothing of the request was sent before the connection stood.
-    const fault = this.#phase === 'connecting' ? 'refused' : 'broken';
+    const fault = this.#phase === 'connecting' ? 'unreachable' : 'broken';
     this.#endWith(brokenStream(this.#providerId, what, { ...this.#request, fault }));
   }
 

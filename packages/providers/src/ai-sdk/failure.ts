@@ -62,7 +62,7 @@ export function failureOf(providerId: string, error: unknown, call: FailedCall =
   if (call.isStreaming) return streamFailure(providerId, fields, call);
   if (call.isConnecting) {
     return brokenStream(providerId, 'could not be reached', {
-      fault: 'refused',
+      fault: 'unreachable',
       cause: transportCause(error),
     });
   }

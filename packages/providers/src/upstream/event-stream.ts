@@ -266,7 +266,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
 
   #fail(what: string, cause?: unknown): void {
     // Nothing of the request was sent before the connection stood.
-    const fault = this.#state === 'connecting' ? 'refused' : 'broken';
+    const fault = this.#state === 'connecting' ? 'unreachable' : 'broken';
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 

@@ -195,7 +195,7 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     answer(({ cut }) => cut());
     expect(await failure()).toMatchObject({ ...broken, fault: 'broken' });
     await upstream.close();
-    expect(await failure()).toMatchObject({ ...broken, fault: 'refused' });
+    expect(await failure()).toMatchObject({ ...broken, fault: 'unreachable' });
   });
 
   it('tells how long it is overloaded', async () => {

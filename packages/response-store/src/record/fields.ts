@@ -97,6 +97,10 @@ export const recordFields = {
   attempt: field('number', 'attempt'),
   /** How often a worker that stopped has handed it over. */
   hand_overs: field('number', 'attempt'),
+  /** How often an upstream limited it, but for the times when it answered nobody else either; absent for never. */
+  limited: field('number', 'attempt'),
+  /** When that was last. */
+  limited_at: field('number', 'attempt'),
   /** The token whose run was counted last, so that a repeated claim counts once. */
   counted: field('text', 'attempt'),
   /** Runs that died with their process; one that died alone counts for all that there may be. */

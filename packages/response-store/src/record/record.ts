@@ -39,6 +39,12 @@ export interface ResponseRecord {
   end: ResponseEnd | undefined;
 }
 
+/** How often an upstream limited a response, and when it did last, in milliseconds of the store's clock. */
+export interface LimitedBefore {
+  count: number;
+  at: number;
+}
+
 /** A record together with its input, as a claim returns it. */
 export interface ClaimedRecord extends ResponseRecord {
   input: InputItem[];
@@ -52,6 +58,8 @@ export interface ClaimedRecord extends ResponseRecord {
   isFirstClaim: boolean;
   /** Runs that died with their process. One more may take another process down. */
   losses: number;
+  /** How often an upstream limited it where others were answered, and when last; undefined for never. */
+  limited?: LimitedBefore | undefined;
   /** Most runs it may have. */
   maxAttempts: number;
   /** Request id of the create call, for messages and the log. */

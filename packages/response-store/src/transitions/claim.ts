@@ -26,6 +26,8 @@ const claimedFields = [
     'input',
     'large_bytes',
     'request_id',
+    'limited',
+    'limited_at',
   ] as const),
 ] satisfies FieldName[];
 
@@ -137,6 +139,7 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     attempt,
     isFirstClaim: found.startedAt === undefined,
     losses,
+    limited: fields.limited ? { count: fields.limited, at: fields.limited_at ?? now } : undefined,
     maxAttempts: options.maxAttempts,
     requestId: fields.request_id ?? '',
     mostOutputTokens: fields.most_output,

@@ -1,4 +1,5 @@
 import { admissionFragments } from '@sluice/admission';
+import type { LimitedBefore } from '../record/record.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
@@ -6,11 +7,11 @@ import { parseLetIn } from './let-in.ts';
 
 const releaseScript = defineScript({
   by: 'attempt',
-  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs', 'tag'],
+  writes: ['token', 'worker', 'postponed_by', 'attempt', 'hand_overs', 'limited', 'limited_at', 'tag'],
   file: new URL('../../src/transitions/release.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('let-in')],
   keys: ['record', 'load'],
-  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by'],
+  args: ['id', 'token', 'uncounted', 'most_hand_overs', 'postponed_by', 'limited', 'limited_at'],
   numbers: ['most_hand_overs'],
 });
 
@@ -33,6 +34,8 @@ export interface ReleaseOptions {
   isHandOver?: boolean;
   /** Whether this process goes on hearing of requests for the end, until a worker claims the response. */
   staysReachable?: boolean;
+  /** How often an upstream limited it; unchanged where nothing is said. */
+  limited?: LimitedBefore | undefined;
 }
 
 /** Gives a response back unfinished. False when it was not held any more. */
@@ -43,7 +46,13 @@ export async function release(
     isCounted,
     isHandOver,
     channel,
-  }: { isCounted: boolean; isHandOver: boolean; channel: string | undefined },
+    limited,
+  }: {
+    isCounted: boolean;
+    isHandOver: boolean;
+    channel: string | undefined;
+    limited: LimitedBefore | undefined;
+  },
 ): Promise<boolean> {
   const { cell, record } = keysOf(access, id);
   const args = {
@@ -52,6 +61,8 @@ export async function release(
     uncounted: isCounted ? 0 : 1,
     most_hand_overs: isHandOver ? mostHandOvers : '',
     postponed_by: channel ?? '',
+    limited: limited?.count ?? '',
+    limited_at: limited?.at ?? '',
   };
   const reply = await releaseScript(access.redis, { keys: { record, load: cell.load }, args });
   const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
