@@ -19,17 +19,30 @@ export function* slicesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += sliceBytes) yield body.subarray(at, at + sliceBytes);
 }
 
-/** A body that a reader is sent slice by slice, each once the one before it is taken. `onTaken` is called at each. */
-export function slicedBody(body: Buffer, onTaken: () => void): Readable {
-  const slices = slicesOf(body);
-  return new Readable({
-    highWaterMark: 1,
-    read() {
-      onTaken();
-      const { value, done } = slices.next();
-      this.push(done === true ? null : value);
-    },
-  });
+/** A body that a reader is sent slice by slice, each once the one before it is taken. Its pieces are not copied. */
+export class SlicedBody extends Readable {
+  /** Called at each slice. */
+  onTaken: () => void = () => undefined;
+  readonly byteLength: number;
+  readonly #slices: Generator<Buffer>;
+
+  constructor(pieces: readonly Buffer[]) {
+    super({ highWaterMark: 1 });
+    this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+    this.#slices = slicesOfAll(pieces);
+  }
+
+  /** A slice in each turn of the event loop: a fast reader would keep everybody waiting for its whole body. */
+  override _read(): void {
+    this.onTaken();
+    const { value, done } = this.#slices.next();
+    if (done === true) this.push(null);
+    else setImmediate(() => this.push(value));
+  }
+}
+
+function* slicesOfAll(pieces: readonly Buffer[]): Generator<Buffer> {
+  for (const piece of pieces) yield* slicesOf(piece);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { defaultStalledMs as stalledMs, drained, slicesOf } from './reader-pace.ts';
 import type { EventSink, SentEvent } from './responses/event-sink.ts';
 
@@ -119,6 +120,14 @@ export class SseStream implements EventSink {
     let turn: SentEvent[] = [];
     let characters = 0;
     for (const event of events) {
+      if (event.texts) {
+        // It may be long, and goes alone: its long texts are bytes that all readers share.
+        if (turn.length > 0) await this.#push(this.#framing.frames(turn, false));
+        await this.#pushLong(event, isLatest && event === events.at(-1));
+        turn = [];
+        characters = 0;
+        continue;
+      }
       if (characters > maxWrite) {
         await this.#push(this.#framing.frames(turn, false));
         turn = [];
@@ -127,7 +136,7 @@ export class SseStream implements EventSink {
       turn.push(event);
       characters += event.json.length;
     }
-    await this.#push(this.#framing.frames(turn, isLatest));
+    if (turn.length > 0) await this.#push(this.#framing.frames(turn, isLatest));
   }
 
   /** Whoever resumes where there is nothing new yet learns at once that the stream is there: the head goes without an event. */
@@ -165,6 +174,17 @@ export class SseStream implements EventSink {
     }
     for (const slice of slicesOf(Buffer.from(frames))) {
       if (!this.#send(slice)) await this.#drained();
+    }
+  }
+
+  async #pushLong(event: SentEvent, isLatest: boolean): Promise<void> {
+    const frames = this.#framing.frames([event], isLatest);
+    for (const piece of event.texts?.piecesOf(frames) ?? []) {
+      for (const slice of slicesOf(piece)) {
+        if (!this.#send(slice)) await this.#drained();
+        // Others have their turn, also when the reader keeps up.
+        await setImmediate();
+      }
     }
   }
 

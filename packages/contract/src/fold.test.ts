@@ -62,7 +62,7 @@ function spelledOut(events: readonly UnnumberedEvent[]): UnnumberedEvent[] {
   });
 }
 
-const log: ContentEvent[] = spelledOut(deriveEvents({ output, error: null })).map((event, at) => ({
+const log: ContentEvent[] = spelledOut([...deriveEvents({ output, error: null })]).map((event, at) => ({
   ...event,
   sequence_number: at + 3,
 }));
@@ -212,13 +212,13 @@ describe('closing', () => {
 
 describe('derived events', () => {
   it('are the same each time', () => {
-    expect(deriveEvents({ output, error: null })).toEqual(
-      deriveEvents({ output: structuredClone(output), error: null }),
-    );
+    expect([...deriveEvents({ output, error: null })]).toEqual([
+      ...deriveEvents({ output: structuredClone(output), error: null }),
+    ]);
   });
 
   it('end with the error of a failed response', () => {
-    expect(deriveEvents({ output: [], error: failureBody('timeout') }).map(({ type }) => type)).toEqual([
+    expect([...deriveEvents({ output: [], error: failureBody('timeout') })].map(({ type }) => type)).toEqual([
       'error',
     ]);
   });

@@ -1,6 +1,6 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { oneServer, StoreUnderTest, unknownId } from './store-under-test.ts';
+import { oneServer, StoreUnderTest, unknownId, noHold } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 
@@ -40,7 +40,7 @@ async function expire(id: string): Promise<void> {
   await store.server.client.del(store.keys.record(id));
 }
 
-const page = (after?: string, limit = 2) => store.caller.list('team-a', { after, limit });
+const page = (after?: string, limit = 2) => store.caller.list('team-a', { after, limit }, noHold);
 
 /** Every page from the newest on, as a client pages. */
 async function allPages(): Promise<string[]> {
@@ -76,7 +76,7 @@ describe('the list of stored responses', () => {
     expect(await page(unknownId())).toBeUndefined();
     await store.caller.erase(ids[1] ?? '', 'team-a');
     expect(await page(ids[1])).toBeUndefined();
-    expect((await store.caller.list('team-b', { after: ids[0], limit: 2 }))?.records).toBeUndefined();
+    expect((await store.caller.list('team-b', { after: ids[0], limit: 2 }, noHold))?.records).toBeUndefined();
   });
 
   it('fills its pages past responses that have expired', async () => {

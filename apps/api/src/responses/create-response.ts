@@ -1,16 +1,18 @@
 import { randomBytes } from '@sluice/runtime';
-import { isKeptAfterEnd, type Response, type ResponseEnd } from '@sluice/contract';
+import { isKeptAfterEnd, isTerminal, type Response, type ResponseEnd } from '@sluice/contract';
 import {
   type EndWait,
+  type FoundEnd,
+  type KnownEnd,
   parseEnd,
   type PreparedRequest,
   type ResponseRecord,
-  responseOf,
   type TenantUse,
 } from '@sluice/response-store';
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
+import { type Answer, answerOf, shortAnswer, withLongEnd } from './answer.ts';
 import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
@@ -36,7 +38,7 @@ export interface Creation {
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
   /** Called with a whole response before it is left: all of it can still be read, also where it is not stored. */
-  onWhole?: (response: Response) => Promise<void>;
+  onWhole?: (answer: Answer) => Promise<void>;
   /** What it continues from that is not in the store. */
   context?: LocalContext | undefined;
 }
@@ -59,7 +61,7 @@ export interface AnswerFacts {
 }
 
 export type Created =
-  | { kind: 'response'; response: Response }
+  | { kind: 'response'; answer: Answer }
   /** The caller went away: there is nobody to answer. */
   | { kind: 'left' };
 
@@ -100,7 +102,7 @@ export class ResponseCreator {
       isAccepted = true;
       creation.onAccepted({ use: acceptance.use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
-      if (created.kind === 'response') await creation.onWhole?.(created.response);
+      if (created.kind === 'response') await toldWhole(created.answer, creation);
       return created;
     } finally {
       wait.close();
@@ -113,7 +115,10 @@ export class ResponseCreator {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
-    const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
+    const subscription = store.follow(responseId, {
+      ...{ cursor: 1, readFirst: false, derived: false },
+      hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
+    });
     const isKept = isKeptAfterEnd(creation.pending.request);
     const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
     let end: AttachmentEnd = 'not_accepted';
@@ -140,7 +145,8 @@ export class ResponseCreator {
         position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
-        onEnd: (ended) => creation.onEnd?.(responseId, ended),
+        onEnd: ({ end: ended, texts }) =>
+          creation.onEnd?.(responseId, texts ? texts.filled(ended) : ended),
       });
       this.#reportDeparture(caller, responseId, end);
     } finally {
@@ -158,7 +164,7 @@ export class ResponseCreator {
     const position = this.#parts.positions.at(job.queue, await job.ahead);
     return {
       kind: 'response',
-      response: withPosition(await accepted.whole(), position, this.#dependencies.now()),
+      answer: shortAnswer(withPosition(await accepted.whole(), position, this.#dependencies.now())),
     };
   }
 
@@ -180,10 +186,10 @@ export class ResponseCreator {
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
-      if (!wait || record.end) {
+      creation.onAccepted({ use: undefined, isReplayed: isTerminal(record.status) });
+      if (!wait || isTerminal(record.status)) {
         if (!(await store.isDurable())) throw notDurable();
-        return { kind: 'response', response: responseOf(record) };
+        return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
       }
       return await this.#awaitWhole(caller, wait, AcceptedResponse.takenFrom(record, store));
     } finally {
@@ -204,8 +210,9 @@ export class ResponseCreator {
     let end: AttachmentEnd | undefined;
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      onAccepted({ use: undefined, isReplayed: record.end !== undefined });
-      const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
+      const hasEnded = isTerminal(record.status);
+      onAccepted({ use: undefined, isReplayed: hasEnded });
+      const hasLog = record.streams && (!hasEnded || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
       const { attachments, positions } = this.#parts;
       end = await followResponse({ ...this.#dependencies, positions }, attachments, caller, following);
@@ -223,7 +230,7 @@ export class ResponseCreator {
     const record = await store.read(responseId);
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
     attachment.isKept = isKeptAfterEnd(record.request);
-    if (record.end && !attachment.isKept) {
+    if (isTerminal(record.status) && !attachment.isKept) {
       // Whoever had all of it left it to this caller to take it away.
       attachment.close('whole');
       throw refusal({ kind: 'gone' });
@@ -245,11 +252,9 @@ export class ResponseCreator {
     const outcome = await wait.outcome;
     switch (outcome.kind) {
       case 'ended': {
-        const { end } = parseEnd(outcome.end);
         const { store } = this.#dependencies;
         if (!(await store.isDurable())) throw notDurable();
-        if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-        return { kind: 'response', response: wholeResponse(await accepted.whole(), end) };
+        return { kind: 'response', answer: await this.#wholeAnswer(caller, outcome.end, accepted) };
       }
       case 'gone':
         throw responseGone();
@@ -261,6 +266,17 @@ export class ResponseCreator {
         if (outcome.reason === 'interrupted') throw serverStops();
         return { kind: 'left' };
     }
+  }
+
+  /** Its work is done: room for a long one is waited for. */
+  async #wholeAnswer(caller: Caller, found: FoundEnd, accepted: AcceptedResponse): Promise<Answer> {
+    const { store } = this.#dependencies;
+    const make = async ({ end }: KnownEnd) => {
+      if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
+      return wholeResponse(await accepted.whole(), end);
+    };
+    if (found.kind === 'read') return shortAnswer(await make(parseEnd(found.json)));
+    return withLongEnd(store, accepted.id, { bytes: found.bytes, hold: caller.hold }, make);
   }
 
   #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
@@ -291,6 +307,15 @@ export class ResponseCreator {
   #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
+  }
+}
+
+async function toldWhole(answer: Answer, { onWhole }: Creation): Promise<void> {
+  try {
+    await onWhole?.(answer);
+  } catch (error) {
+    answer.letGo();
+    throw error;
   }
 }
 
