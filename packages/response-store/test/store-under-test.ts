@@ -397,7 +397,7 @@ export class StoreUnderTest {
 }
 
 /** For a reader that has all the memory it wants. */
-export const noHold = () => Promise.resolve(() => undefined);
+export const noHold = (_bytes: number) => Promise.resolve(() => undefined);
 
 /** The short end that somebody waited for. */
 export function endOf(found: FoundEnd): EndOfResponse {

@@ -3,12 +3,16 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Caller } from '../responses/caller.ts';
 import type { LongTexts } from '@sluice/response-store';
-import { defaultStalledMs, isSliced, SlicedBody } from '../reader-pace.ts';
+import { defaultStalledMs, isSliced, SlicedBody, SliceTurns } from '../reader-pace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Whether the bytes of its answer are counted already; see `holdAnswer`. */
     isAnswerHeld: boolean;
+  }
+  interface FastifyInstance {
+    /** The turns of everything large that is written to readers. */
+    sliceTurns: SliceTurns;
   }
 }
 
@@ -32,6 +36,7 @@ export function registerUnreadAnswers(
   { stalledMs = defaultStalledMs, bodyBudget }: { stalledMs?: number | undefined; bodyBudget: BodyBudget },
 ): void {
   app.decorateRequest('isAnswerHeld', false);
+  app.decorate('sliceTurns', new SliceTurns());
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
     const now = performance.now();
@@ -49,6 +54,7 @@ export function registerUnreadAnswers(
     // Fastify has no hook for a connection that was closed under its answer.
     reply.raw.once('close', () => unread.delete(reply.raw));
     if (payload instanceof SlicedBody) {
+      payload.turns = app.sliceTurns;
       payload.onTaken = () => {
         answer.takenAt = performance.now();
       };
@@ -72,6 +78,7 @@ export function registerUnreadAnswers(
       return;
     }
     const body = new SlicedBody([typeof payload === 'string' ? Buffer.from(payload) : payload]);
+    body.turns = app.sliceTurns;
     body.onTaken = () => {
       answer.takenAt = performance.now();
     };

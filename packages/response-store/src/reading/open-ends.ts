@@ -74,19 +74,18 @@ export class OpenEnds {
   async #join(responseId: string, shared: SharedEnd): Promise<OpenEnd | undefined> {
     shared.readers += 1;
     let isOpen = true;
+    let letGo: (() => void) | undefined;
     const close = () => {
       if (!isOpen) return;
       isOpen = false;
       shared.readers -= 1;
       if (shared.readers > 0) return;
       this.#shared.delete(responseId);
-      void shared.read.then(
-        (read) => read?.letGo(),
-        () => undefined,
-      );
+      letGo?.();
     };
     try {
       const read = await shared.read;
+      letGo = read?.letGo;
       if (read) return { end: read.end, texts: read.texts, close };
       close();
       return undefined;
