@@ -126,7 +126,8 @@ describe('a long end of a response', () => {
     room.reject(new Error('no room'));
     await expect(reading).rejects.toThrow('no room');
     expect(api.openEnds).toBe(0);
-    await (await api.openEnd(id, { bytes: 1_000_000, hold: noHold }))?.close();
+    const open = await api.openEnd(id, { bytes: 1_000_000, hold: noHold });
+    open?.close();
     expect(longReads).toHaveBeenCalledTimes(1);
   });
 

@@ -4,7 +4,14 @@ import { eventually, within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Batch, CallerStore, type Subscription } from '../src/index.ts';
-import { type AcceptedOptions, oneServer, retention, StoreUnderTest, noHold, endOf } from './store-under-test.ts';
+import {
+  type AcceptedOptions,
+  oneServer,
+  retention,
+  StoreUnderTest,
+  noHold,
+  endOf,
+} from './store-under-test.ts';
 
 let store: StoreUnderTest;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -116,9 +123,10 @@ describe('relay', () => {
     await write(id, [3, 4]);
     const late = second.relay.follow(id, { cursor: -1, readFirst: true, derived: false, hold: noHold });
     await second.relay.attach(id);
-    const readers = [first.relay.follow(id, { cursor: 1, readFirst: true, derived: false, hold: noHold }), late].map(
-      readAll,
-    );
+    const readers = [
+      first.relay.follow(id, { cursor: 1, readFirst: true, derived: false, hold: noHold }),
+      late,
+    ].map(readAll);
     await write(id, [5], end);
     expect((await Promise.all(readers)).map(({ numbers }) => numbers)).toEqual([range(2, 6), range(0, 6)]);
   });

@@ -60,8 +60,7 @@ export async function holdWhenThereIsRoom(
 ): Promise<() => void> {
   const reservation = budget.open(tenant);
   const over = new AbortController();
-  const refused = () =>
-    over.abort(budget.refusal(tenant, bytes) ?? new ServiceError('server_is_overloaded'));
+  const refused = () => over.abort(budget.refusal(tenant, bytes) ?? new ServiceError('server_is_overloaded'));
   const timer = Number.isFinite(withinMs) ? setTimeout(refused, withinMs) : undefined;
   presence.onEnd(refused);
   try {

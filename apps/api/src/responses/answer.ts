@@ -1,12 +1,16 @@
 import type { Response } from '@sluice/contract';
 import {
   type CallerStore,
+  type FoundEnd,
   type KnownEnd,
   type LongTexts,
+  parseEnd,
   type ResponseRecord,
   responseOf,
 } from '@sluice/response-store';
-import { responseGone } from './whole-response.ts';
+import type { AcceptedResponse } from './accepted-response.ts';
+import type { Caller } from './caller.ts';
+import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
 
 /** A response on its way to a caller. */
 export interface Answer {
@@ -34,8 +38,22 @@ export async function answerOf(
   );
 }
 
+/** Makes the answer of a caller that has waited for an end, once there is room for that if it is long. */
+export async function wholeAnswer(
+  store: Pick<CallerStore, 'openEnd' | 'wasAskedToEnd'>,
+  found: FoundEnd,
+  { caller: { hold }, accepted }: { caller: Pick<Caller, 'hold'>; accepted: AcceptedResponse },
+): Promise<Answer> {
+  const make = async ({ end }: KnownEnd) => {
+    if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
+    return wholeResponse(await accepted.whole(), end);
+  };
+  if (found.kind === 'read') return shortAnswer(await make(parseEnd(found.json)));
+  return withLongEnd(store, accepted.id, { bytes: found.bytes, hold }, make);
+}
+
 /** Makes an answer of a long end. */
-export async function withLongEnd(
+async function withLongEnd(
   store: Pick<CallerStore, 'openEnd'>,
   responseId: string,
   reading: Parameters<CallerStore['openEnd']>[1],

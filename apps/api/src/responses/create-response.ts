@@ -2,9 +2,6 @@ import { randomBytes } from '@sluice/runtime';
 import { isKeptAfterEnd, isTerminal, type Response, type ResponseEnd } from '@sluice/contract';
 import {
   type EndWait,
-  type FoundEnd,
-  type KnownEnd,
-  parseEnd,
   type PreparedRequest,
   type ResponseRecord,
   type TenantUse,
@@ -12,7 +9,7 @@ import {
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
-import { type Answer, answerOf, shortAnswer, withLongEnd } from './answer.ts';
+import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
 import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
@@ -28,7 +25,7 @@ import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
 import type { RequestChecks } from './request-checks.ts';
 import type { Reserve } from './stored-items.ts';
-import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
+import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
 
 export interface Creation {
   pending: PendingRequest;
@@ -37,7 +34,10 @@ export interface Creation {
   reserve: Reserve;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
-  /** Called with a whole response before it is left: all of it can still be read, also where it is not stored. */
+  /**
+   * Called with a whole response before it is left: all of it can still be read, also where it is not stored. It lets go of
+   * the answer, also when it rejects.
+   */
   onWhole?: (answer: Answer) => Promise<void>;
   /** What it continues from that is not in the store. */
   context?: LocalContext | undefined;
@@ -102,7 +102,7 @@ export class ResponseCreator {
       isAccepted = true;
       creation.onAccepted({ use: acceptance.use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
-      if (created.kind === 'response') await toldWhole(created.answer, creation);
+      if (created.kind === 'response') await creation.onWhole?.(created.answer);
       return created;
     } finally {
       wait.close();
@@ -145,8 +145,7 @@ export class ResponseCreator {
         position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
-        onEnd: ({ end: ended, texts }) =>
-          creation.onEnd?.(responseId, texts ? texts.filled(ended) : ended),
+        onEnd: ({ end: ended, texts }) => creation.onEnd?.(responseId, texts ? texts.filled(ended) : ended),
       });
       this.#reportDeparture(caller, responseId, end);
     } finally {
@@ -254,7 +253,7 @@ export class ResponseCreator {
       case 'ended': {
         const { store } = this.#dependencies;
         if (!(await store.isDurable())) throw notDurable();
-        return { kind: 'response', answer: await this.#wholeAnswer(caller, outcome.end, accepted) };
+        return { kind: 'response', answer: await wholeAnswer(store, outcome.end, { caller, accepted }) };
       }
       case 'gone':
         throw responseGone();
@@ -266,17 +265,6 @@ export class ResponseCreator {
         if (outcome.reason === 'interrupted') throw serverStops();
         return { kind: 'left' };
     }
-  }
-
-  /** Its work is done: room for a long one is waited for. */
-  async #wholeAnswer(caller: Caller, found: FoundEnd, accepted: AcceptedResponse): Promise<Answer> {
-    const { store } = this.#dependencies;
-    const make = async ({ end }: KnownEnd) => {
-      if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-      return wholeResponse(await accepted.whole(), end);
-    };
-    if (found.kind === 'read') return shortAnswer(await make(parseEnd(found.json)));
-    return withLongEnd(store, accepted.id, { bytes: found.bytes, hold: caller.hold }, make);
   }
 
   #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
@@ -307,15 +295,6 @@ export class ResponseCreator {
   #reportDeparture({ requestId }: Caller, responseId: string, end: AttachmentEnd): void {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
-  }
-}
-
-async function toldWhole(answer: Answer, { onWhole }: Creation): Promise<void> {
-  try {
-    await onWhole?.(answer);
-  } catch (error) {
-    answer.letGo();
-    throw error;
   }
 }
 

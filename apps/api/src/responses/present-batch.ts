@@ -1,10 +1,4 @@
-import {
-  errorEvent,
-  failed,
-  isLifecycleType,
-  isTerminalType,
-  type Response,
-} from '@sluice/contract';
+import { errorEvent, failed, isLifecycleType, isTerminalType, type Response } from '@sluice/contract';
 import { type Batch, type KnownEnd, type LoggedEvent, numberedEvent, typeOf } from '@sluice/response-store';
 import type { EventPresentation } from './event-presentation.ts';
 import type { SentEvent } from './event-sink.ts';

@@ -1,5 +1,11 @@
 import { isKeptAfterEnd, isTerminal, type Response } from '@sluice/contract';
-import { type Batch, lastNumberOf, type LongTexts, type ResponseRecord, type Subscription } from '@sluice/response-store';
+import {
+  type Batch,
+  lastNumberOf,
+  type LongTexts,
+  type ResponseRecord,
+  type Subscription,
+} from '@sluice/response-store';
 import { pause } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';

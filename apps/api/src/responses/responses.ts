@@ -41,8 +41,8 @@ import { UnansweredSteps } from './unanswered-steps.ts';
 export interface ResponsePage {
   responses: Response[];
   hasMore: boolean;
-  /** Gives back the memory that is held for them. */
-  letGo: () => void;
+  /** Gives back the memory that is held for them and their answer; undefined when they are short. */
+  letGo: (() => void) | undefined;
 }
 
 /** The last number that a reader has, -1 for none; `now` for whatever the last one is. */

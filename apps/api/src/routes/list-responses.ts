@@ -32,7 +32,10 @@ export const listResponses = defineRoute({
     const { limit, after } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       const { responses: page, hasMore, letGo } = await responses.list(caller, { after, limit });
-      whenOver(reply.raw, letGo);
+      if (letGo) {
+        request.isAnswerHeld = true;
+        whenOver(reply.raw, letGo);
+      }
       const data = page.map((response) => presentResponse(dialect, response));
       return {
         object: 'list',

@@ -60,10 +60,7 @@ export async function readProgress(
 export type FoundEnd = { kind: 'read'; json: string } | { kind: 'long'; bytes: number };
 
 /** The end of a response; undefined while there is none, null when the response is gone. */
-export async function readEnd(
-  access: StoreAccess,
-  responseId: string,
-): Promise<FoundEnd | undefined | null> {
+export async function readEnd(access: StoreAccess, responseId: string): Promise<FoundEnd | undefined | null> {
   const { fields, end } = await readWithEnd(access, responseId, ['status']);
   return fields.status === undefined ? null : end;
 }
@@ -97,7 +94,8 @@ export async function readWithEnd<const Name extends FieldName>(
     Promise.all([redis.hstrlen(record, 'result'), redis.hmget(record, ...storedNames(names))]);
   let [bytes, values] = await look();
   // One that ended between the two is looked at again: then it has both.
-  if (bytes === 0 && isTerminal(parseFields(names, values).status ?? 'queued')) [bytes, values] = await look();
+  if (bytes === 0 && isTerminal(parseFields(names, values).status ?? 'queued'))
+    [bytes, values] = await look();
   const fields = parseFields(names, values);
   if (bytes === 0) return { fields, end: undefined };
   if (bytes > largeFrom) return { fields, end: { kind: 'long', bytes } };

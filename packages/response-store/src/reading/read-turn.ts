@@ -27,7 +27,11 @@ export async function readInputJson(
   const { responseId, largeBytes, requestAhead } = turn;
   const isLarge = largeBytes > requestAhead;
   const [input] = isLarge ? [] : await access.redis.hmget(keysOf(access, responseId).record, 'input');
-  return readInputAt(access, responseId, { input: input ?? undefined, large_bytes: largeBytes, request_ahead: requestAhead });
+  return readInputAt(access, responseId, {
+    input: input ?? undefined,
+    large_bytes: largeBytes,
+    request_ahead: requestAhead,
+  });
 }
 
 /** The end of a turn as JSON, which holds its output; undefined when there is none, or none any more. */

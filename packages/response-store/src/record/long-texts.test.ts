@@ -7,7 +7,7 @@ const documents: Record<string, unknown> = {
   'short alone': { a: 'b', c: [1, { d: 'e' }] },
   'a long text': { text: long },
   'a text full of what is escaped': { text: '"\\\n\u0001'.repeat(2_000), more: '\\'.repeat(5_001) },
-  'characters of several bytes': { text: `${'é😀'.repeat(2_000)}`, other: 'é' },
+  'characters of several bytes': { text: 'é😀'.repeat(2_000), other: 'é' },
   'several long texts in a list': [long, 'short', `${long}"`, { a: { b: long } }],
   'logprobs, which are left out whole': {
     logprobs: Array.from({ length: 500 }, (_, at) => ({ token: `]"[${at}`, bytes: [at], top_logprobs: [] })),
@@ -32,7 +32,9 @@ it('shares the bytes of the document, wherever a text gets to', () => {
   const pieces = texts.piecesOf(printed);
   expect(Buffer.concat(pieces).toString()).toBe(JSON.stringify({ first: long, joined: long + long }));
   expect(texts.lengthOf(printed)).toBe(Buffer.concat(pieces).length);
-  expect(pieces.filter((piece) => piece.buffer === json.buffer && piece.length === long.length)).toHaveLength(3);
+  expect(pieces.filter((piece) => piece.buffer === json.buffer && piece.length === long.length)).toHaveLength(
+    3,
+  );
 });
 
 it('does not take a mark of another document for one of its own', () => {

@@ -24,7 +24,14 @@ import type { Responses } from '../../responses/responses.ts';
 export interface OperatorResponsesOptions {
   store: Pick<
     CallerStore,
-    'read' | 'readWhole' | 'readShort' | 'previousOf' | 'locateInput' | 'readItemPart' | 'cancel' | 'finishQueued'
+    | 'read'
+    | 'readWhole'
+    | 'readShort'
+    | 'previousOf'
+    | 'locateInput'
+    | 'readItemPart'
+    | 'cancel'
+    | 'finishQueued'
   >;
   queue: Pick<ResponseQueue, 'remove'>;
   responses: Pick<Responses, 'cancelled' | 'create'>;
@@ -98,8 +105,7 @@ export class OperatorResponses {
           key,
           requestId: newRequestId(randomBytes),
           presence,
-          hold: (bytes, withinMs) =>
-            holdWhenThereIsRoom(bodyBudget, { tenant, bytes, presence, withinMs }),
+          hold: (bytes, withinMs) => holdWhenThereIsRoom(bodyBudget, { tenant, bytes, presence, withinMs }),
           elapsedMs: () => 0,
         },
         {
