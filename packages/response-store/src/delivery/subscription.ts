@@ -215,7 +215,8 @@ export class Subscription {
   async #readPage(): Promise<LoggedEvent[]> {
     const asked = this.#pageSize;
     const events = await this.#reader.events(this.#cursor, asked);
-    if (events.length >= asked) this.#mustRead = true;
+    // A page may be cut by its size, so fewer than were asked for does not mean that there are no more.
+    if (events.length > 0) this.#mustRead = true;
     if (events.length > 0) {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
       const fitting = Math.floor((page.characters * events.length) / characters);
