@@ -10,7 +10,7 @@ import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
-import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
+import { type Attachment, type AttachmentEnd, type Attachments, endOfWait } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -296,9 +296,4 @@ export class ResponseCreator {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
   }
-}
-
-/** How a caller that waited for the whole response stopped. */
-function endOfWait(wait: EndWait | undefined, { presence }: Caller): AttachmentEnd {
-  return wait?.settledAs?.kind === 'ended' ? 'whole' : (presence.departure ?? 'caller_left');
 }
