@@ -9,5 +9,10 @@ export function openEventStream(reply: FastifyReply, framing?: StreamFraming): S
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) headers[name] = String(value);
   }
-  return new SseStream(reply.raw, { ...headers, 'openai-processing-ms': processingMs(reply) }, framing);
+  return new SseStream(
+    reply.raw,
+    { ...headers, 'openai-processing-ms': processingMs(reply) },
+    framing,
+    reply.server.sliceTurns,
+  );
 }

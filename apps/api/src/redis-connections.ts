@@ -18,6 +18,7 @@ export function redisConnections(
     commands: commandClient(url, options),
     bulk: bulkReadClient(url, options),
     largeValues: largeValueClient(url, options),
+    longEnds: largeValueClient(url, { ...options, connectionName: 'sluice-long-ends' }),
     subscriber: subscriberClient(url, options),
     ...(hasBarrier && { barrier: writerClient(url, { ...options, connectionName: 'sluice-barrier' }) }),
   };

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { defaultStalledMs as stalledMs, drained, slicesOf } from './reader-pace.ts';
+import { defaultStalledMs as stalledMs, drained, SliceTurns, slicesOf } from './reader-pace.ts';
 import type { EventSink, SentEvent } from './responses/event-sink.ts';
 
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
@@ -61,9 +61,12 @@ function frameOf({ type, json }: SentEvent): string {
 export class SseStream implements EventSink {
   readonly #raw: ServerResponse;
   readonly #framing: StreamFraming;
+  readonly #turns: SliceTurns;
   readonly #gone = new AbortController();
   #repeat: (() => SentEvent | undefined) | undefined;
   #isOver = false;
+  /** Whether a part of a frame was sent, behind which nothing but the rest of it may come. */
+  #isInFrame = false;
   /** Whether anything was sent, if only the head. */
   #hasBegun = false;
   #lastWrite = performance.now();
@@ -76,7 +79,9 @@ export class SseStream implements EventSink {
     raw: ServerResponse,
     headers: Record<string, string>,
     framing: StreamFraming = responseFraming,
+    turns = new SliceTurns(),
   ) {
+    this.#turns = turns;
     this.#raw = raw;
     this.#framing = framing;
     raw.on('close', () => this.#gone.abort(new Error('The client closed the connection')));
@@ -119,6 +124,14 @@ export class SseStream implements EventSink {
     let turn: SentEvent[] = [];
     let characters = 0;
     for (const event of events) {
+      if (event.texts) {
+        // It may be long, and goes alone: its long texts are bytes that all readers share.
+        if (turn.length > 0) await this.#push(this.#framing.frames(turn, false));
+        await this.#pushLong(event, isLatest && event === events.at(-1));
+        turn = [];
+        characters = 0;
+        continue;
+      }
       if (characters > maxWrite) {
         await this.#push(this.#framing.frames(turn, false));
         turn = [];
@@ -127,7 +140,7 @@ export class SseStream implements EventSink {
       turn.push(event);
       characters += event.json.length;
     }
-    await this.#push(this.#framing.frames(turn, isLatest));
+    if (turn.length > 0) await this.#push(this.#framing.frames(turn, isLatest));
   }
 
   /** Whoever resumes where there is nothing new yet learns at once that the stream is there: the head goes without an event. */
@@ -163,9 +176,23 @@ export class SseStream implements EventSink {
       if (!this.#send(frames)) await this.#drained();
       return;
     }
-    for (const slice of slicesOf(Buffer.from(frames))) {
-      if (!this.#send(slice)) await this.#drained();
+    await this.#pushSlices([Buffer.from(frames)]);
+  }
+
+  async #pushLong(event: SentEvent, isLatest: boolean): Promise<void> {
+    const frames = this.#framing.frames([event], isLatest);
+    await this.#pushSlices(event.texts?.piecesOf(frames) ?? []);
+  }
+
+  async #pushSlices(pieces: readonly Buffer[]): Promise<void> {
+    this.#isInFrame = true;
+    for (const piece of pieces) {
+      for (const slice of slicesOf(piece)) {
+        await new Promise<void>((resolve) => this.#turns.take(resolve));
+        if (!this.#send(slice)) await this.#drained();
+      }
     }
+    this.#isInFrame = false;
   }
 
   #send(text: string | Buffer): boolean {
@@ -182,7 +209,7 @@ export class SseStream implements EventSink {
   }
 
   get #mayBeat(): boolean {
-    return !this.#isOver && !this.#gone.signal.aborted && !this.#raw.writableNeedDrain;
+    return !this.#isOver && !this.#isInFrame && !this.#gone.signal.aborted && !this.#raw.writableNeedDrain;
   }
 
   /** Returns whether there was something to say. */

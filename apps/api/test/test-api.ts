@@ -208,8 +208,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const commands = commandClient(options.commandsUrl ?? redis.url, { logger });
   const bulk = bulkReadClient(options.commandsUrl ?? redis.url, { logger });
   const largeValues = largeValueClient(options.commandsUrl ?? redis.url, { logger });
+  const longEnds = largeValueClient(options.commandsUrl ?? redis.url, { logger });
   const subscriber = subscriberClient(options.subscriberUrl ?? redis.url, { logger });
-  const connected = [commands, bulk, largeValues];
+  const connected = [commands, bulk, largeValues, longEnds];
   await Promise.all(connected.map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
   const clock = new RedisClock({ client: commands, logger });
   await clock.start();
@@ -217,6 +218,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     commands,
     bulk,
     largeValues,
+    longEnds,
     subscriber,
     keyPrefix: settings.keyPrefix,
     retention: settings.retention,
@@ -408,6 +410,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       clock.stop();
       await closeRedis(subscriber);
       await closeRedis(bulk);
+      await closeRedis(longEnds);
       await closeRedis(largeValues);
       await closeRedis(commands);
       await redis.close();

@@ -93,6 +93,7 @@ function setUp(options: SetUpOptions = {}) {
     streams,
     sequenceNumber: 2,
     end: undefined,
+    longEndBytes: 0,
     input: [],
     attempt: 1,
     isFirstClaim: true,

@@ -57,6 +57,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     streams,
     sequenceNumber: 2,
     end: undefined,
+    longEndBytes: 0,
     input: [],
     token: '',
     attempt: 0,

@@ -139,7 +139,7 @@ export const settingsSchema = z.strictObject({
         .meta({ description: 'Largest size of a request body.', unit: 'bytes' }),
       bodyBytesInFlight: wholeNumber(2048, 1_099_511_627_776).default(limitDefaults.bodyBytesInFlight).meta({
         description:
-          'Most bytes of request bodies that an api holds at a time, until they are accepted. A tenant may use half. At least twice `bodyBytes`.',
+          'Most bytes of request bodies, until they are accepted, and of long answers, until they are read, that an api holds at a time. A tenant may use half. At least twice `bodyBytes`.',
         unit: 'bytes',
       }),
       webSocketsPerTenant: wholeNumber(1, 1_000_000).default(1000).meta({

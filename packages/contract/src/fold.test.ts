@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { closeAll, trackAll } from './close-items.ts';
-import { deriveEvents } from './derive-events.ts';
+import { countDerivedEvents, deriveEvents } from './derive-events.ts';
 import { failureBody } from './errors.ts';
 import type { ContentEvent, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, foldEvents } from './fold.ts';
@@ -62,7 +62,7 @@ function spelledOut(events: readonly UnnumberedEvent[]): UnnumberedEvent[] {
   });
 }
 
-const log: ContentEvent[] = spelledOut(deriveEvents({ output, error: null })).map((event, at) => ({
+const log: ContentEvent[] = spelledOut([...deriveEvents({ output, error: null })]).map((event, at) => ({
   ...event,
   sequence_number: at + 3,
 }));
@@ -211,14 +211,37 @@ describe('closing', () => {
 });
 
 describe('derived events', () => {
+  it('can be had from any one on, and are counted without being made', () => {
+    const end = { output, error: failureBody('timeout') };
+    const all = [...deriveEvents(end)];
+    expect(countDerivedEvents(end)).toBe(all.length);
+    for (let skipped = 0; skipped <= all.length; skipped += 1) {
+      expect([...deriveEvents(end, skipped)]).toEqual(all.slice(skipped));
+    }
+  });
+
+  it('are made one at a time, when they are wanted', () => {
+    let wasRead = false;
+    const later = {
+      ...output[1],
+      get content(): never {
+        wasRead = true;
+        throw new Error('nobody wanted this');
+      },
+    } as unknown as (typeof output)[number];
+    const events = deriveEvents({ output: [...output, later], error: null });
+    for (let made = countDerivedEvents({ output, error: null }); made > 0; made -= 1) events.next();
+    expect(wasRead).toBe(false);
+  });
+
   it('are the same each time', () => {
-    expect(deriveEvents({ output, error: null })).toEqual(
-      deriveEvents({ output: structuredClone(output), error: null }),
-    );
+    expect([...deriveEvents({ output, error: null })]).toEqual([
+      ...deriveEvents({ output: structuredClone(output), error: null }),
+    ]);
   });
 
   it('end with the error of a failed response', () => {
-    expect(deriveEvents({ output: [], error: failureBody('timeout') }).map(({ type }) => type)).toEqual([
+    expect([...deriveEvents({ output: [], error: failureBody('timeout') })].map(({ type }) => type)).toEqual([
       'error',
     ]);
   });

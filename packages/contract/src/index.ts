@@ -144,7 +144,7 @@ export {
   trackAll,
   type OpenOutput,
 } from './close-items.ts';
-export { deriveEvents } from './derive-events.ts';
+export { countDerivedEvents, deriveEvents } from './derive-events.ts';
 export { listedItem, listedItemSchema, outputAsInput, type ListedItem } from './stored-items.ts';
 export {
   createResponseHeadersSchema,

@@ -14,6 +14,7 @@ import {
   locateItems,
   readItemPart,
 } from './reading/item-parts.ts';
+import { type HoldMemory, type OpenEnd, OpenEnds } from './reading/open-ends.ts';
 import { readPreviousId, readShortRecord } from './reading/read-record.ts';
 import { wasAskedToEnd } from './reading/was-asked-to-end.ts';
 import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
@@ -66,6 +67,7 @@ const mostInLine = 256 * 1024 * 1024;
 export class CallerStore extends ResponseStore {
   readonly #processId: string;
   readonly #relay: Relay;
+  readonly #ends: OpenEnds;
   readonly #lease: Lease;
   readonly #barrier: DurabilityBarrier | undefined;
   readonly #onError: (error: unknown) => void;
@@ -74,13 +76,16 @@ export class CallerStore extends ResponseStore {
 
   constructor(options: CallerStoreOptions) {
     super(options, mostInLine);
+    this.#ends = new OpenEnds(this.access);
     const { subscriber, commands, bulk, processId, leaseOver, onError } = options;
     this.#processId = processId;
     const leases = this.keys.cells.map((cell) => this.keys.inCell(cell).apiProcess(processId));
-    this.#relay = new Relay({ redis: bulk, keys: this.keys, subscriber, channels: leases, onError });
+    const { keys } = this;
+    const ends = this.#ends;
+    this.#relay = new Relay({ redis: bulk, keys, subscriber, channels: leases, ends, onError });
     this.#lease = leaseOver?.(leases) ?? new ProcessLease({ commands, keys: leases, onError });
-    const keys = this.keys.cells.map((cell) => this.keys.inCell(cell).barrier);
-    this.#barrier = options.durability && new DurabilityBarrier({ ...options.durability, keys });
+    const barriers = keys.cells.map((cell) => keys.inCell(cell).barrier);
+    this.#barrier = options.durability && new DurabilityBarrier({ ...options.durability, keys: barriers });
     this.#onError = onError;
   }
 
@@ -133,6 +138,16 @@ export class CallerStore extends ResponseStore {
   /** Where the own input of a response is; undefined when the tenant has no such response. */
   locateInput(tenant: string, responseId: string): Promise<ItemPart | undefined> {
     return locateInput(this.access, responseId, { tenant });
+  }
+
+  /** How many long ends are in memory for readers. */
+  get openEnds(): number {
+    return this.#ends.size;
+  }
+
+  /** The long end of a response, once there is room for it; undefined when it is gone. See `OpenEnds`. */
+  openEnd(responseId: string, reading: { bytes: number; hold: HoldMemory }): Promise<OpenEnd | undefined> {
+    return this.#ends.open(responseId, reading);
   }
 
   /** The record of a response with the short members of its request alone, when that is large. */

@@ -2,12 +2,13 @@ import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
 import { LargeValues } from './large-values.ts';
+import type { HoldMemory } from './reading/open-ends.ts';
 import { acceptedAt } from './reading/accepted-at.ts';
 import { listStored, type StoredPage } from './reading/list-stored.ts';
 import { areOpen, openIds } from './reading/open-responses.ts';
 import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
-import { readRecord } from './reading/read-record.ts';
+import { readRecord, readWholeRecord } from './reading/read-record.ts';
 import { readSummary, type ResponseSummary } from './reading/read-summary.ts';
 import { type LimitedTenant, readTenantUse, type TenantUseNow } from './reading/tenant-use.ts';
 import type { LargeValueConnection, RedisCommands } from './record/connection.ts';
@@ -27,6 +28,8 @@ export interface ResponseStoreOptions {
   commands: RedisCommands;
   /** For values that may be large; nothing else goes over it. */
   largeValues: LargeValueConnection;
+  /** The same for long ends of responses, so that no request waits behind one; by default the connection for large values. */
+  longEnds?: LargeValueConnection | undefined;
   /** Starts every key. */
   keyPrefix: string;
   /** The only one by default. */
@@ -51,13 +54,25 @@ export class ResponseStore {
 
   /** `mostInLine`: most bytes of large values that are under way or wait for their turn; unbounded by default. */
   constructor(
-    { commands, largeValues, keyPrefix, cells, retention, onLetIn, onQueuedEnd }: ResponseStoreOptions,
+    {
+      commands,
+      largeValues,
+      longEnds,
+      keyPrefix,
+      cells,
+      retention,
+      onLetIn,
+      onQueuedEnd,
+    }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
+    const large = new LargeValues(largeValues, mostInLine);
     this.keys = redisKeys(keyPrefix, cells);
     this.access = {
       redis: commands,
-      large: new LargeValues(largeValues, mostInLine),
+      large,
+      // Whoever reads an end has made room for it.
+      ends: longEnds ? new LargeValues(longEnds) : large,
       keys: this.keys,
       onLetIn,
       onQueuedEnd,
@@ -65,9 +80,14 @@ export class ResponseStore {
     this.retention = retention;
   }
 
-  /** The record of a response; undefined for one that is unknown, deleted or expired. */
+  /** The record of a response, without its end if that is long; undefined for one that is unknown, deleted or expired. */
   read(responseId: string): Promise<ResponseRecord | undefined> {
     return readRecord(this.access, responseId);
+  }
+
+  /** The same with its end, however long that is: for who has made room for all of it. */
+  readWhole(responseId: string): Promise<ResponseRecord | undefined> {
+    return readWholeRecord(this.access, responseId);
   }
 
   /** What is known of a response beside its content; see `readSummary`. */
@@ -85,9 +105,13 @@ export class ResponseStore {
     return hasLog(this.access, responseId);
   }
 
-  /** Stored responses of a tenant, newest first; undefined when `after` is not among them. */
-  list(tenant: string, page: { after: string | undefined; limit: number }): Promise<StoredPage | undefined> {
-    return listStored(this.access, tenant, page);
+  /** Stored responses of a tenant, newest first; undefined when `after` is not among them. See `listStored`. */
+  list(
+    tenant: string,
+    page: { after: string | undefined; limit: number },
+    hold: HoldMemory,
+  ): Promise<StoredPage | undefined> {
+    return listStored(this.access, tenant, page, hold);
   }
 
   /** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */

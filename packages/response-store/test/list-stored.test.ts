@@ -1,6 +1,6 @@
 import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { oneServer, StoreUnderTest, unknownId } from './store-under-test.ts';
+import { oneServer, StoreUnderTest, unknownId, noHold } from './store-under-test.ts';
 
 let store: StoreUnderTest;
 
@@ -40,7 +40,7 @@ async function expire(id: string): Promise<void> {
   await store.server.client.del(store.keys.record(id));
 }
 
-const page = (after?: string, limit = 2) => store.caller.list('team-a', { after, limit });
+const page = (after?: string, limit = 2) => store.caller.list('team-a', { after, limit }, noHold);
 
 /** Every page from the newest on, as a client pages. */
 async function allPages(): Promise<string[]> {
@@ -59,7 +59,7 @@ describe('the list of stored responses', () => {
   it('gives every response once, newest first', async () => {
     const ids = await accepted(7);
     expect(await allPages()).toEqual(ids.toReversed());
-    expect(await page(ids[0])).toEqual({ records: [], hasMore: false });
+    expect(await page(ids[0])).toEqual({ records: [], hasMore: false, letGo: undefined });
   });
 
   it('gives fewer on a page when they are long, and misses none', async () => {
@@ -76,7 +76,7 @@ describe('the list of stored responses', () => {
     expect(await page(unknownId())).toBeUndefined();
     await store.caller.erase(ids[1] ?? '', 'team-a');
     expect(await page(ids[1])).toBeUndefined();
-    expect((await store.caller.list('team-b', { after: ids[0], limit: 2 }))?.records).toBeUndefined();
+    expect((await store.caller.list('team-b', { after: ids[0], limit: 2 }, noHold))?.records).toBeUndefined();
   });
 
   it('fills its pages past responses that have expired', async () => {
@@ -92,7 +92,7 @@ describe('the list of stored responses', () => {
     for (const id of ids.slice(0, 3)) await expire(id);
     expect(await page()).toMatchObject({ records: [{ id: ids[4] }, { id: ids[3] }], hasMore: false });
     for (const id of ids) await expire(id);
-    expect(await page()).toEqual({ records: [], hasMore: false });
+    expect(await page()).toEqual({ records: [], hasMore: false, letGo: undefined });
   });
 
   it('lasts as long as what is in it, however rarely its tenant comes', async () => {

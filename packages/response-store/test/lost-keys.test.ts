@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { completed, nothingProduced } from '@sluice/contract';
 import { defaultCell } from '../src/index.ts';
-import { type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
+import { type Server, servers, stopCluster, StoreUnderTest, noHold } from './store-under-test.ts';
 
 afterAll(stopCluster);
 
@@ -68,11 +68,12 @@ describe.each(servers)('keys that somebody deleted, on %s', (_name, serve: () =>
   it('a list loses its last response, but not its expiry', async () => {
     const id = await store.accepted();
     await store.caller.erase(id, 'team-a');
-    expect(await store.caller.list('team-a', { after: undefined, limit: 2 })).toEqual({
+    expect(await store.caller.list('team-a', { after: undefined, limit: 2 }, noHold)).toEqual({
       records: [],
       hasMore: false,
+      letGo: undefined,
     });
-    expect(await store.caller.list('team-a', { after: '', limit: 2 })).toBeUndefined();
+    expect(await store.caller.list('team-a', { after: '', limit: 2 }, noHold)).toBeUndefined();
     await store.accepted();
     expect(await store.server.client.pttl(store.keys.stored('team-a'))).toBeGreaterThan(0);
   });

@@ -3,8 +3,15 @@ import { completed, nothingProduced, type ResponseEnd } from '@sluice/contract';
 import { eventually, within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Batch, CallerStore, parseEnd, type Subscription } from '../src/index.ts';
-import { type AcceptedOptions, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+import { type Batch, CallerStore, type Subscription } from '../src/index.ts';
+import {
+  type AcceptedOptions,
+  oneServer,
+  retention,
+  StoreUnderTest,
+  noHold,
+  endOf,
+} from './store-under-test.ts';
 
 let store: StoreUnderTest;
 const cleanups: (() => Promise<unknown>)[] = [];
@@ -81,7 +88,7 @@ describe('relay', () => {
   it('delivers every event of a response from the accept to the end', async () => {
     const { relay, accepted } = await startedProcess();
     const id = await accepted();
-    const subscription = relay.follow(id, { cursor: 1, readFirst: false, derived: false });
+    const subscription = relay.follow(id, { cursor: 1, readFirst: false, derived: false, hold: noHold });
     const all = readAll(subscription);
     await take(id);
     for (let number = 3; number < 103; number += 5) await write(id, range(number, number + 4));
@@ -100,7 +107,7 @@ describe('relay', () => {
       await write(id, [number]);
       const cursor = (number * 7) % (number + 1);
       cursors.push(cursor);
-      readers.push(readAll(relay.follow(id, { cursor, readFirst: true, derived: false })));
+      readers.push(readAll(relay.follow(id, { cursor, readFirst: true, derived: false, hold: noHold })));
     }
     await write(id, [63], end);
     expect((await Promise.all(readers)).map(({ numbers }) => numbers)).toEqual(
@@ -114,11 +121,12 @@ describe('relay', () => {
     const id = await first.accepted();
     await take(id);
     await write(id, [3, 4]);
-    const late = second.relay.follow(id, { cursor: -1, readFirst: true, derived: false });
+    const late = second.relay.follow(id, { cursor: -1, readFirst: true, derived: false, hold: noHold });
     await second.relay.attach(id);
-    const readers = [first.relay.follow(id, { cursor: 1, readFirst: true, derived: false }), late].map(
-      readAll,
-    );
+    const readers = [
+      first.relay.follow(id, { cursor: 1, readFirst: true, derived: false, hold: noHold }),
+      late,
+    ].map(readAll);
     await write(id, [5], end);
     expect((await Promise.all(readers)).map(({ numbers }) => numbers)).toEqual([range(2, 6), range(0, 6)]);
   });
@@ -127,7 +135,7 @@ describe('relay', () => {
     const { relay, subscriber, commands, accepted } = await startedProcess();
     const id = await accepted();
     await take(id);
-    const all = readAll(relay.follow(id, { cursor: -1, readFirst: true, derived: false }));
+    const all = readAll(relay.follow(id, { cursor: -1, readFirst: true, derived: false, hold: noHold }));
     for (let number = 3; number < 303; number += 1) {
       await write(id, [number]);
       if (number % 100 === 50) await cutConnection(subscriber);
@@ -140,11 +148,11 @@ describe('relay', () => {
   it('derives the events of a response that was not created as a stream', async () => {
     const { relay, accepted } = await startedProcess();
     const id = await accepted({ streams: false });
-    const first = readAll(relay.follow(id, { cursor: -1, readFirst: true, derived: true }));
+    const first = readAll(relay.follow(id, { cursor: -1, readFirst: true, derived: true, hold: noHold }));
     await take(id);
     await write(id, [], end);
     expect(await first).toEqual({ numbers: [0, 1, 2, 3], last: end });
-    const again = readAll(relay.follow(id, { cursor: 1, readFirst: true, derived: true }));
+    const again = readAll(relay.follow(id, { cursor: 1, readFirst: true, derived: true, hold: noHold }));
     expect(await again).toEqual({ numbers: [2, 3], last: end });
   });
 
@@ -152,7 +160,7 @@ describe('relay', () => {
     const { relay, accepted } = await startedProcess();
     const id = await accepted();
     await store.caller.erase(id, 'team-a');
-    const subscription = relay.follow(id, { cursor: -1, readFirst: true, derived: false });
+    const subscription = relay.follow(id, { cursor: -1, readFirst: true, derived: false, hold: noHold });
     expect(await readAll(subscription)).toEqual({ numbers: [], last: undefined });
   });
 
@@ -163,7 +171,7 @@ describe('relay', () => {
     await take(heard);
     await write(heard, [], end);
     const outcome = await within(wait.outcome);
-    expect(outcome.kind === 'ended' && parseEnd(outcome.end)).toEqual({
+    expect(outcome.kind === 'ended' && endOf(outcome.end)).toEqual({
       responseId: heard,
       sequenceNumber: 3,
       end,
@@ -190,7 +198,7 @@ describe('relay', () => {
   it('ignores messages for others and messages that are none', async () => {
     const { relay, lease, accepted } = await startedProcess();
     const id = await accepted();
-    const subscription = relay.follow(id, { cursor: 1, readFirst: false, derived: false });
+    const subscription = relay.follow(id, { cursor: 1, readFirst: false, derived: false, hold: noHold });
     await store.server.client.publish(lease, 'nonsense');
     await store.server.client.publish(lease, 'other 2 1 -\n{"type":"error"}');
     await take(id);

@@ -26,7 +26,8 @@ import {
   prepareRequest,
 } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
-import { printEnd } from '../src/record/end-json.ts';
+import type { FoundEnd } from '../src/reading/read-record.ts';
+import { type EndOfResponse, parseEnd, printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
 import { type Append, append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
@@ -312,6 +313,7 @@ export class StoreUnderTest {
       redis: client,
       keys: this.caller.keys,
       large: new LargeValues(largeValues),
+      ends: new LargeValues(largeValues),
       onLetIn: this.#onLetIn,
     };
     return claim(access, responseId, { ...usual, ...options });
@@ -406,6 +408,15 @@ export class StoreUnderTest {
     for (const stop of this.#stops) await stop();
     await this.server.close();
   }
+}
+
+/** For a reader that has all the memory it wants. */
+export const noHold = (_bytes: number) => Promise.resolve(() => undefined);
+
+/** The short end that somebody waited for. */
+export function endOf(found: FoundEnd): EndOfResponse {
+  if (found.kind === 'long') throw new Error(`an end of ${found.bytes} bytes was not read`);
+  return parseEnd(found.json);
 }
 
 /** The id of a response that never was. */

@@ -213,11 +213,11 @@ describe('event grammar', () => {
 
   it('accepts the events that are derived from a stored answer', () => {
     const { items: output } = wholeAnswer();
-    const derived = deriveEvents({ output, error: null });
+    const derived = [...deriveEvents({ output, error: null })];
     expect(checkEventGrammar(stream(derived, completed({ output, usage }, 1_700_000_001)))).toEqual([]);
     const error = failureBody('timeout');
     const end = failed({ output, usage: null }, error);
-    expect(checkEventGrammar(stream(deriveEvents({ output, error }), end))).toEqual([]);
+    expect(checkEventGrammar(stream([...deriveEvents({ output, error })], end))).toEqual([]);
   });
 
   it('accepts a partial answer that was cut by a limit', () => {

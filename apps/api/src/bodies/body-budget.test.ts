@@ -57,4 +57,55 @@ describe('the bytes of bodies in flight', () => {
     letGo[1]?.();
     expect(budget.held).toBe(0);
   });
+
+  const settled = async (waits: readonly Promise<unknown>[]) => {
+    const done = waits.map(() => false);
+    waits.forEach((wait, at) => void wait.then(() => (done[at] = true)));
+    await new Promise((resolve) => setImmediate(resolve));
+    return done;
+  };
+  const never = new AbortController().signal;
+
+  it('are waited for in order, by one of each tenant before a second of any', async () => {
+    const budget = new BodyBudget(() => 100);
+    const [a, b] = [budget.open('a'), budget.open('b')];
+    a.grow(50);
+    b.grow(50);
+    const waiting = ['a', 'a', 'b'].map((tenant) => budget.open(tenant));
+    const waits = waiting.map((each, at) => each.growInTurn(at === 0 ? 40 : 20, never));
+    expect(await settled(waits)).toEqual([false, false, false]);
+    b.release();
+    expect(await settled(waits)).toEqual([false, false, true]);
+    a.release();
+    // The second would fit earlier, and does not pass the first.
+    expect(await settled(waits)).toEqual([true, false, true]);
+    waiting[0]?.release();
+    expect(await settled(waits)).toEqual([true, true, true]);
+  });
+
+  it('are given for more than a tenant may hold when it holds nothing else', async () => {
+    const budget = new BodyBudget(() => 100);
+    const small = budget.open('a');
+    small.grow(1);
+    const large = budget.open('a');
+    const waits = [large.growInTurn(1_000, never)];
+    expect(await settled(waits)).toEqual([false]);
+    small.release();
+    expect(await settled(waits)).toEqual([true]);
+    expect(budget.held).toBe(50);
+    large.release();
+    expect(budget.held).toBe(0);
+  });
+
+  it('keep nobody waiting behind one that has left', async () => {
+    const budget = new BodyBudget(() => 100);
+    budget.open('a').grow(40);
+    const leaving = new AbortController();
+    const left = budget.open('a').growInTurn(30, leaving.signal);
+    const waits = [budget.open('a').growInTurn(10, never)];
+    expect(await settled(waits)).toEqual([false]);
+    leaving.abort(new Error('left'));
+    await expect(left).rejects.toThrow('left');
+    expect(await settled(waits)).toEqual([true]);
+  });
 });

@@ -8,6 +8,11 @@ export interface BodyReservation {
   /** Takes so many bytes more, or throws and takes none. */
   grow(bytes: number): void;
   /**
+   * Takes so many bytes more once there is room for them, in the order in which a tenant asks. What is more than a tenant
+   * may hold waits until it holds nothing else. Rejects with the reason of the signal.
+   */
+  growInTurn(bytes: number, signal: AbortSignal): Promise<void>;
+  /**
    * Says that somebody works with the bytes. They are not given back before the returned function is called, not even
    * when their request is over: a caller who leaves must not make room that is not there.
    */
@@ -20,13 +25,15 @@ export interface BodyReservation {
 
 /**
  * The bytes that a process holds for requests at a time: bodies, from the moment they are announced, or arrive, until
- * their accept is over, and what is read of stored inputs. A tenant has half of them, so that one cannot keep the others
+ * their accept is over, and what is read of stored inputs and answers. A tenant has half of them, so that one cannot keep the others
  * out.
  */
 export class BodyBudget {
   readonly #most: () => number;
   #held = 0;
   readonly #heldBy = new Map<string, number>();
+  /** Those who wait for room. The tenant that was served last is the last one here. */
+  readonly #waiting = new Map<string, Waiter[]>();
 
   /** @param most bytes in all, at this moment; at least twice those of the largest body, or a tenant could never send that. */
   constructor(most: () => number) {
@@ -59,6 +66,10 @@ export class BodyBudget {
         this.#take(tenant, bytes);
         held += bytes;
       },
+      growInTurn: async (bytes, signal) => {
+        const taken = await this.#takeInTurn(tenant, bytes, signal);
+        held += taken;
+      },
       hold: () => {
         let holds = 1;
         holders += 1;
@@ -78,25 +89,70 @@ export class BodyBudget {
     };
   }
 
-  #take(tenant: string, bytes: number): void {
+  /** Why a tenant cannot have so many bytes more now; undefined when it can. */
+  refusal(tenant: string, bytes: number): ServiceError | undefined {
     const most = this.#most();
-    const ofTenant = (this.#heldBy.get(tenant) ?? 0) + bytes;
-    if (ofTenant > most / 2) {
-      throw new ServiceError(
+    if ((this.#heldBy.get(tenant) ?? 0) + bytes > most / 2) {
+      return new ServiceError(
         'rate_limit_exceeded',
         `Too much for your requests is held in memory at once. Please try again in ${roomAfterMs / 1000}s.`,
         { retryAfterMs: roomAfterMs },
       );
     }
     if (this.#held + bytes > most) {
-      throw new ServiceError(
+      return new ServiceError(
         'server_is_overloaded',
         'Too much is held in memory at once. Please try again later.',
         { retryAfterMs: roomAfterMs },
       );
     }
-    this.#heldBy.set(tenant, ofTenant);
+    return undefined;
+  }
+
+  #take(tenant: string, bytes: number): void {
+    const refusal = this.refusal(tenant, bytes);
+    if (refusal) throw refusal;
+    this.#heldBy.set(tenant, (this.#heldBy.get(tenant) ?? 0) + bytes);
     this.#held += bytes;
+  }
+
+  async #takeInTurn(tenant: string, bytes: number, signal: AbortSignal): Promise<number> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const waiter = { bytes, resolve };
+    const line = this.#waiting.get(tenant) ?? [];
+    this.#waiting.set(tenant, line);
+    line.push(waiter);
+    const leave = () => {
+      const place = line.indexOf(waiter);
+      if (place < 0) return;
+      line.splice(place, 1);
+      reject(signal.reason);
+      this.#serve();
+    };
+    signal.addEventListener('abort', leave, { once: true });
+    this.#serve();
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+  }
+
+  /** Serves the first of each tenant as far as there is room, and one of each before a second of any. */
+  #serve(): void {
+    for (const [tenant, line] of this.#waiting) {
+      const [first] = line;
+      const bytes = Math.min(first?.bytes ?? 0, Math.floor(this.#most() / 2));
+      if (first && this.refusal(tenant, bytes)) continue;
+      this.#waiting.delete(tenant);
+      if (!first) continue;
+      this.#take(tenant, bytes);
+      line.shift();
+      first.resolve(bytes);
+      // Behind all others, where this loop gets to it again.
+      if (line.length > 0) this.#waiting.set(tenant, line);
+    }
   }
 
   #giveBack(tenant: string, bytes: number): void {
@@ -105,7 +161,13 @@ export class BodyBudget {
     if (ofTenant > 0) this.#heldBy.set(tenant, ofTenant);
     else this.#heldBy.delete(tenant);
     this.#held -= bytes;
+    if (this.#waiting.size > 0) this.#serve();
   }
+}
+
+interface Waiter {
+  bytes: number;
+  resolve: (taken: number) => void;
 }
 
 /** No other try could succeed. */

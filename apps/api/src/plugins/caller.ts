@@ -1,6 +1,6 @@
 import { ServiceError } from '@sluice/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
+import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { type Caller, CallerPresence } from '../responses/caller.ts';
 
@@ -35,7 +35,8 @@ export async function serveCaller<Result>(
       requestId: request.id,
       trace: request.trace,
       presence,
-      hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant: request.key.name, bytes, presence }),
+      hold: (bytes, withinMs) =>
+        holdWhenThereIsRoom(bodyBudget, { tenant: request.key.name, bytes, presence, withinMs }),
       elapsedMs: () => reply.elapsedTime,
     });
   } finally {
@@ -44,33 +45,28 @@ export async function serveCaller<Result>(
   }
 }
 
-/** How long a caller waits for room in memory, and how often it looks, in milliseconds. */
+/** How long a caller waits for room in memory as a rule, in milliseconds. */
 const roomWithinMs = 30_000;
-const lookEveryMs = 100;
 
 /** Holds memory for a caller; see `Caller`. */
 export async function holdWhenThereIsRoom(
   budget: BodyBudget,
-  { tenant, bytes, presence }: { tenant: string; bytes: number; presence: CallerPresence },
+  {
+    tenant,
+    bytes,
+    presence,
+    withinMs = roomWithinMs,
+  }: { tenant: string; bytes: number; presence: CallerPresence; withinMs?: number | undefined },
 ): Promise<() => void> {
   const reservation = budget.open(tenant);
-  await growWhenThereIsRoom(reservation, bytes, presence);
-  return () => reservation.release();
-}
-
-async function growWhenThereIsRoom(
-  reservation: BodyReservation,
-  bytes: number,
-  presence: CallerPresence,
-): Promise<void> {
-  const giveUpAt = performance.now() + roomWithinMs;
-  for (;;) {
-    try {
-      return reservation.grow(bytes);
-    } catch (error) {
-      const mayChange = error instanceof ServiceError && error.code !== 'request_too_large';
-      if (!mayChange || presence.departure !== undefined || performance.now() > giveUpAt) throw error;
-    }
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  const over = new AbortController();
+  const refused = () => over.abort(budget.refusal(tenant, bytes) ?? new ServiceError('server_is_overloaded'));
+  const timer = Number.isFinite(withinMs) ? setTimeout(refused, withinMs) : undefined;
+  presence.onEnd(refused);
+  try {
+    await reservation.growInTurn(bytes, over.signal);
+  } finally {
+    clearTimeout(timer);
   }
+  return () => reservation.release();
 }

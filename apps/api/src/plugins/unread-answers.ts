@@ -2,12 +2,17 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Caller } from '../responses/caller.ts';
-import { defaultStalledMs, isSliced, slicedBody } from '../reader-pace.ts';
+import type { LongTexts } from '@sluice/response-store';
+import { defaultStalledMs, isSliced, SlicedBody, SliceTurns } from '../reader-pace.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Whether the bytes of its answer are counted already; see `holdAnswer`. */
     isAnswerHeld: boolean;
+  }
+  interface FastifyInstance {
+    /** The turns of everything large that is written to readers. */
+    sliceTurns: SliceTurns;
   }
 }
 
@@ -31,6 +36,7 @@ export function registerUnreadAnswers(
   { stalledMs = defaultStalledMs, bodyBudget }: { stalledMs?: number | undefined; bodyBudget: BodyBudget },
 ): void {
   app.decorateRequest('isAnswerHeld', false);
+  app.decorate('sliceTurns', new SliceTurns());
   const unread = new Map<ServerResponse, UnreadAnswer>();
   const timer = setInterval(() => {
     const now = performance.now();
@@ -47,6 +53,15 @@ export function registerUnreadAnswers(
     unread.set(reply.raw, answer);
     // Fastify has no hook for a connection that was closed under its answer.
     reply.raw.once('close', () => unread.delete(reply.raw));
+    if (payload instanceof SlicedBody) {
+      payload.turns = app.sliceTurns;
+      payload.onTaken = () => {
+        answer.takenAt = performance.now();
+      };
+      reply.header('content-length', payload.byteLength);
+      done();
+      return;
+    }
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     if (!isWhole || request.method === 'HEAD' || !isSliced(payload)) {
       done();
@@ -62,14 +77,13 @@ export function registerUnreadAnswers(
       done(error as Error); // only errors are thrown above
       return;
     }
-    const body = typeof payload === 'string' ? Buffer.from(payload) : payload;
-    reply.header('content-length', body.length);
-    done(
-      null,
-      slicedBody(body, () => {
-        answer.takenAt = performance.now();
-      }),
-    );
+    const body = new SlicedBody([typeof payload === 'string' ? Buffer.from(payload) : payload]);
+    body.turns = app.sliceTurns;
+    body.onTaken = () => {
+      answer.takenAt = performance.now();
+    };
+    reply.header('content-length', body.byteLength);
+    done(null, body);
   });
   app.addHook('onResponse', (_request, reply, done) => {
     unread.delete(reply.raw);
@@ -92,8 +106,21 @@ export async function holdAnswer(
   whenOver(reply.raw, letGo);
 }
 
+/**
+ * Sends a body whose long texts are marks in it, as the bytes that the store has; `letGo` is called when its reader has it,
+ * or is gone.
+ */
+export function sendLong(
+  reply: FastifyReply,
+  body: string,
+  { texts, letGo }: { texts: LongTexts; letGo: () => void },
+): FastifyReply {
+  whenOver(reply.raw, letGo);
+  return reply.send(new SlicedBody(texts.piecesOf(body)));
+}
+
 /** Acts when the connection is done with an answer, or at once when it was closed before there was one. */
-function whenOver(raw: ServerResponse, act: () => void): void {
+export function whenOver(raw: ServerResponse, act: () => void): void {
   if (raw.destroyed) act();
   else raw.once('close', act);
 }

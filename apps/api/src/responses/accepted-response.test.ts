@@ -22,6 +22,7 @@ function record(largeRequestBytes: number): ResponseRecord {
     sequenceNumber: 1,
     isEnqueued: true,
     end: undefined,
+    longEndBytes: 0,
   };
 }
 

@@ -1,3 +1,5 @@
+import type { EndWait } from '@sluice/response-store';
+import type { Caller } from './caller.ts';
 import type { Departure } from './caller.ts';
 import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 
@@ -67,4 +69,9 @@ export class Attachments {
       this.#ends.callerLeft(response, end, isStillGone);
     }
   }
+}
+
+/** How a caller that waited for the whole response stopped. */
+export function endOfWait(wait: EndWait | undefined, { presence }: Caller): AttachmentEnd {
+  return wait?.settledAs?.kind === 'ended' ? 'whole' : (presence.departure ?? 'caller_left');
 }

@@ -41,9 +41,10 @@ export interface Caller {
   presence: CallerPresence;
   /**
    * Holds memory for so many bytes on behalf of the caller until the returned function is called. Waits while its tenant, or
-   * everybody together, has too much, and rejects with a {@link ServiceError} when that takes too long.
+   * everybody together, has too much, and rejects with a {@link ServiceError} when that takes longer than `withinMs`, by
+   * default half a minute, or the caller leaves.
    */
-  hold: (bytes: number) => Promise<() => void>;
+  hold: (bytes: number, withinMs?: number) => Promise<() => void>;
   /** Since the request arrived, in milliseconds. */
   elapsedMs: () => number;
 }

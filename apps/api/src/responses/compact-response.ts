@@ -53,8 +53,10 @@ export class Compactor {
     await this.#create.whole(caller, {
       ...creation,
       idempotencyKey: undefined,
-      onWhole: async (response) => {
-        compaction = await this.#compactionOf(caller, response);
+      onWhole: async ({ response, texts, letGo }) => {
+        const whole = texts ? { ...response, output: texts.filled(response.output) } : response;
+        letGo();
+        compaction = await this.#compactionOf(caller, whole);
       },
     });
     return compaction;

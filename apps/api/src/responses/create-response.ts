@@ -1,17 +1,16 @@
 import { randomBytes } from '@sluice/runtime';
-import { isKeptAfterEnd, type Response, type ResponseEnd } from '@sluice/contract';
+import { isKeptAfterEnd, isTerminal, type Response, type ResponseEnd } from '@sluice/contract';
 import {
   type EndWait,
-  parseEnd,
   type PreparedRequest,
   type ResponseRecord,
-  responseOf,
   type TenantUse,
 } from '@sluice/response-store';
 import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
-import type { Attachment, AttachmentEnd, Attachments } from './attachments.ts';
+import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
+import { type Attachment, type AttachmentEnd, type Attachments, endOfWait } from './attachments.ts';
 import type { Caller } from './caller.ts';
 import { deliverEvents } from './deliver-events.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -26,7 +25,7 @@ import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
 import type { RequestChecks } from './request-checks.ts';
 import type { Reserve } from './stored-items.ts';
-import { responseGone, serverStops, touchLost, waitedTooLong, wholeResponse } from './whole-response.ts';
+import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
 
 export interface Creation {
   pending: PendingRequest;
@@ -35,8 +34,11 @@ export interface Creation {
   reserve: Reserve;
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
-  /** Called with a whole response before it is left: all of it can still be read, also where it is not stored. */
-  onWhole?: (response: Response) => Promise<void>;
+  /**
+   * Called with a whole response before it is left: all of it can still be read, also where it is not stored. It lets go of
+   * the answer, also when it rejects.
+   */
+  onWhole?: (answer: Answer) => Promise<void>;
   /** What it continues from that is not in the store. */
   context?: LocalContext | undefined;
 }
@@ -59,7 +61,7 @@ export interface AnswerFacts {
 }
 
 export type Created =
-  | { kind: 'response'; response: Response }
+  | { kind: 'response'; answer: Answer }
   /** The caller went away: there is nobody to answer. */
   | { kind: 'left' };
 
@@ -100,7 +102,7 @@ export class ResponseCreator {
       isAccepted = true;
       creation.onAccepted({ use: acceptance.use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
-      if (created.kind === 'response') await creation.onWhole?.(created.response);
+      if (created.kind === 'response') await creation.onWhole?.(created.answer);
       return created;
     } finally {
       wait.close();
@@ -113,7 +115,10 @@ export class ResponseCreator {
     const { store, telemetry } = this.#dependencies;
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
-    const subscription = store.follow(responseId, { cursor: 1, readFirst: false, derived: false });
+    const subscription = store.follow(responseId, {
+      ...{ cursor: 1, readFirst: false, derived: false },
+      hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
+    });
     const isKept = isKeptAfterEnd(creation.pending.request);
     const attachment = this.#attach(caller, { responseId, isKept, canReturn: true });
     let end: AttachmentEnd = 'not_accepted';
@@ -140,7 +145,7 @@ export class ResponseCreator {
         position: () => this.#parts.positions.ofIfKnown(acceptance.job.queue, responseId),
         onFirstOutput: () =>
           telemetry.emit('response.first_output', { responseId, model, sinceRequestMs: caller.elapsedMs() }),
-        onEnd: (ended) => creation.onEnd?.(responseId, ended),
+        onEnd: ({ end: ended, texts }) => creation.onEnd?.(responseId, texts ? texts.filled(ended) : ended),
       });
       this.#reportDeparture(caller, responseId, end);
     } finally {
@@ -158,7 +163,7 @@ export class ResponseCreator {
     const position = this.#parts.positions.at(job.queue, await job.ahead);
     return {
       kind: 'response',
-      response: withPosition(await accepted.whole(), position, this.#dependencies.now()),
+      answer: shortAnswer(withPosition(await accepted.whole(), position, this.#dependencies.now())),
     };
   }
 
@@ -180,10 +185,10 @@ export class ResponseCreator {
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
-      if (!wait || record.end) {
+      creation.onAccepted({ use: undefined, isReplayed: isTerminal(record.status) });
+      if (!wait || isTerminal(record.status)) {
         if (!(await store.isDurable())) throw notDurable();
-        return { kind: 'response', response: responseOf(record) };
+        return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
       }
       return await this.#awaitWhole(caller, wait, AcceptedResponse.takenFrom(record, store));
     } finally {
@@ -204,8 +209,9 @@ export class ResponseCreator {
     let end: AttachmentEnd | undefined;
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      onAccepted({ use: undefined, isReplayed: record.end !== undefined });
-      const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
+      const hasEnded = isTerminal(record.status);
+      onAccepted({ use: undefined, isReplayed: hasEnded });
+      const hasLog = record.streams && (!hasEnded || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
       const { attachments, positions } = this.#parts;
       end = await followResponse({ ...this.#dependencies, positions }, attachments, caller, following);
@@ -223,7 +229,7 @@ export class ResponseCreator {
     const record = await store.read(responseId);
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
     attachment.isKept = isKeptAfterEnd(record.request);
-    if (record.end && !attachment.isKept) {
+    if (isTerminal(record.status) && !attachment.isKept) {
       // Whoever had all of it left it to this caller to take it away.
       attachment.close('whole');
       throw refusal({ kind: 'gone' });
@@ -245,11 +251,9 @@ export class ResponseCreator {
     const outcome = await wait.outcome;
     switch (outcome.kind) {
       case 'ended': {
-        const { end } = parseEnd(outcome.end);
         const { store } = this.#dependencies;
         if (!(await store.isDurable())) throw notDurable();
-        if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
-        return { kind: 'response', response: wholeResponse(await accepted.whole(), end) };
+        return { kind: 'response', answer: await wholeAnswer(store, outcome.end, { caller, accepted }) };
       }
       case 'gone':
         throw responseGone();
@@ -292,9 +296,4 @@ export class ResponseCreator {
     if (end !== 'caller_left' && end !== 'interrupted') return;
     this.#dependencies.telemetry.emit('caller.left', { responseId, requestId, reason: end });
   }
-}
-
-/** How a caller that waited for the whole response stopped. */
-function endOfWait(wait: EndWait | undefined, { presence }: Caller): AttachmentEnd {
-  return wait?.settledAs?.kind === 'ended' ? 'whole' : (presence.departure ?? 'caller_left');
 }

@@ -1,5 +1,5 @@
-import { isLifecycleType, type Response, type ResponseEnd } from '@sluice/contract';
-import { type Subscription, typeOf } from '@sluice/response-store';
+import { isLifecycleType, type Response } from '@sluice/contract';
+import { type KnownEnd, type Subscription, typeOf } from '@sluice/response-store';
 import type { AcceptedResponse } from './accepted-response.ts';
 import type { CallerPresence } from './caller.ts';
 import { EventPresentation, type PresentationOptions } from './event-presentation.ts';
@@ -32,7 +32,7 @@ export interface DeliverEventsOptions {
   /** Called at the first event that carries output. */
   onFirstOutput: () => void;
   /** Called with the end of the response, once the reader was sent it. */
-  onEnd?: ((end: ResponseEnd) => void) | undefined;
+  onEnd?: ((known: KnownEnd) => void) | undefined;
 }
 
 /**
@@ -117,7 +117,7 @@ async function sendUntilEnd(
     await presentBatch(batch, { presentation, wasAskedToEnd, isDurable }, outbox);
     await outbox.flush(!subscription.isBehind);
     if (batch.end) {
-      onEnd?.(batch.end);
+      onEnd?.({ end: batch.end, texts: batch.texts });
       return true;
     }
   }

@@ -7,7 +7,7 @@ import {
   type Status,
   withEnd,
 } from '@sluice/contract';
-import { type LoggedEvent, typeOf } from '@sluice/response-store';
+import { type LoggedEvent, type LongTexts, typeOf } from '@sluice/response-store';
 import { type Dialect, lifecycleJson } from './dialect.ts';
 import type { SentEvent } from './event-sink.ts';
 
@@ -37,35 +37,39 @@ export class EventPresentation {
   }
 
   /** An event of the content. */
-  present({ sequenceNumber, json }: LoggedEvent): SentEvent {
+  present(event: LoggedEvent): SentEvent {
+    const { json } = event;
     const type = typeOf(json);
     const renamed = this.#options.specificationNames ? specificationNames.get(type) : undefined;
     if (renamed !== undefined) {
-      return this.#padded(renamed, `{"type":"${renamed}"${json.slice(9 + type.length + 1)}`, sequenceNumber);
+      const named = `{"type":"${renamed}"${json.slice(9 + type.length + 1)}`;
+      return this.#padded(renamed, { ...event, json: named });
     }
-    return this.#padded(type, json, sequenceNumber);
+    return this.#padded(type, event);
   }
 
   /**
    * An event of the life cycle, from the response as it was accepted. `end` is needed for the event that ends the response,
-   * and may be there for those before it.
+   * and may be there for those before it. `texts` are those that marks in it stand for.
    */
   lifecycle(
     accepted: Response,
     { type, sequenceNumber }: { type: LifecycleType; sequenceNumber: number },
     end?: ResponseEnd,
+    texts?: LongTexts,
   ): SentEvent {
     const isLast = end !== undefined && isTerminalType(type);
     const response = isLast ? withEnd(accepted, end) : { ...accepted, status: statusShownBy(type) };
     const json = lifecycleJson(this.#options.dialect, type, sequenceNumber, response);
-    return { type, sequenceNumber, json };
+    return { type, sequenceNumber, json, texts: isLast ? texts : undefined };
   }
 
-  #padded(type: string, json: string, sequenceNumber: number): SentEvent {
-    if (!this.#options.obfuscate || !type.endsWith('.delta')) return { type, sequenceNumber, json };
+  #padded(type: string, { sequenceNumber, json, texts }: LoggedEvent): SentEvent {
+    if (!this.#options.obfuscate || !type.endsWith('.delta')) return { type, sequenceNumber, json, texts };
     const open = `${json.slice(0, -1)},"obfuscation":"`;
-    const missing = sizeClass - ((open.length + 2) % sizeClass);
-    return { type, sequenceNumber, json: `${open}${padding(missing, sequenceNumber)}"}` };
+    const length = texts?.lengthOf(open) ?? open.length;
+    const missing = sizeClass - ((length + 2) % sizeClass);
+    return { type, sequenceNumber, json: `${open}${padding(missing, sequenceNumber)}"}`, texts };
   }
 }
 

@@ -1,8 +1,12 @@
+import type { LongTexts } from '@sluice/response-store';
+
 /** An event as one reader is sent it. */
 export interface SentEvent {
   type: string;
   sequenceNumber: number;
   json: string;
+  /** The long texts that marks in its JSON stand for. */
+  texts?: LongTexts | undefined;
 }
 
 /**

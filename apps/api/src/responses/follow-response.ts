@@ -46,7 +46,9 @@ export async function followResponse(
   { record, cursor, presentation, openSink, derived }: FollowRequest,
 ): Promise<AttachmentEnd> {
   const { id: responseId } = record;
-  const subscription = store.follow(responseId, { cursor, readFirst: true, derived });
+  // A reader waits for room as long as it likes, in its turn: its stream says that it lives.
+  const hold = (bytes: number) => caller.hold(bytes, Number.POSITIVE_INFINITY);
+  const subscription = store.follow(responseId, { cursor, readFirst: true, derived, hold });
   // Nobody waits for what has ended, so the store need not know of its readers.
   const isOpen = !isTerminal(record.status);
   const attached = {

@@ -1,12 +1,5 @@
-import {
-  errorEvent,
-  failed,
-  isLifecycleType,
-  isTerminalType,
-  type Response,
-  type ResponseEnd,
-} from '@sluice/contract';
-import { type Batch, type LoggedEvent, numberedEvent, typeOf } from '@sluice/response-store';
+import { errorEvent, failed, isLifecycleType, isTerminalType, type Response } from '@sluice/contract';
+import { type Batch, type KnownEnd, type LoggedEvent, numberedEvent, typeOf } from '@sluice/response-store';
 import type { EventPresentation } from './event-presentation.ts';
 import type { SentEvent } from './event-sink.ts';
 import { notDurable } from './refusals.ts';
@@ -33,7 +26,7 @@ export interface BatchPresentation {
  * @throws {ServiceError} when the end that they lead to is not safe yet. Its reader comes back for the rest.
  */
 export async function presentBatch(
-  { events, end }: Batch,
+  { events, end, texts }: Batch,
   { presentation, wasAskedToEnd, isDurable }: BatchPresentation,
   collector: EventCollector,
 ): Promise<void> {
@@ -44,10 +37,10 @@ export async function presentBatch(
     const type = typeOf(json);
     if (!isLifecycleType(type)) collector.add(presentation.present(event));
     else if (isLost && isTerminalType(type)) {
-      await collector.addFrom((response) => failureInstead(presentation, response, event, end));
+      await collector.addFrom((response) => failureInstead(presentation, response, event, { end, texts }));
     } else {
       await collector.addFrom((response) => [
-        presentation.lifecycle(response, { type, sequenceNumber }, end),
+        presentation.lifecycle(response, { type, sequenceNumber }, end, texts),
       ]);
     }
   }
@@ -61,12 +54,13 @@ function failureInstead(
   presentation: EventPresentation,
   accepted: Response,
   { sequenceNumber }: LoggedEvent,
-  { output, usage }: ResponseEnd,
+  { end: { output, usage }, texts }: KnownEnd,
 ): SentEvent[] {
   const json = numberedEvent(errorEvent(lostTouch), sequenceNumber);
   const end = failed({ output, usage }, lostTouch);
+  const number = sequenceNumber + 1;
   return [
     presentation.present({ sequenceNumber, json }),
-    presentation.lifecycle(accepted, { type: 'response.failed', sequenceNumber: sequenceNumber + 1 }, end),
+    presentation.lifecycle(accepted, { type: 'response.failed', sequenceNumber: number }, end, texts),
   ];
 }

@@ -1,5 +1,11 @@
 import { isKeptAfterEnd, isTerminal, type Response } from '@sluice/contract';
-import { type Batch, lastNumberOf, type ResponseRecord, type Subscription } from '@sluice/response-store';
+import {
+  type Batch,
+  lastNumberOf,
+  type LongTexts,
+  type ResponseRecord,
+  type Subscription,
+} from '@sluice/response-store';
 import { pause } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { AttachmentEnd, Attachments } from './attachments.ts';
@@ -24,6 +30,10 @@ const gatherMs = 100;
 export interface EventPage {
   /** JSON of the events, in order. */
   events: string[];
+  /** The long texts that marks in them stand for. */
+  texts?: LongTexts | undefined;
+  /** Gives back the memory that is held for them, once they are sent. */
+  letGo: () => void;
   /** The number of the event behind them. */
   next: number;
   /** Whether there was no further event yet. */
@@ -62,24 +72,31 @@ export async function readEventPage(
   const { store } = dependencies;
   const { record, cursor, derived, waitMs } = request;
   tellResumed(dependencies.telemetry, caller, record);
-  const subscription = store.follow(record.id, { cursor, readFirst: true, derived, looksAgain: false });
+  const subscription = store.follow(record.id, {
+    ...{ cursor, readFirst: true, derived, looksAgain: false },
+    hold: caller.hold,
+  });
   try {
     const page = new Page(request, caller, store);
     const reader = new PageReader(dependencies, subscription, page, record);
     const mayWait = waitMs > 0 && !isTerminal(record.status);
     // The record says when there is nothing to read yet.
+    // Its end was not there when the record was read.
     let end = mayWait && lastNumberOf(record) <= cursor ? 'caught_up' : await reader.take();
     if (mayWait && end === 'caught_up' && page.events.length === 0) {
       end = await waitForPage(dependencies, attachments, caller, { request, reader, subscription, page });
     }
     return {
+      letGo: () => subscription.close(),
+      texts: page.texts,
       events: page.events,
       next: page.last + 1,
       isUpToDate: end !== 'more',
       isClosed: end === 'closed',
     };
-  } finally {
+  } catch (error) {
     subscription.close();
+    throw error;
   }
 }
 
@@ -196,6 +213,8 @@ class PageReader {
 /** Events up to a bound. There is at most one large one among them, and room for what it repeats before it is made. */
 class Page implements EventCollector {
   readonly events: string[] = [];
+  /** All events of a response have the same. */
+  texts: LongTexts | undefined;
   readonly presentation: EventPresentation;
   /** The number of the last event, or the cursor. */
   last: number;
@@ -220,13 +239,14 @@ class Page implements EventCollector {
     return this.#characters >= maxPage;
   }
 
-  add({ json, sequenceNumber }: SentEvent): void {
+  add({ json, sequenceNumber, texts }: SentEvent): void {
     if (this.isFull) {
       this.isCut = true;
       return;
     }
     this.events.push(json);
-    this.#characters += json.length;
+    this.texts ??= texts;
+    this.#characters += texts?.lengthOf(json) ?? json.length;
     this.last = sequenceNumber;
   }
 

@@ -2,6 +2,7 @@ import type { ModelSettings } from '@sluice/config';
 import {
   type ErrorCode,
   isKeptAfterEnd,
+  isTerminal,
   type Response,
   responseIdSchema,
   ServiceError,
@@ -14,6 +15,7 @@ import {
   responseOf,
 } from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
+import { type Answer, answerOf, shortAnswer } from './answer.ts';
 import { Attachments } from './attachments.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
@@ -39,6 +41,8 @@ import { UnansweredSteps } from './unanswered-steps.ts';
 export interface ResponsePage {
   responses: Response[];
   hasMore: boolean;
+  /** Gives back the memory that is held for them and their answer; undefined when they are short. */
+  letGo: (() => void) | undefined;
 }
 
 /** The last number that a reader has, -1 for none; `now` for whatever the last one is. */
@@ -99,13 +103,13 @@ export class Responses {
   }
 
   /** The response as it stands, and where it stands in its queue as long as it waits there. */
-  async retrieve(tenant: string, responseId: string): Promise<Response> {
-    const record = await this.#find(tenant, responseId);
-    if (record.end && !(await this.#dependencies.store.isDurable())) throw notDurable();
-    const response = responseOf(record);
-    if (record.status !== 'queued') return response;
+  async retrieve({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
+    const { store } = this.#dependencies;
+    const record = await this.#find(key.name, responseId);
+    if (isTerminal(record.status) && !(await store.isDurable())) throw notDurable();
+    if (record.status !== 'queued') return answerOf(store, record, hold);
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
-    return withPosition(response, position, this.#dependencies.now());
+    return shortAnswer(withPosition(responseOf(record), position, this.#dependencies.now()));
   }
 
   /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */
@@ -133,7 +137,7 @@ export class Responses {
     await followResponse({ ...this.#dependencies, positions: this.#positions }, this.#attachments, caller, {
       ...following,
       record,
-      cursor: cursor === 'now' ? lastNumberOf(record) : cursor,
+      cursor: cursor === 'now' ? await this.#lastNumberOf(record, caller) : cursor,
       derived: !record.streams,
     });
   }
@@ -149,10 +153,12 @@ export class Responses {
     }: { cursor: EventCursor; presentation: PresentationOptions; waitMs: number },
   ): Promise<EventPage> {
     const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
-    if (cursor === 'now' && waitMs === 0) return { events: [], ...(await this.#positionOf(record)) };
+    if (cursor === 'now' && waitMs === 0) {
+      return { events: [], letGo: () => undefined, ...(await this.#positionOf(record, caller)) };
+    }
     return readEventPage(this.#dependencies, this.#attachments, caller, {
       record,
-      cursor: cursor === 'now' ? lastNumberOf(record) : cursor,
+      cursor: cursor === 'now' ? await this.#lastNumberOf(record, caller) : cursor,
       presentation,
       derived: !record.streams,
       waitMs,
@@ -160,15 +166,24 @@ export class Responses {
   }
 
   /** Where the events of a response end by now. */
-  async eventsPosition(tenant: string, responseId: string): Promise<Omit<EventPage, 'events'>> {
-    return this.#positionOf(await this.#findWithEvents(tenant, responseId, 'events_gone'));
+  async eventsPosition(
+    caller: Pick<Caller, 'key' | 'hold'>,
+    responseId: string,
+  ): Promise<Omit<EventPage, 'events' | 'letGo'>> {
+    const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
+    return this.#positionOf(record, caller);
   }
 
   /** Ends a response, in whichever mode it was created. One that has ended already is returned unchanged. */
-  async cancel(tenant: string, responseId: string): Promise<Response> {
+  async cancel({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
+    return answerOf(this.#dependencies.store, await this.cancelled(key.name, responseId), hold);
+  }
+
+  /** The same for who needs no answer: the record as it stands then. */
+  async cancelled(tenant: string, responseId: string): Promise<ResponseRecord> {
     const found = await this.#find(tenant, responseId);
     // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    return responseOf((await this.#end(found, 'requested')) ?? found);
+    return (await this.#end(found, 'requested')) ?? found;
   }
 
   /** Takes a response away for good; one that still runs is cancelled first. */
@@ -189,13 +204,17 @@ export class Responses {
   }
 
   /** Stored responses of a tenant, newest first, from the one behind `after` on. */
-  async list(tenant: string, page: { after: string | undefined; limit: number }): Promise<ResponsePage> {
-    const found = await this.#dependencies.store.list(tenant, page);
+  async list(
+    { key, hold }: Pick<Caller, 'key' | 'hold'>,
+    page: { after: string | undefined; limit: number },
+  ): Promise<ResponsePage> {
+    const found = await this.#dependencies.store.list(key.name, page, hold);
     if (!found) {
       const message = "'after' names no response of yours that is still kept; begin again without it.";
       throw new ServiceError('invalid_value', message, { param: 'after' });
     }
-    return { responses: found.records.map(responseOf), hasMore: found.hasMore };
+    const { records, hasMore, letGo } = found;
+    return { responses: records.map((record) => responseOf(record)), hasMore, letGo };
   }
 
   /** Waits for what was let run; what has no answer by then is left to the rescue. */
@@ -214,14 +233,31 @@ export class Responses {
     }
   }
 
-  async #positionOf(record: ResponseRecord): Promise<Omit<EventPage, 'events'>> {
-    if (record.end && !(await this.#dependencies.store.isDurable())) throw notDurable();
-    return { next: lastNumberOf(record) + 1, isUpToDate: true, isClosed: record.end !== undefined };
+  async #positionOf(
+    record: ResponseRecord,
+    caller: Pick<Caller, 'hold'>,
+  ): Promise<Omit<EventPage, 'events' | 'letGo'>> {
+    const isClosed = isTerminal(record.status);
+    if (isClosed && !(await this.#dependencies.store.isDurable())) throw notDurable();
+    return { next: (await this.#lastNumberOf(record, caller)) + 1, isUpToDate: true, isClosed };
+  }
+
+  /** The number of the last event there is. Those of a long answer that was not streamed are counted, and not made. */
+  async #lastNumberOf(record: ResponseRecord, { hold }: Pick<Caller, 'hold'>): Promise<number> {
+    const { id, streams, longEndBytes: bytes } = record;
+    if (streams || bytes === 0) return lastNumberOf(record);
+    const open = await this.#dependencies.store.openEnd(id, { bytes, hold });
+    if (!open) throw responseNotFound();
+    try {
+      return lastNumberOf(record, open.end);
+    } finally {
+      open.close();
+    }
   }
 
   async #findWithEvents(tenant: string, responseId: string, expiredAs: ErrorCode): Promise<ResponseRecord> {
     const record = await this.#find(tenant, responseId);
-    if (record.streams && record.end && !(await this.#dependencies.store.hasLog(responseId))) {
+    if (record.streams && isTerminal(record.status) && !(await this.#dependencies.store.hasLog(responseId))) {
       throw new ServiceError(expiredAs);
     }
     return record;
@@ -230,7 +266,7 @@ export class Responses {
   /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
   async #find(tenant: string, responseId: string): Promise<ResponseRecord> {
     const record = isResponseId(responseId) ? await this.#dependencies.store.read(responseId) : undefined;
-    if (record?.tenant !== tenant || (record.end && !isKeptAfterEnd(record.request)))
+    if (record?.tenant !== tenant || (isTerminal(record.status) && !isKeptAfterEnd(record.request)))
       throw responseNotFound();
     return record;
   }

@@ -1,12 +1,17 @@
 import { responseBodySchema, responseParamsSchema } from '@sluice/contract';
-import { type Dialect, responseBody } from '../responses/dialect.ts';
+import type { BodyBudget } from '../bodies/body-budget.ts';
+import type { OpenRequests } from '../open-requests.ts';
+import { serveCaller } from '../plugins/caller.ts';
+import type { Dialect } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
-import { jsonType } from './create-response.ts';
+import { sendAnswer } from '../send-answer.ts';
 
 export interface CancelResponseContext {
   dialect: Dialect;
   responses: Responses;
+  open: OpenRequests;
+  bodyBudget: BodyBudget;
 }
 
 export const cancelResponse = defineRoute({
@@ -18,8 +23,9 @@ export const cancelResponse = defineRoute({
   params: responseParamsSchema,
   answers: [json(responseBodySchema)],
   errors: [...anyErrors, ...bodyErrors, 'not_found'],
-  async handle({ params, request, reply }, { dialect, responses }: CancelResponseContext) {
-    const response = await responses.cancel(request.key.name, params.id);
-    return reply.type(jsonType).send(responseBody(dialect, response));
+  handle({ params, request, reply }, { dialect, responses, open, bodyBudget }: CancelResponseContext) {
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) =>
+      sendAnswer(reply, dialect, await responses.cancel(caller, params.id)),
+    );
   },
 });

@@ -12,14 +12,14 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
-import { holdAnswer } from '../plugins/unread-answers.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
-import { type Dialect, responseBody } from '../responses/dialect.ts';
+import type { Dialect } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
+import { sendAnswer } from '../send-answer.ts';
 import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
 import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
 
@@ -87,14 +87,12 @@ export const createResponse = defineRoute({
           ? await responses.create.inBackground(caller, creation)
           : await responses.create.whole(caller, creation);
         if (created.kind === 'left') return reply;
-        const { response } = created;
+        const { response } = created.answer;
         if (isBackground && !isReplayed) {
           reply.header('location', `${dialect.mount}/responses/${response.id}`);
           reply.headers(positionHeaders(response, responses.now()));
         }
-        const body = responseBody(dialect, response);
-        await holdAnswer(reply, body, caller);
-        return reply.type(jsonType).send(body);
+        return await sendAnswer(reply, dialect, created.answer, caller);
       } finally {
         letGo?.();
       }

@@ -8,11 +8,12 @@ import { openEventStream } from '../event-stream.ts';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
-import { type Dialect, responseBody } from '../responses/dialect.ts';
+import { sendAnswer } from '../send-answer.ts';
+import type { Dialect } from '../responses/dialect.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, eventStream, json } from '../route.ts';
-import { jsonType, presentationOf } from './create-response.ts';
+import { presentationOf } from './create-response.ts';
 
 export interface GetResponseContext {
   dialect: Dialect;
@@ -35,9 +36,11 @@ export const getResponse = defineRoute({
     { dialect, responses, open, bodyBudget }: GetResponseContext,
   ) {
     if (!query.stream) {
-      const response = await responses.retrieve(request.key.name, params.id);
-      reply.headers(positionHeaders(response, responses.now()));
-      return reply.type(jsonType).send(responseBody(dialect, response));
+      return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
+        const answer = await responses.retrieve(caller, params.id);
+        reply.headers(positionHeaders(answer.response, responses.now()));
+        return sendAnswer(reply, dialect, answer);
+      });
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {

@@ -1,4 +1,8 @@
 import { listResponsesQuerySchema, responseListSchema } from '@sluice/contract';
+import type { BodyBudget } from '../bodies/body-budget.ts';
+import type { OpenRequests } from '../open-requests.ts';
+import { serveCaller } from '../plugins/caller.ts';
+import { whenOver } from '../plugins/unread-answers.ts';
 import { type Dialect, presentResponse } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
@@ -6,6 +10,8 @@ import { anyErrors, defineRoute, json } from '../route.ts';
 export interface ListResponsesContext {
   dialect: Dialect;
   responses: Responses;
+  open: OpenRequests;
+  bodyBudget: BodyBudget;
 }
 
 export const listResponses = defineRoute({
@@ -22,16 +28,22 @@ export const listResponses = defineRoute({
     'integer_below_min_value',
     'integer_above_max_value',
   ],
-  async handle({ query, request }, { dialect, responses }: ListResponsesContext) {
+  handle({ query, request, reply }, { dialect, responses, open, bodyBudget }: ListResponsesContext) {
     const { limit, after } = query;
-    const { responses: page, hasMore } = await responses.list(request.key.name, { after, limit });
-    const data = page.map((response) => presentResponse(dialect, response));
-    return {
-      object: 'list',
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
+      const { responses: page, hasMore, letGo } = await responses.list(caller, { after, limit });
+      if (letGo) {
+        request.isAnswerHeld = true;
+        whenOver(reply.raw, letGo);
+      }
+      const data = page.map((response) => presentResponse(dialect, response));
+      return {
+        object: 'list',
+        data,
+        first_id: data[0]?.id ?? null,
+        last_id: data.at(-1)?.id ?? null,
+        has_more: hasMore,
+      };
+    });
   },
 });

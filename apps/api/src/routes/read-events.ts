@@ -16,7 +16,7 @@ import {
 import { openEventStream } from '../event-stream.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
-import { holdAnswer } from '../plugins/unread-answers.ts';
+import { holdAnswer, sendLong } from '../plugins/unread-answers.ts';
 import type { Dialect } from '../responses/dialect.ts';
 import type { EventPage } from '../responses/read-event-page.ts';
 import type { Responses } from '../responses/responses.ts';
@@ -59,10 +59,11 @@ export const readEvents = defineRoute({
   errors: [...anyErrors, 'missing_required_parameter', 'invalid_value', 'not_found', 'events_gone'],
   async handle({ params, query, request, reply }, context: ReadEventsContext) {
     const { dialect, responses, open, bodyBudget, longPollMs = defaultLongPollMs } = context;
-    const { key } = request;
     const { live, offset } = query;
     if (request.method === 'HEAD') {
-      return sendPosition(reply, await responses.eventsPosition(key.name, params.id)).send();
+      return serveCaller({ request, reply, open, bodyBudget }, async (caller) =>
+        sendPosition(reply, await responses.eventsPosition(caller, params.id)).send(),
+      );
     }
     const nextCursor = () => streamCursor(query.cursor, responses.now(), Math.random);
     const presentation = presentationOf(request, dialect, query.include_obfuscation);
@@ -80,15 +81,26 @@ export const readEvents = defineRoute({
       }
       const waitMs = live === 'long-poll' ? longPollMs : 0;
       const page = await responses.readEvents(caller, params.id, { cursor: from, presentation, waitMs });
-      if (caller.presence.departure === 'caller_left') return reply;
+      if (caller.presence.departure === 'caller_left') {
+        page.letGo();
+        return reply;
+      }
       if (live === 'long-poll') {
         sendPosition(reply, page, page.isClosed ? undefined : nextCursor());
+        if (page.events.length === 0) page.letGo();
         if (page.events.length === 0) return reply.code(204).removeHeader('content-type').send();
       } else {
         sendPosition(reply, page);
-        if (offset !== 'now' && isKnown(request, reply, page)) return reply.code(304).send();
+        if (offset !== 'now' && isKnown(request, reply, page)) {
+          page.letGo();
+          return reply.code(304).send();
+        }
       }
       const body = `[${page.events.join(',')}]`;
+      const { texts, letGo } = page;
+      if (texts) return sendLong(reply, body, { texts, letGo });
+      // What was held for the events is now held for the body.
+      letGo();
       await holdAnswer(reply, body, caller);
       return reply.send(body);
     });

@@ -72,7 +72,8 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
       requestId,
       trace,
       presence,
-      hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant: key.name, bytes, presence }),
+      hold: (bytes, withinMs) =>
+        holdWhenThereIsRoom(bodyBudget, { tenant: key.name, bytes, presence, withinMs }),
       elapsedMs: () => performance.now() - turn.arrivedAt,
     };
     const context = contextOf(contexts, previousId);

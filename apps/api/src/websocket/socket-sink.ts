@@ -32,7 +32,7 @@ export class SocketSink implements EventSink {
 
   async write(events: readonly SentEvent[]): Promise<void> {
     this.#lastEvent = performance.now();
-    await this.#writer.write(events.map(({ json }) => this.#frame(json)));
+    await this.#writer.write(events.map((event) => this.#frame(wholeJson(event))));
   }
 
   /** Nothing is said between events. */
@@ -64,4 +64,8 @@ export class SocketSink implements EventSink {
     // It fails when nobody reads any more, which whoever writes next notices.
     if (repeated) this.write([repeated]).catch(() => undefined);
   }
+}
+
+function wholeJson({ json, texts }: SentEvent): string {
+  return texts ? Buffer.concat(texts.piecesOf(json)).toString() : json;
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { FoundEnd } from '../reading/read-record.ts';
 import { EndWait } from './end-wait.ts';
 
-const end = '{"id":"r","sequence_number":3,"status":"completed"}';
-const message = { responseId: 'r', events: [], end };
+const json = '{"id":"r","sequence_number":3,"status":"completed"}';
+const end = { kind: 'read', json } as const;
+const message = { responseId: 'r', events: [], end: json };
 
-function waiting(readEnd: () => Promise<string | undefined | null> = () => Promise.resolve(undefined)) {
+function waiting(readEnd: () => Promise<FoundEnd | undefined | null> = () => Promise.resolve(undefined)) {
   const clock = { now: 0 };
   const errors: unknown[] = [];
   const onClose = vi.fn<() => void>();
@@ -57,9 +59,9 @@ describe('waiting for an end', () => {
   });
 
   it('looks once more when it was told to during a look, and never twice at a time', async () => {
-    const looks: PromiseWithResolvers<string | undefined>[] = [];
+    const looks: PromiseWithResolvers<FoundEnd | undefined>[] = [];
     const { wait, pass } = waiting(() => {
-      const look = Promise.withResolvers<string | undefined>();
+      const look = Promise.withResolvers<FoundEnd | undefined>();
       looks.push(look);
       return look.promise;
     });
@@ -92,7 +94,7 @@ describe('waiting for an end', () => {
   });
 
   it('looks it up after the accept when the reconnect came before it', async () => {
-    const store: { end: string | null } = { end: null };
+    const store: { end: FoundEnd | null } = { end: null };
     const { wait } = waiting(() => Promise.resolve(store.end));
     wait.resync();
     await Promise.resolve();

@@ -1,3 +1,4 @@
+import type { FoundEnd } from '../reading/read-record.ts';
 import type { RelayMessage } from './message.ts';
 
 /** How long the end is waited for before it is looked up, in case its message was lost, in milliseconds. */
@@ -8,16 +9,16 @@ export type GiveUpReason = 'caller_left' | 'interrupted';
 
 /** What a wait for an end came to. */
 export type WaitOutcome =
-  /** The end as `printEnd` made it. */
-  | { kind: 'ended'; end: string }
+  /** The end as `printEnd` made it, or how long it is when that is too long to be read without room for it. */
+  | { kind: 'ended'; end: FoundEnd }
   | { kind: 'gone' }
   | { kind: 'timed_out' }
   /** Whoever waited gave up. */
   | { kind: 'given_up'; reason: GiveUpReason };
 
 export interface EndWaitOptions {
-  /** The end as it is printed; undefined while there is none, null when the response is gone. */
-  readEnd: () => Promise<string | undefined | null>;
+  /** The end; undefined while there is none, null when the response is gone. */
+  readEnd: () => Promise<FoundEnd | undefined | null>;
   onError: (error: unknown) => void;
   onClose: () => void;
   /** For durations, in milliseconds. */
@@ -68,7 +69,7 @@ export class EndWait {
   }
 
   offer({ end }: RelayMessage): void {
-    if (end !== undefined) this.#settle({ kind: 'ended', end });
+    if (end !== undefined) this.#settle({ kind: 'ended', end: { kind: 'read', json: end } });
   }
 
   /**

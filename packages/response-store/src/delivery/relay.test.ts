@@ -1,7 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { eventually, latch, within } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RedisCommands, RedisSubscriber } from '../record/connection.ts';
+import { LargeValues } from '../large-values.ts';
+import { OpenEnds } from '../reading/open-ends.ts';
+import type { LargeValueConnection, RedisCommands, RedisSubscriber } from '../record/connection.ts';
 import { redisKeys } from '../record/keys.ts';
 import { Relay } from './relay.ts';
 
@@ -16,14 +18,19 @@ afterEach(() => {
 async function waitingRelay() {
   const connection = { subscribed: Promise.resolve(), read: () => Promise.resolve(['completed', end]) };
   const subscriber = Object.assign(new EventEmitter(), { subscribe: () => connection.subscribed });
-  // The one command that looking for an end needs.
-  const redis = Object.assign(new EventEmitter(), { hmget: () => connection.read() });
+  // The commands that looking for an end needs. The second HMGET is for the end itself.
+  const redis = Object.assign(new EventEmitter(), {
+    hstrlen: () => connection.read().then(() => end.length),
+    hmget: (_key: string, name: string) =>
+      connection.read().then(([status, result]) => (name === 'result' ? [result] : [status])),
+  });
   const errors: unknown[] = [];
   const relay = new Relay({
     redis: redis as unknown as RedisCommands,
     keys: redisKeys('t:'),
     subscriber: subscriber as unknown as RedisSubscriber,
     channels: ['t:{0}:api:1'],
+    ends: new OpenEnds({ ends: new LargeValues({} as LargeValueConnection), keys: redisKeys('t:') }),
     onError: (error) => errors.push(error),
   });
   relays.push(relay);
@@ -50,7 +57,7 @@ describe('a relay whose connections are back', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(read.isOpen).toBe(false);
     again.resolve();
-    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end });
+    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
   });
 
   it('looks once more when the one for reads is back after the other', async () => {
@@ -60,6 +67,6 @@ describe('a relay whose connections are back', () => {
     await eventually(() => errors.length === 1);
     connection.read = () => Promise.resolve(['completed', end]);
     redis.emit('ready');
-    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end });
+    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
   });
 });

@@ -1,13 +1,13 @@
 import type { RedisSubscriber } from '../record/connection.ts';
 import type { StoreAccess } from '../record/store-access.ts';
-import { readEvents } from '../reading/read-events.ts';
+import type { HoldMemory, OpenEnds } from '../reading/open-ends.ts';
 import { readEnd } from '../reading/read-record.ts';
 import { BoundedReads } from './bounded-reads.ts';
-import { DerivedEvents } from './derived-events.ts';
 import { EndWait } from './end-wait.ts';
 import { Listeners } from './listeners.ts';
+import { DerivedEvents, LoggedEvents } from './log-readers.ts';
 import { idToLookUp, parseMessages } from './message.ts';
-import { type LogReader, type PollTimes, Subscription } from './subscription.ts';
+import { type PollTimes, Subscription } from './subscription.ts';
 
 /** How often waits are looked at, in milliseconds; a time-out is late by this much at the most. */
 const tickMs = 250;
@@ -17,6 +17,8 @@ export interface RelayOptions extends StoreAccess {
   subscriber: RedisSubscriber;
   /** One in each cell. */
   channels: readonly string[];
+  /** Long ends that are read. */
+  ends: OpenEnds;
   onError: (error: unknown) => void;
 }
 
@@ -27,6 +29,8 @@ export interface FollowOptions {
   readFirst: boolean;
   /** Whether the response has no log, so that its events are derived from its record. */
   derived: boolean;
+  /** Makes room for what is large before it is read. It may wait for as long as the reader does. */
+  hold: HoldMemory;
   /** Whether the log is asked now and then, in case a message was lost; true unless the wait is a short one. */
   looksAgain?: boolean;
   /** How often it is asked, of a response that this process does not watch: nobody sends it messages then. */
@@ -80,28 +84,22 @@ export class Relay {
    */
   follow(
     responseId: string,
-    { cursor, readFirst, derived, looksAgain, pollMs }: FollowOptions,
+    { cursor, readFirst, derived, hold, looksAgain, pollMs }: FollowOptions,
   ): Subscription {
     const { onError } = this.#options;
-    const events = derived ? new DerivedEvents(this.#options, responseId) : undefined;
-    const reader: LogReader = events ?? {
-      events: (after, count) => readEvents(this.#options, responseId, after, count),
-      end: () => readEnd(this.#options, responseId),
-    };
+    const reading = { access: this.#options, responseId, reads: this.#reads, ends: this.#options.ends, hold };
+    const derivedReader = derived ? new DerivedEvents(reading) : undefined;
     const subscription: Subscription = new Subscription({
       cursor,
       readFirst,
       looksAgain,
       pollMs,
-      reader: {
-        events: (after, count) => this.#reads.run(() => reader.events(after, count)),
-        end: () => this.#reads.run(() => reader.end()),
-      },
+      reader: derivedReader ?? new LoggedEvents(reading),
       onClose: () => this.#listeners.remove(responseId, listener),
       onError,
     });
     // A message about a response without a log only says that there is something new.
-    const listener = events?.listener(() => subscription.resync()) ?? subscription;
+    const listener = derivedReader?.listener(() => subscription.resync()) ?? subscription;
     this.#listeners.add(responseId, listener);
     return subscription;
   }

@@ -48,8 +48,9 @@ function subscribed({ cursor = -1, readFirst = false, looksAgain = true } = {}) 
     async end() {
       mayFail();
       if (store.isGone) return null;
-      return store.hasEnd ? result : undefined;
+      return store.hasEnd ? { end } : undefined;
     },
+    close: () => undefined,
   };
   const subscription = new Subscription({
     cursor,

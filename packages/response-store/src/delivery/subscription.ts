@@ -1,6 +1,8 @@
 import { isTerminalType, type ResponseEnd } from '@sluice/contract';
 import { type LoggedEvent, typeOf } from '../reading/read-events.ts';
+import type { KnownEnd } from '../reading/open-ends.ts';
 import { parseEnd } from '../record/end-json.ts';
+import type { LongTexts } from '../record/long-texts.ts';
 import type { RelayMessage } from './message.ts';
 
 /** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
@@ -19,14 +21,18 @@ const defaultPollMs: PollTimes = { first: 1_000, longest: 5_000 };
 /** What a subscription reads when it cannot go on from what it was sent. */
 export interface LogReader {
   events(cursor: number, count: number): Promise<LoggedEvent[]>;
-  /** The end of the response as it is printed, or undefined while there is none; null when the response is gone. */
-  end(): Promise<string | undefined | null>;
+  /** The end of the response, or undefined while there is none; null when the response is gone. */
+  end(): Promise<KnownEnd | undefined | null>;
+  /** Gives back what is held in memory. What was read last is not used any more. */
+  close(): void;
 }
 
 /** A piece of a stream: events after the cursor and, with the last of them, what the end added. */
 export interface Batch {
   events: LoggedEvent[];
   end: ResponseEnd | undefined;
+  /** The long texts that marks in the end stand for. */
+  texts?: LongTexts | undefined;
 }
 
 /**
@@ -143,6 +149,7 @@ export class Subscription {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#pending = [];
+    this.#reader.close();
     this.#onClose();
   }
 
@@ -201,14 +208,15 @@ export class Subscription {
     if (end === undefined) return 'nothing_yet';
     // The end may have been written between the two looks.
     const rest = await this.#readPage();
-    return rest.length > 0 ? this.#deliver(rest) : { events: [], end: parseEnd(end).end };
+    return rest.length > 0 ? this.#deliver(rest) : { events: [], end: end.end, texts: end.texts };
   }
 
   /** The next events of the log. A slow reader holds a page for as long as it takes, so large events come in few. */
   async #readPage(): Promise<LoggedEvent[]> {
     const asked = this.#pageSize;
     const events = await this.#reader.events(this.#cursor, asked);
-    if (events.length >= asked) this.#mustRead = true;
+    // A page may be cut by its size, so fewer than were asked for does not mean that there are no more.
+    if (events.length > 0) this.#mustRead = true;
     if (events.length > 0) {
       const characters = events.reduce((sum, { json }) => sum + json.length, 0);
       const fitting = Math.floor((page.characters * events.length) / characters);
@@ -221,11 +229,15 @@ export class Subscription {
   async #deliver(events: LoggedEvent[]): Promise<Batch | 'gone'> {
     const last = events.at(-1);
     const isLast = last !== undefined && isTerminalType(typeOf(last.json));
-    const end = isLast ? (this.#end ?? (await this.#reader.end())) : undefined;
+    const end = isLast ? await this.#endOf() : undefined;
     if (end === null) return 'gone';
     // Only now: had the read failed, these events would come again.
     if (last) this.#cursor = last.sequenceNumber;
-    return { events, end: end === undefined ? undefined : parseEnd(end).end };
+    return { events, end: end?.end, texts: end?.texts };
+  }
+
+  #endOf(): Promise<KnownEnd | undefined | null> {
+    return this.#end === undefined ? this.#reader.end() : Promise.resolve(parseEnd(this.#end));
   }
 
   #fallBehind(): void {

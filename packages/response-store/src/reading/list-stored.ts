@@ -1,7 +1,9 @@
+import { largeFrom } from '../large-values.ts';
 import { parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
-import { readRecord } from './read-record.ts';
+import type { HoldMemory } from './open-ends.ts';
+import { readWholeRecord } from './read-record.ts';
 
 /** What accept.lua puts at the far end of a list to keep it. */
 const nobody = '';
@@ -9,10 +11,15 @@ const nobody = '';
 /** A page ends when its responses are longer than this together, in bytes. A single one may be longer. */
 const pageBytes = 4 * 1024 * 1024;
 
+/** What a record takes that is read, parsed and printed, as a multiple of its size in the store. */
+const parsedFactor = 3;
+
 /** A page of a tenant's responses, newest first. */
 export interface StoredPage {
   records: ResponseRecord[];
   hasMore: boolean;
+  /** Gives back the memory that is held for them and what is printed of them; undefined when they are short. */
+  letGo: (() => void) | undefined;
 }
 
 /** What a listed id stands for. */
@@ -25,12 +32,14 @@ type Listed =
  *
  * The list outlives what it lists: ids whose records have expired are passed over and taken out, so a page is full as
  * long as there is anything to fill it with. Those of another release are passed over and stay. A page of long responses
- * is shorter than `limit`, and `hasMore` says that it goes on: a hundred of them might not fit into memory.
+ * is shorter than `limit`, and `hasMore` says that it goes on: a hundred of them might not fit into memory. Memory for what is
+ * more than short is held before it is read.
  */
 export async function listStored(
   access: LargeAccess,
   tenant: string,
   { after, limit }: { after: string | undefined; limit: number },
+  hold: HoldMemory,
 ): Promise<StoredPage | undefined> {
   const { redis, keys } = access;
   const list = keys.inCell(keys.home(tenant)).stored(tenant);
@@ -40,7 +49,7 @@ export async function listStored(
     if (found === null) return undefined;
     rank = found + 1;
   }
-  const onPage: string[] = [];
+  const onPage: (Listed & { kind: 'here' })[] = [];
   let bytes = 0;
   let hasMore = false;
   while (!hasMore) {
@@ -55,12 +64,19 @@ export async function listStored(
       bytes += each.bytes;
       hasMore = onPage.length === limit || (onPage.length > 0 && bytes > pageBytes);
       if (hasMore) break;
-      onPage.push(each.id);
+      onPage.push(each);
     }
   }
-  const records = await Promise.all(onPage.map((id) => readRecord(access, id)));
-  // One that was deleted since is not missed.
-  return { records: records.filter((record) => record !== undefined), hasMore };
+  const pageLength = onPage.reduce((sum, each) => sum + each.bytes, 0);
+  const letGo = pageLength > largeFrom ? await hold(parsedFactor * pageLength) : undefined;
+  try {
+    const records = await Promise.all(onPage.map(({ id }) => readWholeRecord(access, id)));
+    // One that was deleted since is not missed.
+    return { records: records.filter((record) => record !== undefined), hasMore, letGo };
+  } catch (error) {
+    letGo?.();
+    throw error;
+  }
 }
 
 async function lookAt(access: LargeAccess, id: string): Promise<Listed> {

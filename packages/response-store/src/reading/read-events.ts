@@ -1,10 +1,13 @@
 import { type ContentEvent, isLifecycleType, parseEvent } from '@sluice/contract';
+import type { LongTexts } from '../record/long-texts.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 
 /** An event as the log keeps it. The JSON of a life-cycle event is abbreviated to its type. */
 export interface LoggedEvent {
   sequenceNumber: number;
   json: string;
+  /** The long texts that marks in its JSON stand for, of an event that was derived. */
+  texts?: LongTexts | undefined;
 }
 
 /** Up to `count` logged events after a cursor; -1 reads from the first. */

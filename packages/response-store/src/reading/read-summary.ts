@@ -1,9 +1,10 @@
 import type { ServiceTier, Status } from '@sluice/contract';
 import { type EndFacts, parseEndFacts } from '../record/end-json.ts';
-import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
+import { type FieldName, recordVersion } from '../record/fields.ts';
 import { readRequestAhead } from '../record/large-value.ts';
 import { type StoredRequest, UnknownVersion } from '../record/record.ts';
-import { keysOf, type LargeAccess } from '../record/store-access.ts';
+import type { LargeAccess } from '../record/store-access.ts';
+import { type FoundEnd, readLongEnd, readWithEnd } from './read-record.ts';
 
 /** What is known of a response beside its content. Times are milliseconds of the store's clock. */
 export interface ResponseSummary {
@@ -30,7 +31,7 @@ export interface ResponseSummary {
 const names = [
   ...(['version', 'id', 'tenant', 'status', 'tier', 'queue', 'request_id', 'accepted_at'] as const),
   ...(['started_at', 'attempt', 'stream', 'seq', 'previous', 'asked_bytes'] as const),
-  ...(['request', 'request_ahead', 'result'] as const),
+  ...(['request', 'request_ahead'] as const),
 ] satisfies FieldName[];
 
 /**
@@ -44,8 +45,7 @@ export async function readSummary(
   responseId: string,
   { mostRequestBytes }: { mostRequestBytes: number },
 ): Promise<ResponseSummary | undefined> {
-  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
-  const fields = parseFields(names, values);
+  const { fields, end } = await readWithEnd(access, responseId, names);
   if (fields.status === undefined) return undefined;
   if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
   const isRead = (fields.request_ahead ?? 0) <= mostRequestBytes;
@@ -66,6 +66,17 @@ export async function readSummary(
     previousId: fields.previous,
     askedBytes: fields.asked_bytes,
     request: JSON.parse(ahead ?? fields.request ?? '{}') as StoredRequest,
-    end: fields.result === undefined ? undefined : parseEndFacts(fields.result),
+    end: await factsOf(access, responseId, end),
   };
+}
+
+/** One long end at a time is in memory for this, because no two of them are under way. */
+async function factsOf(
+  access: LargeAccess,
+  responseId: string,
+  end: FoundEnd | undefined,
+): Promise<EndFacts | undefined> {
+  if (end?.kind !== 'long') return end && parseEndFacts(end.json);
+  const json = await readLongEnd(access, responseId, end.bytes);
+  return json && parseEndFacts(json.toString());
 }

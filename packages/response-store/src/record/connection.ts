@@ -30,7 +30,10 @@ export type RedisCommands = Pick<
 >;
 
 /** A connection for values that may be large, which no other command waits behind. */
-export type LargeValueConnection = Pick<Redis, 'set' | 'multi' | 'hmget' | 'getrangeBuffer' | 'disconnect'>;
+export type LargeValueConnection = Pick<
+  Redis,
+  'set' | 'multi' | 'hmget' | 'hgetBuffer' | 'getrangeBuffer' | 'disconnect'
+>;
 
 /** A connection of its own for messages. */
 export type RedisSubscriber = Pick<Redis, 'subscribe' | 'on' | 'off'>;

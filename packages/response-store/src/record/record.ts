@@ -35,8 +35,10 @@ export interface ResponseRecord {
   isEnqueued: boolean;
   /** Where its request stands in a trace; undefined while traces were off. */
   traceparent?: string | undefined;
-  /** What the end added; absent while there is none. */
+  /** What the end added; absent while there is none, and when it is long. */
   end: ResponseEnd | undefined;
+  /** How many bytes the end has that was not read, because it is long; see `OpenEnds`. Otherwise 0. */
+  longEndBytes: number;
 }
 
 /** How often an upstream limited a response, and when it did last, in milliseconds of the store's clock. */
@@ -70,7 +72,7 @@ export interface ClaimedRecord extends ResponseRecord {
   remainingMs: number;
 }
 
-/** The fields a reader needs. The input stays where it is: it can be large, and a reader has no use for it. */
+/** The short fields a reader needs. The input stays where it is: it can be large, and a reader has no use for it. */
 export const readerFields = [
   'version',
   'id',
@@ -86,7 +88,6 @@ export const readerFields = [
   'seq',
   'enqueued',
   'traceparent',
-  'result',
 ] as const satisfies FieldName[];
 
 /** A record was written by another release, which may mean something else by its fields. */
@@ -103,7 +104,8 @@ export class UnknownVersion extends Error {
  * @throws {UnknownVersion}
  */
 export function parseRecord(
-  fields: Pick<RecordFields, (typeof readerFields)[number]>,
+  fields: Pick<RecordFields, (typeof readerFields)[number]> & Partial<Pick<RecordFields, 'result'>>,
+  longEndBytes = 0,
 ): ResponseRecord | undefined {
   if (fields.status === undefined) return undefined;
   if (fields.version !== recordVersion) throw new UnknownVersion(fields.version);
@@ -123,13 +125,14 @@ export function parseRecord(
     isEnqueued: fields.enqueued === true,
     traceparent: fields.traceparent,
     end: result === undefined ? undefined : parseEnd(result).end,
+    longEndBytes,
   };
 }
 
-/** The response object as it stands: what was asked for, where it is, and what its end added. */
-export function responseOf(record: ResponseRecord): Response {
+/** The response object as it stands: what was asked for, where it is, and what its end added; a long end is given apart. */
+export function responseOf(record: ResponseRecord, end: ResponseEnd | undefined = record.end): Response {
   const response = acceptedResponse(record);
-  if (record.end) return withEnd(response, record.end);
+  if (end) return withEnd(response, end);
   return { ...response, status: record.status };
 }
 

@@ -34,6 +34,8 @@ export interface LetIn {
 /** What a step works with that reads or writes what may be large. */
 export interface LargeAccess extends StoreAccess {
   large: LargeValues;
+  /** For ends of responses that are too long for the connection of commands: an end cannot be cut into pieces. */
+  ends: LargeValues;
 }
 
 /** The keys of a response in its cell. */

@@ -6,7 +6,7 @@ import { Audit } from './audit.ts';
 import { BulkActs, type BulkActsOptions } from './bulk-acts.ts';
 import { OperatorKeys } from './operator-keys.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './operator-queues.ts';
-import { OperatorResponses, type OperatorResponsesOptions } from './operator-responses.ts';
+import { operators, OperatorResponses, type OperatorResponsesOptions } from './operator-responses.ts';
 import { RefusedTokens } from './refused-tokens.ts';
 import { ResponseTails, type ResponseTailsOptions } from './response-tails.ts';
 
@@ -51,7 +51,15 @@ export function makeActing(options: ActingOptions): Acting {
       write: (act, detail) => audit.noteRefusal(act, detail),
     }),
     responses: new OperatorResponses(options),
-    tails: new ResponseTails({ store, ...options.tails }),
+    tails: new ResponseTails({
+      store,
+      hold: async (bytes, signal) => {
+        const reservation = options.bodyBudget.open(operators);
+        await reservation.growInTurn(bytes, signal);
+        return () => reservation.release();
+      },
+      ...options.tails,
+    }),
     acts: new BulkActs({ ...options, store: options.actStore }),
     queues: new OperatorQueues({ settings, store, queues: queue, onQueueSwitched: options.onQueueSwitched }),
     keys: new OperatorKeys({ settings: keySettings, changes }),

@@ -24,17 +24,27 @@ import type { Responses } from '../../responses/responses.ts';
 export interface OperatorResponsesOptions {
   store: Pick<
     CallerStore,
-    'read' | 'readShort' | 'previousOf' | 'locateInput' | 'readItemPart' | 'cancel' | 'finishQueued'
+    | 'read'
+    | 'readWhole'
+    | 'readShort'
+    | 'previousOf'
+    | 'locateInput'
+    | 'readItemPart'
+    | 'cancel'
+    | 'finishQueued'
   >;
   queue: Pick<ResponseQueue, 'remove'>;
-  responses: Pick<Responses, 'cancel' | 'create'>;
+  responses: Pick<Responses, 'cancelled' | 'create'>;
   live: Pick<LiveSettings, 'keys'>;
   json: Pick<JsonReader, 'prepare'>;
   bodyBudget: BodyBudget;
 }
 
 /** Memory that is held for operators counts against no tenant: none has this name. */
-const operators = '';
+export const operators = '';
+
+/** An answer is shown twice, as its items and as its text; it is there as text, as an object and as what is printed of it. */
+const endFactor = 4;
 
 /** What an operator does with responses of any tenant, as that tenant could. */
 export class OperatorResponses {
@@ -47,7 +57,7 @@ export class OperatorResponses {
   /** Cancels a response as its tenant could, and waits for its end for some seconds. One that has ended stays as it is. */
   async cancel(responseId: string): Promise<CancelledResponse> {
     const { tenant } = await this.#find(responseId);
-    const { status } = await this.#options.responses.cancel(tenant, responseId);
+    const { status } = await this.#options.responses.cancelled(tenant, responseId);
     return { object: 'cancelled', id: responseId, status };
   }
 
@@ -95,7 +105,7 @@ export class OperatorResponses {
           key,
           requestId: newRequestId(randomBytes),
           presence,
-          hold: (bytes) => holdWhenThereIsRoom(bodyBudget, { tenant, bytes, presence }),
+          hold: (bytes, withinMs) => holdWhenThereIsRoom(bodyBudget, { tenant, bytes, presence, withinMs }),
           elapsedMs: () => 0,
         },
         {
@@ -106,7 +116,7 @@ export class OperatorResponses {
         },
       );
       if (created.kind === 'left') throw new Error('nobody can leave a retry');
-      return { object: 'retried', id: created.response.id, retry_of: responseId };
+      return { object: 'retried', id: created.answer.response.id, retry_of: responseId };
     } finally {
       memory.release();
     }
@@ -118,14 +128,14 @@ export class OperatorResponses {
    */
   async content(responseId: string): Promise<{ json: Buffer; letGo: () => void }> {
     const { store, bodyBudget } = this.#options;
-    const { tenant, largeRequestBytes } = await this.#find(responseId);
+    const { tenant, largeRequestBytes, longEndBytes } = await this.#find(responseId);
     const memory = bodyBudget.open(operators);
     try {
       const part = await store.locateInput(tenant, responseId);
       if (!part) throw responseNotFound();
       // Each is there twice when the answer is put together.
-      memory.grow(2 * (part.bytes + largeRequestBytes));
-      const [record, input] = await Promise.all([store.read(responseId), store.readItemPart(part)]);
+      memory.grow(2 * (part.bytes + largeRequestBytes) + endFactor * longEndBytes);
+      const [record, input] = await Promise.all([store.readWhole(responseId), store.readItemPart(part)]);
       if (!record || input === undefined) throw responseNotFound();
       const { instructions, output } = responseOf(record);
       const head = `{"object":"response_content","instructions":${JSON.stringify(instructions)},"input":`;

@@ -22,6 +22,8 @@ import type { LiveAnswer } from '../api/live-answer.ts';
 
 export interface ResponseTailsOptions {
   store: Pick<CallerStore, 'readShort' | 'hasLog' | 'follow' | 'isDurable'>;
+  /** Holds memory for what is large, until the signal is aborted at most. */
+  hold: (bytes: number, signal: AbortSignal) => Promise<() => void>;
   /** Most tails of this process at a time; 64 by default. */
   most?: number;
   /** How often the log is asked while nothing comes, in milliseconds. */
@@ -102,7 +104,8 @@ export class ResponseTails {
     const { store, pollMs } = this.#options;
     const jsonOf = withContent ? presented(record) : undefined;
     const derived = !record.streams;
-    const subscription = store.follow(record.id, { cursor, readFirst: true, derived, pollMs });
+    const hold = (bytes: number) => this.#options.hold(bytes, answer.signal);
+    const subscription = store.follow(record.id, { cursor, readFirst: true, derived, pollMs, hold });
     try {
       for (;;) {
         const batch = await subscription.next(answer.signal);
@@ -111,7 +114,10 @@ export class ResponseTails {
         if (batch.end && !(await store.isDurable())) return answer.end();
         for (const event of batch.events) {
           const number = event.sequenceNumber;
-          await answer.sendInTurn('event', shown(event, jsonOf?.(event, batch)), String(number));
+          const json = shown(event, jsonOf?.(event, batch));
+          // The end of a life-cycle event is that of the batch.
+          const texts = event.texts ?? batch.texts;
+          await answer.sendInTurn('event', texts?.piecesOf(json) ?? json, String(number));
         }
         if (batch.end) return await end(answer, 'ended');
       }
@@ -130,11 +136,11 @@ async function end(answer: LiveAnswer, reason: TailEnd['reason']): Promise<void>
 }
 
 /** The JSON of a `TailEvent`. `bytes` is what the log keeps of the event, which abbreviates those of the life cycle. */
-function shown({ sequenceNumber, json }: LoggedEvent, content: string | undefined): string {
+function shown({ sequenceNumber, json, texts }: LoggedEvent, content: string | undefined): string {
   const facts = JSON.stringify({
     sequence_number: sequenceNumber,
     type: typeOf(json),
-    bytes: Buffer.byteLength(json),
+    bytes: texts?.lengthOf(json) ?? Buffer.byteLength(json),
   });
   return content === undefined ? facts : `${facts.slice(0, -1)},"event":${content}}`;
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { defaultStalledMs, drained } from '../../reader-pace.ts';
+import { defaultStalledMs, drained, slicesOf } from '../../reader-pace.ts';
 
 /** How often a silent stream says that it lives, in milliseconds. */
 const heartbeatMs = 15_000;
@@ -15,7 +15,7 @@ export interface LiveAnswer {
    * Sends an event whose data is JSON already, and waits until the client has taken enough for another one: for what can be
    * read as slowly as the client is, however large. Rejects when the client is gone, or takes nothing for half a minute.
    */
-  sendInTurn(event: string, json: string, id?: string): Promise<void>;
+  sendInTurn(event: string, json: string | readonly Buffer[], id?: string): Promise<void>;
   end(): void;
   /** Aborted when the client has left, is too slow, or the answer has ended. */
   readonly signal: AbortSignal;
@@ -61,12 +61,18 @@ export function answerLive(
     send: (event, data, id) => write(frameOf(event, JSON.stringify(data), id)),
     sendInTurn: async (event, json, id) => {
       over.signal.throwIfAborted();
-      if (raw.write(frameOf(event, json, id))) return;
       const onStalled = () => {
         end();
         raw.destroy();
       };
-      await drained(raw, { signal: over.signal, stalledMs, onStalled });
+      const send = async (text: string | Buffer) => {
+        over.signal.throwIfAborted();
+        if (!raw.write(text)) await drained(raw, { signal: over.signal, stalledMs, onStalled });
+      };
+      if (typeof json === 'string') return send(frameOf(event, json, id));
+      await send(headOf(event, id));
+      for (const piece of json) for (const slice of slicesOf(piece)) await send(slice);
+      await send('\n\n');
     },
     end,
     signal: over.signal,
@@ -74,8 +80,12 @@ export function answerLive(
 }
 
 function frameOf(event: string, json: string, id: string | undefined): string {
+  return `${headOf(event, id)}${json}\n\n`;
+}
+
+function headOf(event: string, id: string | undefined): string {
   const named = id === undefined ? '' : `id: ${id}\n`;
-  return `${named}event: ${event}\ndata: ${json}\n\n`;
+  return `${named}event: ${event}\ndata: `;
 }
 
 /** What hooks have set so far; `writeHead` of a hijacked reply would leave it out. */

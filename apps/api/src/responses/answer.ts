@@ -1,0 +1,70 @@
+import type { Response } from '@sluice/contract';
+import {
+  type CallerStore,
+  type FoundEnd,
+  type KnownEnd,
+  type LongTexts,
+  parseEnd,
+  type ResponseRecord,
+  responseOf,
+} from '@sluice/response-store';
+import type { AcceptedResponse } from './accepted-response.ts';
+import type { Caller } from './caller.ts';
+import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
+
+/** A response on its way to a caller. */
+export interface Answer {
+  response: Response;
+  /** What marks in its texts stand for, of a long one. */
+  texts?: LongTexts | undefined;
+  /** Gives back the memory of a long one, once its reader has it. */
+  letGo: () => void;
+}
+
+/** An answer for which nothing is held. */
+export function shortAnswer(response: Response): Answer {
+  return { response, letGo: () => undefined };
+}
+
+/** Makes an answer of a record, once there is room for its end if that is long. */
+export async function answerOf(
+  store: Pick<CallerStore, 'openEnd'>,
+  record: ResponseRecord,
+  hold: Parameters<CallerStore['openEnd']>[1]['hold'],
+): Promise<Answer> {
+  if (record.longEndBytes === 0) return shortAnswer(responseOf(record));
+  return withLongEnd(store, record.id, { bytes: record.longEndBytes, hold }, ({ end }) =>
+    Promise.resolve(responseOf(record, end)),
+  );
+}
+
+/** Makes the answer of a caller that has waited for an end, once there is room for that if it is long. */
+export async function wholeAnswer(
+  store: Pick<CallerStore, 'openEnd' | 'wasAskedToEnd'>,
+  found: FoundEnd,
+  { caller: { hold }, accepted }: { caller: Pick<Caller, 'hold'>; accepted: AcceptedResponse },
+): Promise<Answer> {
+  const make = async ({ end }: KnownEnd) => {
+    if (end.status === 'cancelled' && !(await store.wasAskedToEnd(accepted.id))) throw touchLost();
+    return wholeResponse(await accepted.whole(), end);
+  };
+  if (found.kind === 'read') return shortAnswer(await make(parseEnd(found.json)));
+  return withLongEnd(store, accepted.id, { bytes: found.bytes, hold }, make);
+}
+
+/** Makes an answer of a long end. */
+async function withLongEnd(
+  store: Pick<CallerStore, 'openEnd'>,
+  responseId: string,
+  reading: Parameters<CallerStore['openEnd']>[1],
+  make: (known: KnownEnd) => Promise<Response>,
+): Promise<Answer> {
+  const open = await store.openEnd(responseId, reading);
+  if (!open) throw responseGone();
+  try {
+    return { response: await make(open), texts: open.texts, letGo: open.close };
+  } catch (error) {
+    open.close();
+    throw error;
+  }
+}

@@ -1,0 +1,125 @@
+import type { ResponseEnd } from '@sluice/contract';
+import { parseEnd } from '../record/end-json.ts';
+import { LongTexts } from '../record/long-texts.ts';
+import type { LargeAccess } from '../record/store-access.ts';
+import { readLongEnd } from './read-record.ts';
+
+/**
+ * Holds memory for so many bytes on behalf of a caller until the returned function is called. Waits while there is too
+ * little, and rejects when that takes too long or the caller has left.
+ */
+export type HoldMemory = (bytes: number) => Promise<() => void>;
+
+/** An end that somebody reads. The long texts in it are marks; `texts` puts them back where it is printed. */
+export interface KnownEnd {
+  end: ResponseEnd;
+  texts?: LongTexts | undefined;
+}
+
+/** An end for which memory is held until it is closed. Twice is fine. */
+export interface OpenEnd extends KnownEnd {
+  close: () => void;
+}
+
+interface SharedEnd {
+  readers: number;
+  read: Promise<(KnownEnd & { letGo: () => void }) | undefined>;
+}
+
+/** What a parsed end takes at most, as a multiple of its JSON without long texts. */
+const parsedFactor = 6;
+
+/** So much of that counts as nothing, in bytes. */
+const smallHollow = 64 * 1024;
+
+/**
+ * The long ends of responses that are read in a process. Any number of readers of a response share one copy, and the memory
+ * that is held for it: the bytes as the store has them, and of what they mean no more than the short parts.
+ */
+export class OpenEnds {
+  readonly #access: Pick<LargeAccess, 'ends' | 'keys'>;
+  readonly #shared = new Map<string, SharedEnd>();
+
+  constructor(access: Pick<LargeAccess, 'ends' | 'keys'>) {
+    this.#access = access;
+  }
+
+  /** How many ends are in memory. */
+  get size(): number {
+    return this.#shared.size;
+  }
+
+  /**
+   * Opens an end of so many bytes, once there is room for it; undefined when it is gone by now. Rejects when there is no
+   * room, or the store does not answer.
+   */
+  async open(
+    responseId: string,
+    { bytes, hold }: { bytes: number; hold: HoldMemory },
+  ): Promise<OpenEnd | undefined> {
+    const known = this.#shared.get(responseId);
+    if (known) return this.#join(responseId, known);
+    const letGo = await hold(bytes);
+    // Each waits for itself, so that nobody has to wait as long as another one may. Now that there is room for it, it may be there.
+    const opened = this.#shared.get(responseId);
+    if (opened) {
+      letGo();
+      return this.#join(responseId, opened);
+    }
+    const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, letGo }) };
+    this.#shared.set(responseId, shared);
+    return this.#join(responseId, shared);
+  }
+
+  async #join(responseId: string, shared: SharedEnd): Promise<OpenEnd | undefined> {
+    shared.readers += 1;
+    let isOpen = true;
+    let letGo: (() => void) | undefined;
+    const close = () => {
+      if (!isOpen) return;
+      isOpen = false;
+      shared.readers -= 1;
+      if (shared.readers > 0) return;
+      this.#shared.delete(responseId);
+      letGo?.();
+    };
+    try {
+      const read = await shared.read;
+      letGo = read?.letGo;
+      if (read) return { end: read.end, texts: read.texts, close };
+      close();
+      return undefined;
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  async #read(
+    responseId: string,
+    { bytes, hold, letGo }: { bytes: number; hold: HoldMemory; letGo: () => void },
+  ): Promise<(KnownEnd & { letGo: () => void }) | undefined> {
+    let heldBytes = bytes;
+    let letHeldGo = letGo;
+    try {
+      for (;;) {
+        const json = await readLongEnd(this.#access, responseId, bytes);
+        if (!json) {
+          letHeldGo();
+          return undefined;
+        }
+        const { hollow, texts } = LongTexts.takenFrom(json);
+        const needed = bytes + (hollow.length > smallHollow ? parsedFactor * hollow.length : 0);
+        if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, letGo: letHeldGo };
+        // It has many short parts. Nothing is held while more is waited for, or two that wait would wait for each other.
+        letHeldGo();
+        letHeldGo = () => undefined;
+        letHeldGo = await hold(needed);
+        heldBytes = needed;
+      }
+    } catch (error) {
+      letHeldGo();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { LongTexts } from './long-texts.ts';
+
+const long = 'x'.repeat(5_000);
+
+const documents: Record<string, unknown> = {
+  'short alone': { a: 'b', c: [1, { d: 'e' }] },
+  'a long text': { text: long },
+  'a text full of what is escaped': { text: '"\\\n\u0001'.repeat(2_000), more: '\\'.repeat(5_001) },
+  'characters of several bytes': { text: 'é😀'.repeat(2_000), other: 'é' },
+  'several long texts in a list': [long, 'short', `${long}"`, { a: { b: long } }],
+  'logprobs, which are left out whole': {
+    logprobs: Array.from({ length: 500 }, (_, at) => ({ token: `]"[${at}`, bytes: [at], top_logprobs: [] })),
+    text: 'short',
+  },
+  'a short list of logprobs': { logprobs: [{ token: 'a' }], text: long },
+};
+
+it.each(Object.entries(documents))('a document comes back as it was: %s', (_name, document) => {
+  const json = JSON.stringify(document);
+  const { hollow, texts } = LongTexts.takenFrom(Buffer.from(json));
+  expect(hollow.length).toBeLessThan(Math.max(1_000, json.length / 3));
+  expect(Buffer.concat(texts.piecesOf(JSON.stringify(JSON.parse(hollow)))).toString()).toBe(json);
+  expect(texts.filled(JSON.parse(hollow))).toEqual(document);
+});
+
+it('shares the bytes of the document, wherever a text gets to', () => {
+  const json = Buffer.from(JSON.stringify({ text: long }));
+  const { hollow, texts } = LongTexts.takenFrom(json);
+  const { text } = JSON.parse(hollow) as { text: string };
+  const printed = JSON.stringify({ first: text, joined: `${text}${text}` });
+  const pieces = texts.piecesOf(printed);
+  expect(Buffer.concat(pieces).toString()).toBe(JSON.stringify({ first: long, joined: long + long }));
+  expect(texts.lengthOf(printed)).toBe(Buffer.concat(pieces).length);
+  expect(pieces.filter((piece) => piece.buffer === json.buffer && piece.length === long.length)).toHaveLength(
+    3,
+  );
+});
+
+it('does not take a mark of another document for one of its own', () => {
+  const other = LongTexts.takenFrom(Buffer.from(JSON.stringify({ text: long })));
+  const document = { text: (JSON.parse(other.hollow) as { text: string }).text, long };
+  const { hollow, texts } = LongTexts.takenFrom(Buffer.from(JSON.stringify(document)));
+  expect(texts.filled(JSON.parse(hollow))).toEqual(document);
+});

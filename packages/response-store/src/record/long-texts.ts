@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+
+/** Texts of more bytes than this are left out of a hollow document. */
+const longFrom = 4 * 1024;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** Arrays that can be as long as a text, and whose content nobody looks at on its way to a reader. */
+const opaqueArray = Buffer.from('"logprobs":[');
+
+/**
+ * The long texts of a JSON document, as the bytes that they are in it.
+ *
+ * A document without them is small, so it is parsed, changed and printed at little cost, as often as somebody reads it. A mark
+ * stands for each text, in every place where that gets to. What was printed becomes bytes by `piecesOf`, which copies
+ * none of them: all readers of an answer share its one copy.
+ *
+ * Nobody can write a mark: each document has a random one.
+ */
+export class LongTexts {
+  readonly #mark = randomUUID();
+  readonly #texts: Buffer[] = [];
+  /** A text is inside of quotes. Elements stand for the only element of an array, with its quotes. */
+  readonly #pattern = new RegExp(`<${this.#mark}:(\\d+)>|"\\[${this.#mark}:(\\d+)\\]"`, 'g');
+
+  /** Takes the long texts out of a document. The document must be printed without spaces, and must not change. */
+  static takenFrom(json: Buffer): { hollow: string; texts: LongTexts } {
+    const texts = new LongTexts();
+    return { hollow: texts.#takeFrom(json), texts };
+  }
+
+  /** The bytes of JSON that was printed of a hollow document: what is short of it, and the long texts where their marks are. */
+  piecesOf(json: string): Buffer[] {
+    const pieces: Buffer[] = [];
+    let at = 0;
+    for (const match of json.matchAll(this.#pattern)) {
+      if (match.index > at) pieces.push(Buffer.from(json.slice(at, match.index)));
+      pieces.push(this.#textOf(match));
+      at = match.index + match[0].length;
+    }
+    if (at < json.length) pieces.push(Buffer.from(json.slice(at)));
+    return pieces;
+  }
+
+  /** How many bytes `piecesOf` gives, about: characters that are not long texts count as one. */
+  lengthOf(json: string): number {
+    let length = json.length;
+    for (const match of json.matchAll(this.#pattern)) length += this.#textOf(match).length - match[0].length;
+    return length;
+  }
+
+  /** A part of the document with its long texts: a copy. */
+  filled<Value>(hollow: Value): Value {
+    // What was printed of a value is one of its type.
+    return JSON.parse(Buffer.concat(this.piecesOf(JSON.stringify(hollow))).toString()) as Value;
+  }
+
+  #textOf(match: RegExpExecArray): Buffer {
+    return this.#texts[Number(match[1] ?? match[2])] ?? Buffer.alloc(0);
+  }
+
+  #takeFrom(json: Buffer): string {
+    const kept: string[] = [];
+    let keptTo = 0;
+    const cut = (start: number, end: number, mark: string) => {
+      kept.push(json.toString('utf8', keptTo, start), mark);
+      this.#texts.push(json.subarray(start, end));
+      keptTo = end;
+    };
+    // Byte by byte: a search for the next quote costs more than this in a text that is full of them.
+    for (let at = 0; at < json.length; at += 1) {
+      if (json[at] !== quote) continue;
+      const isOpaque = json[at + 1] === opaqueArray[1] && startsAt(json, at, opaqueArray);
+      const open = isOpaque ? at + opaqueArray.length - 1 : at;
+      const close = isOpaque ? endOfArray(json, open) : endOfText(json, open);
+      if (close - open > longFrom) {
+        const number = this.#texts.length;
+        cut(open + 1, close, isOpaque ? `"[${this.#mark}:${number}]"` : `<${this.#mark}:${number}>`);
+      }
+      at = close;
+    }
+    kept.push(json.toString('utf8', keptTo));
+    return kept.join('');
+  }
+}
+
+function startsAt(json: Buffer, at: number, start: Buffer): boolean {
+  return json.compare(start, 0, start.length, at, at + start.length) === 0;
+}
+
+/** Where the quote is that closes a text. */
+function endOfText(json: Buffer, open: number): number {
+  for (let at = open + 1; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === backslash) at += 1;
+    else if (byte === quote) return at;
+  }
+  throw new SyntaxError('A text in JSON has no end');
+}
+
+/** Where the bracket is that closes an array. */
+function endOfArray(json: Buffer, open: number): number {
+  let depth = 0;
+  for (let at = open; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === quote) at = endOfText(json, at);
+    else if (byte === openBracket) depth += 1;
+    else if (byte === closeBracket && (depth -= 1) === 0) return at;
+  }
+  throw new SyntaxError('An array in JSON has no end');
+}

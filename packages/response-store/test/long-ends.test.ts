@@ -1,0 +1,208 @@
+import { completed, countDerivedEvents, deriveEvents, type OutputItem } from '@sluice/contract';
+import { within } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { CallerStore, type HoldMemory, type LoggedEvent } from '../src/index.ts';
+import { noHold, oneServer, retention, StoreUnderTest } from './store-under-test.ts';
+
+const never = new AbortController().signal;
+const words = 'Say "this".\n';
+const longText = words.repeat(50_000);
+
+let store: StoreUnderTest;
+const cleanups: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  store = new StoreUnderTest(await oneServer());
+});
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).toReversed()) await clean();
+  await store.close();
+});
+
+function message(id: string, text: string): OutputItem {
+  const content = [{ type: 'output_text' as const, text, annotations: [], logprobs: [] }];
+  return { type: 'message', id, status: 'completed', role: 'assistant', content };
+}
+
+const output: OutputItem[] = [
+  message('msg_1', 'short'),
+  message('msg_2', longText),
+  {
+    type: 'function_call',
+    id: 'fc_1',
+    call_id: 'c',
+    name: 'f',
+    arguments: JSON.stringify(longText),
+    status: 'completed',
+  },
+  message('msg_3', 'last'),
+];
+const end = completed({ output, usage: null }, 1);
+
+/** An api process, and which commands each of its connections sent. */
+async function startedApi() {
+  const { server } = store;
+  const names = ['commands', 'bulk', 'largeValues', 'longEnds'] as const;
+  const connections = Object.fromEntries(names.map((name) => [name, server.connect()])) as Record<
+    (typeof names)[number],
+    ReturnType<typeof server.connect>
+  >;
+  const longReads = vi.spyOn(connections.longEnds, 'hgetBuffer');
+  await Promise.all(names.map((name) => connections[name].ping()));
+  let received = 0;
+  for (const name of ['commands', 'bulk'] as const) {
+    const { stream } = connections[name];
+    stream.on('data', (bytes: Buffer) => (received += bytes.length));
+  }
+  const api = new CallerStore({
+    ...connections,
+    subscriber: server.connect(),
+    keyPrefix: `${server.prefix}:`,
+    retention,
+    processId: 'long-ends',
+    onError: () => undefined,
+  });
+  await api.start();
+  cleanups.push(() => api.stop());
+  return { api, longReads, bytesBesideLong: () => received };
+}
+
+/** Memory as an api holds it: how much at a time, and at most. */
+function memory() {
+  const held = { now: 0, most: 0 };
+  const hold = (bytes: number) => {
+    held.now += bytes;
+    held.most = Math.max(held.most, held.now);
+    return Promise.resolve(() => void (held.now -= bytes));
+  };
+  return { held, hold };
+}
+
+async function eventsOf(api: CallerStore, id: string, cursor: number, hold: HoldMemory) {
+  const subscription = api.follow(id, { cursor, readFirst: true, derived: true, hold });
+  const events: LoggedEvent[] = [];
+  try {
+    for (;;) {
+      const batch = await within(subscription.next(never));
+      if (!batch) throw new Error('gone');
+      events.push(...batch.events);
+      if (batch.end) return { events, ended: batch.texts?.filled(batch.end) ?? batch.end };
+    }
+  } finally {
+    subscription.close();
+  }
+}
+
+const whole = ({ json, texts }: LoggedEvent) =>
+  texts ? Buffer.concat(texts.piecesOf(json)).toString() : json;
+
+describe('a long end of a response', () => {
+  it('goes over a connection of its own, once for all who read it at a time', async () => {
+    const { api, longReads, bytesBesideLong } = await startedApi();
+    const id = await store.ended({}, output);
+    const record = await api.read(id);
+    expect(record).toMatchObject({ status: 'completed', end: undefined });
+    const bytes = record?.longEndBytes ?? 0;
+    expect(bytes).toBeGreaterThan(longText.length);
+    const { held, hold } = memory();
+    const opened = await Promise.all(Array.from({ length: 20 }, () => api.openEnd(id, { bytes, hold })));
+    for (const open of opened) expect(open?.texts?.filled(open.end)).toEqual(end);
+    expect(longReads).toHaveBeenCalledTimes(1);
+    expect(held.now).toBe(bytes);
+    for (const open of opened) open?.close();
+    expect(held.now).toBe(0);
+    expect(api.openEnds).toBe(0);
+    // Short fields alone came over the others.
+    expect(bytesBesideLong()).toBeLessThan(16 * 1024);
+  });
+
+  it('is read when there is room for it, and not before', async () => {
+    const { api, longReads } = await startedApi();
+    const id = await store.ended({}, output);
+    const room = Promise.withResolvers<() => void>();
+    const reading = api.openEnd(id, { bytes: 1_000_000, hold: () => room.promise });
+    await api.read(id);
+    expect(longReads).not.toHaveBeenCalled();
+    room.reject(new Error('no room'));
+    await expect(reading).rejects.toThrow('no room');
+    expect(api.openEnds).toBe(0);
+    const open = await api.openEnd(id, { bytes: 1_000_000, hold: noHold });
+    open?.close();
+    expect(longReads).toHaveBeenCalledTimes(1);
+  });
+
+  it('is gone for who comes too late', async () => {
+    const { api } = await startedApi();
+    const id = await store.ended({}, output);
+    await api.erase(id, 'team-a');
+    const { held, hold } = memory();
+    expect(await api.openEnd(id, { bytes: 1_000_000, hold })).toBeUndefined();
+    expect(held.now).toBe(0);
+  });
+
+  it('becomes the same events from any cursor on, and its texts are there once', async () => {
+    const { api, longReads } = await startedApi();
+    const id = await store.ended({}, output);
+    const expected = [
+      ...['response.created', 'response.queued', 'response.in_progress'].map((type) => `{"type":"${type}"}`),
+      ...[...deriveEvents(end)].map(({ type, ...members }, at) =>
+        JSON.stringify({ type, sequence_number: at + 3, ...members }),
+      ),
+      '{"type":"response.completed"}',
+    ];
+    expect(expected).toHaveLength(countDerivedEvents(end) + 4);
+    const bytes = (await api.read(id))?.longEndBytes ?? 0;
+    for (const cursor of [-1, 0, 2, 3, 10, expected.length - 3, expected.length - 2]) {
+      longReads.mockClear();
+      const { held, hold } = memory();
+      const { events, ended } = await eventsOf(api, id, cursor, hold);
+      expect(events.map(whole)).toEqual(expected.slice(cursor + 1));
+      expect(events.map(({ sequenceNumber }) => sequenceNumber)).toEqual(
+        expected.slice(cursor + 1).map((_, at) => cursor + 1 + at),
+      );
+      // The events are four times as long as the answer, and none of that is in memory.
+      expect(events.reduce((sum, { json }) => sum + json.length, 0)).toBeLessThan(16 * 1024);
+      expect(ended).toEqual(end);
+      expect(held).toEqual({ now: 0, most: bytes });
+      expect(longReads).toHaveBeenCalledTimes(1);
+    }
+  });
+
+  it('of many short parts is held for as what it becomes', async () => {
+    const { api } = await startedApi();
+    const id = await store.ended(
+      {},
+      Array.from({ length: 2_000 }, (_, at) => message(`msg_${at}`, 'x'.repeat(100))),
+    );
+    const bytes = (await api.read(id))?.longEndBytes ?? 0;
+    const { held, hold } = memory();
+    const open = await api.openEnd(id, { bytes, hold });
+    expect(held.now).toBeGreaterThan(5 * bytes);
+    open?.close();
+    expect(held.now).toBe(0);
+  });
+});
+
+describe('a long event of a log', () => {
+  it('is held for before it is read, and let go when its reader has it', async () => {
+    const { api } = await startedApi();
+    const id = await store.running('a');
+    const delta = (number: number, size: number) =>
+      `{"type":"response.output_text.delta","sequence_number":${number},"delta":"${'x'.repeat(size)}"}`;
+    const large = [300_000, 400_000, 500_000].map((size, at) => delta(3 + at, size));
+    await store.write(id, 'a', 3, large);
+    await store.write(id, 'a', 6, [], end);
+    const { held, hold } = memory();
+    const subscription = api.follow(id, { cursor: 2, readFirst: true, derived: false, hold });
+    for (const json of large) {
+      const batch = await within(subscription.next(never));
+      // One at a time, however many fit into a count.
+      expect(batch?.events.map((event) => event.json)).toEqual([json]);
+      expect(held.now).toBe(3 * json.length);
+    }
+    const last = await within(subscription.next(never));
+    expect(last?.texts?.filled(last.end)).toEqual(end);
+    subscription.close();
+    expect(held.now).toBe(0);
+  });
+});
