@@ -69,6 +69,7 @@ export interface TestApiOptions {
   syncWaitMs?: number;
   stalledMs?: number;
   webSockets?: boolean;
+  corsOrigins?: string[];
   webSocketContextBytes?: number;
   socketTimes?: Partial<SocketTimes>;
   longPollMs?: number;
@@ -311,6 +312,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     json,
     stalledMs: options.stalledMs,
     longPollMs: options.longPollMs,
+    corsOrigins: options.corsOrigins,
     startedAt: 1_000,
   });
   const described = describedAnswers(app);

@@ -334,6 +334,36 @@ describe('a file that is not proper YAML', () => {
   });
 });
 
+describe('an origin', () => {
+  it.each([
+    'chat.example.com',
+    'https://chat.example.com/',
+    'https://chat.example.com:443',
+    'https://Chat.example.com',
+    'https://*.example.com',
+    'https://user@chat.example.com',
+    'null',
+    '',
+  ])("'%s' is refused", (origin) => {
+    expect(faultsOf(`server: { corsOrigins: ["${origin}"] }`)).toEqual([
+      expect.stringContaining('server.corsOrigins[0]: must be an origin as browsers send it'),
+    ]);
+  });
+
+  it.each([
+    'https://chat.example.com',
+    'http://localhost:5173',
+    'http://[::1]:3000',
+    'tauri://localhost',
+    'chrome-extension://abcdefgh',
+    '*',
+  ])('%s is taken', (origin) => {
+    const file = `server: { corsOrigins: ["${origin}"] }`;
+    const { server } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => file });
+    expect(server.corsOrigins).toEqual([origin]);
+  });
+});
+
 describe('a network of proxies', () => {
   it.each([
     '10.0.0.0',

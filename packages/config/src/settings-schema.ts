@@ -4,7 +4,7 @@ import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
-import { cidr, credential, milliseconds, port, text, weight, wholeNumber } from './value-schemas.ts';
+import { cidr, credential, milliseconds, origin, port, text, weight, wholeNumber } from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -63,6 +63,10 @@ export const settingsSchema = z.strictObject({
       webSockets: z.boolean().default(true).meta({
         description:
           'Whether responses can be created over WebSockets. Clients that get none fall back to HTTP.',
+      }),
+      corsOrigins: z.array(origin()).max(100).default([]).meta({
+        description:
+          'Origins whose pages may call the API from a browser, such as `https://chat.example.com`; `*` is any. No cookies are involved: a page can do what the key that it sends may do. The admin listener is open to none.',
       }),
       trustedProxies: z.array(cidr()).max(100).default([]).meta({
         description:
