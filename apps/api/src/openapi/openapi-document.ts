@@ -50,7 +50,7 @@ export function openApiDocument({ withAdmin = true }: { withAdmin?: boolean } = 
       summary: 'A Responses API with a queue in front of the models.',
       description:
         'Members that a request may leave out may also be `null`. Members that nobody here knows are ignored. ' +
-        'Every answer carries `x-request-id`. ' +
+        'Every answer carries `x-request-id`, and one that is about a response, if only its error, `x-sluice-response-id`. ' +
         'A WebSocket at `/responses` takes the members of `CreateResponse` beside `type: "response.create"`, and sends the JSON ' +
         'of each `ResponseEvent` as a frame.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

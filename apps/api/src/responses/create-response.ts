@@ -52,6 +52,7 @@ export interface StreamCreation extends Creation {
 
 /** What is known of an answer before its body. */
 export interface AnswerFacts {
+  responseId: string;
   /** Where the tenant stands with its limits; undefined where nothing was counted. */
   use: TenantUse | undefined;
   /** Whether an earlier request with the same key has brought the answer. */
@@ -98,7 +99,7 @@ export class ResponseCreator {
       const acceptance = await this.#accept(caller, creation, responseId);
       if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
       isAccepted = true;
-      creation.onAccepted({ use: acceptance.use, isReplayed: false });
+      creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
       if (created.kind === 'response') await creation.onWhole?.(created.response);
       return created;
@@ -124,7 +125,7 @@ export class ResponseCreator {
         return;
       }
       end = 'caller_left';
-      creation.onAccepted({ use: acceptance.use, isReplayed: false });
+      creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
         sink: openSink(),
         subscription,
@@ -153,8 +154,8 @@ export class ResponseCreator {
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
     const acceptance = await this.#accept(caller, creation, this.#newId(caller));
     if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
-    creation.onAccepted({ use: acceptance.use, isReplayed: false });
-    const { accepted, job } = acceptance;
+    const { accepted, job, use } = acceptance;
+    creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
     const position = this.#parts.positions.at(job.queue, await job.ahead);
     return {
       kind: 'response',
@@ -180,7 +181,7 @@ export class ResponseCreator {
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      creation.onAccepted({ use: undefined, isReplayed: record.end !== undefined });
+      creation.onAccepted({ responseId, use: undefined, isReplayed: record.end !== undefined });
       if (!wait || record.end) {
         if (!(await store.isDurable())) throw notDurable();
         return { kind: 'response', response: responseOf(record) };
@@ -204,7 +205,7 @@ export class ResponseCreator {
     let end: AttachmentEnd | undefined;
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      onAccepted({ use: undefined, isReplayed: record.end !== undefined });
+      onAccepted({ responseId, use: undefined, isReplayed: record.end !== undefined });
       const hasLog = record.streams && (record.end === undefined || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
       const { attachments, positions } = this.#parts;

@@ -2,7 +2,7 @@ import { responseBodySchema, responseParamsSchema } from '@sluice/contract';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
-import { jsonType } from './create-response.ts';
+import { jsonType, responseIdHeader } from './create-response.ts';
 
 export interface CancelResponseContext {
   dialect: Dialect;
@@ -20,6 +20,6 @@ export const cancelResponse = defineRoute({
   errors: [...anyErrors, ...bodyErrors, 'not_found'],
   async handle({ params, request, reply }, { dialect, responses }: CancelResponseContext) {
     const response = await responses.cancel(request.key.name, params.id);
-    return reply.type(jsonType).send(responseBody(dialect, response));
+    return reply.type(jsonType).headers(responseIdHeader(params.id)).send(responseBody(dialect, response));
   },
 });

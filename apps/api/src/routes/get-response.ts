@@ -12,7 +12,7 @@ import { type Dialect, responseBody } from '../responses/dialect.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, eventStream, json } from '../route.ts';
-import { jsonType, presentationOf } from './create-response.ts';
+import { jsonType, presentationOf, responseIdHeader } from './create-response.ts';
 
 export interface GetResponseContext {
   dialect: Dialect;
@@ -36,13 +36,13 @@ export const getResponse = defineRoute({
   ) {
     if (!query.stream) {
       const response = await responses.retrieve(request.key.name, params.id);
-      reply.headers(positionHeaders(response, responses.now()));
+      reply.headers({ ...responseIdHeader(params.id), ...positionHeaders(response, responses.now()) });
       return reply.type(jsonType).send(responseBody(dialect, response));
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       const presentation = presentationOf(request, dialect, obfuscate);
-      const openSink = () => openEventStream(reply);
+      const openSink = () => openEventStream(reply.headers(responseIdHeader(params.id)));
       await responses.follow(caller, params.id, { cursor, presentation, openSink });
       return reply;
     });

@@ -21,7 +21,7 @@ import type { Dialect } from '../responses/dialect.ts';
 import type { EventPage } from '../responses/read-event-page.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, empty, eventStream, json } from '../route.ts';
-import { jsonType, presentationOf } from './create-response.ts';
+import { jsonType, presentationOf, responseIdHeader } from './create-response.ts';
 
 export interface ReadEventsContext {
   dialect: Dialect;
@@ -74,13 +74,17 @@ export const readEvents = defineRoute({
           presentation,
           expiredAs: 'events_gone',
           openSink: (cursor) =>
-            openEventStream(reply, new DurableFraming({ next: cursor + 1, cursor: nextCursor })),
+            openEventStream(
+              reply.headers(responseIdHeader(params.id)),
+              new DurableFraming({ next: cursor + 1, cursor: nextCursor }),
+            ),
         });
         return reply;
       }
       const waitMs = live === 'long-poll' ? longPollMs : 0;
       const page = await responses.readEvents(caller, params.id, { cursor: from, presentation, waitMs });
       if (caller.presence.departure === 'caller_left') return reply;
+      reply.headers(responseIdHeader(params.id));
       if (live === 'long-poll') {
         sendPosition(reply, page, page.isClosed ? undefined : nextCursor());
         if (page.events.length === 0) return reply.code(204).removeHeader('content-type').send();
