@@ -260,6 +260,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     ...(options.threadMs !== undefined && { withinMs: options.threadMs }),
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
+    hostedTools: { other: ['web_search', 'mcp'] },
     onError: (error) => logged.push(String(error)),
   });
   const json = bodies.reader;

@@ -204,6 +204,10 @@ describe('a bad file', () => {
       withModels(model('m', 'contextTokens: 5, maxOutputTokens: 6')),
       'models[0].maxOutputTokens: is more than `contextTokens`',
     ],
+    [
+      withModels(model('m', 'hostedTools: [web_search]')),
+      'models[0].hostedTools: are passed on to providers of type openai-responses alone',
+    ],
     // Keys
     ['keys: [{ name: a }]', 'keys[0]: needs one of `key` and `hash`'],
     [`keys: [{ name: a, key: k, hash: "sha256:${hashKey('k')}" }]`, 'keys[0]: needs one of `key` and `hash`'],

@@ -46,11 +46,7 @@ export function filterOf(values: UrlSearch, now: number): ResponseSearch {
 }
 
 /** What the search box can look for, as parameters of the address. */
-export interface RowSearch {
-  id: string;
-  request_id: string;
-  metadata: string;
-}
+export type RowSearch = Record<'id' | 'request_id' | 'metadata', string>;
 
 /**
  * What a text in the search box means: a pair of metadata when it has a colon, how the id of a request begins, or how that of a
