@@ -1,6 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { actionToken } from '../api/action-token.ts';
+import { AwayBanner } from './away-banner.tsx';
 import { Header } from './header.tsx';
 import { Navigation } from './navigation.tsx';
 import classes from './shell.module.css';
@@ -39,6 +40,7 @@ export function Shell() {
       <div className={classes['column']}>
         <Header onMenu={() => setDrawerOpen(true)} />
         <main id="main" tabIndex={-1} className={classes['main']}>
+          <AwayBanner />
           <Outlet />
         </main>
       </div>
