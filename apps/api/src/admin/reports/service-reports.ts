@@ -1,5 +1,18 @@
-import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
-import { readProcesses, StatsReader, type StatsReaderOptions } from '@sluice/service-stats';
+import type {
+  History,
+  KeyList,
+  KeyPageQuery,
+  QueueList,
+  TenantList,
+  TenantPageQuery,
+} from '@sluice/contract/admin';
+import {
+  HistoryReader,
+  type HistorySpan,
+  readProcesses,
+  StatsReader,
+  type StatsReaderOptions,
+} from '@sluice/service-stats';
 import { keyRows } from './key-rows.ts';
 import { OverviewFeed } from './overview-feed.ts';
 import { OverviewReader } from './overview-reader.ts';
@@ -12,6 +25,7 @@ import { tenantRows } from './tenant-rows.ts';
 /** What operators are told of the service as a whole. What reads Redis rejects while it does not answer. */
 export interface ServiceReports {
   overview: OverviewFeed;
+  history: (span: HistorySpan) => Promise<History>;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
   keys: (query: KeyPageQuery) => KeyList;
@@ -20,9 +34,10 @@ export interface ServiceReports {
 /** The sources that are in Redis beside the queues and the store. */
 export function statsSources(
   options: StatsReaderOptions & Parameters<typeof readProcesses>[0],
-): Pick<ReportSources, 'stats' | 'processes' | 'now'> {
+): Pick<ReportSources, 'stats' | 'history' | 'processes' | 'now'> {
   return {
     stats: new StatsReader(options),
+    history: new HistoryReader(options),
     processes: () => readProcesses(options, options.now()),
     now: options.now,
   };
@@ -32,6 +47,11 @@ export function serviceReports(sources: ReportSources): ServiceReports {
   const directory = new TenantDirectory(sources.live);
   return {
     overview: new OverviewFeed(new OverviewReader(sources)),
+    async history(span) {
+      const { at, spanMs, spans } = await sources.history.read(span);
+      const buckets = spans.map(({ at: begin, figures }) => ({ at: begin, ...figures }));
+      return { object: 'history', at, bucket_seconds: spanMs / 1000, buckets };
+    },
     async queues() {
       const [read, announced] = await Promise.all([
         readQueues(sources),

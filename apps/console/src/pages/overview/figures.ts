@@ -1,7 +1,7 @@
 import type { Bucket, Overview, QueueOverview } from '@sluice/contract/admin';
 import { capacityOf } from '../../components/queue-capacity.ts';
 
-type Counted = Exclude<keyof Bucket, 'at' | 'first_token_p50_ms' | 'first_token_p99_ms'>;
+type Counted = Exclude<keyof Bucket, 'at' | `${string}_ms`>;
 
 /** What happened lately, over `seconds`. */
 export interface Recent {
@@ -27,6 +27,17 @@ export function recentOf(
   const seconds = Math.max(leastSeconds, (at - first.at) / 1000);
   const sum = (key: Counted) => recent.reduce((total, bucket) => total + bucket[key], 0);
   return { buckets: recent, seconds, sum, rate: (key) => sum(key) / seconds };
+}
+
+/** Buckets of a chart that is never narrower, in milliseconds. */
+const leastShownMs = 5 * 60_000;
+
+/** The buckets from the first one on in which anything happened: a service that has just begun has no hour behind it. */
+export function fitting(buckets: readonly Bucket[]): readonly Bucket[] {
+  const first = buckets.findIndex((bucket) => countedKeys.some((key) => bucket[key] > 0));
+  const newest = buckets.at(-1)?.at ?? 0;
+  const least = buckets.findIndex(({ at }) => at > newest - leastShownMs);
+  return buckets.slice(Math.max(0, first < 0 ? least : Math.min(first, least)));
 }
 
 /** Failed of those that ended by themselves, 0 to 1; null when none did. Who cancels has not met an error. */
