@@ -11,6 +11,9 @@ import { useShortcuts } from './use-shortcuts.ts';
 const ActionTokenDialog = lazy(async () => ({
   default: (await import('./action-token-dialog.tsx')).ActionTokenDialog,
 }));
+const ShortcutsDialog = lazy(async () => ({
+  default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog,
+}));
 const NavigationDrawer = lazy(async () => ({
   default: (await import('./navigation-drawer.tsx')).NavigationDrawer,
 }));
@@ -23,7 +26,9 @@ export function Shell() {
   const question = useSyncExternalStore(actionToken.subscribe, () => actionToken.question);
   const wantsDrawer = useOnceTrue(isDrawerOpen);
   const wantsDialog = useOnceTrue(question !== undefined);
-  useShortcuts();
+  const [showsShortcuts, setShowsShortcuts] = useState(false);
+  const wantsShortcuts = useOnceTrue(showsShortcuts);
+  useShortcuts(() => setShowsShortcuts(true));
   return (
     <div className={classes['shell']}>
       <a className={classes['skip']} href="#main">
@@ -44,6 +49,11 @@ export function Shell() {
           <Outlet />
         </main>
       </div>
+      {wantsShortcuts && (
+        <Suspense>
+          <ShortcutsDialog isOpen={showsShortcuts} onClose={() => setShowsShortcuts(false)} />
+        </Suspense>
+      )}
       {wantsDialog && (
         <Suspense>
           <ActionTokenDialog />

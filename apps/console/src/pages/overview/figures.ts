@@ -29,15 +29,14 @@ export function recentOf(
   return { buckets: recent, seconds, sum, rate: (key) => sum(key) / seconds };
 }
 
-/** Buckets of a chart that is never narrower, in milliseconds. */
-const leastShownMs = 5 * 60_000;
+/** Buckets that a chart shows at least: five minutes of those of ten seconds. */
+const leastShown = 30;
 
 /** The buckets from the first one on in which anything happened: a service that has just begun has no hour behind it. */
-export function fitting(buckets: readonly Bucket[]): readonly Bucket[] {
+export function fitting(buckets: readonly Bucket[], least = leastShown): readonly Bucket[] {
   const first = buckets.findIndex((bucket) => countedKeys.some((key) => bucket[key] > 0));
-  const newest = buckets.at(-1)?.at ?? 0;
-  const least = buckets.findIndex(({ at }) => at > newest - leastShownMs);
-  return buckets.slice(Math.max(0, first < 0 ? least : Math.min(first, least)));
+  const latest = Math.max(0, buckets.length - least);
+  return buckets.slice(first < 0 ? latest : Math.min(first, latest));
 }
 
 /** Failed of those that ended by themselves, 0 to 1; null when none did. Who cancels has not met an error. */

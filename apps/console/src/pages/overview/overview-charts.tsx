@@ -51,6 +51,9 @@ export function OverviewCharts({ overview }: { overview: Overview }) {
 /** How often the history is read again, in milliseconds. */
 const historyEveryMs = 30_000;
 
+/** Buckets that are shown at least: an hour, and a day. */
+const leastOf = { day: 12, week: 24 };
+
 function HistoryCharts({ span }: { span: 'day' | 'week' }) {
   const query = useQuery({
     ...adminQuery<History>('/overview/history', { span }),
@@ -59,7 +62,10 @@ function HistoryCharts({ span }: { span: 'day' | 'week' }) {
   const per = span === 'day' ? 'per five minutes' : 'per hour';
   return (
     <QueryView query={query}>
-      {({ buckets }) => <Charts fine={fitting(buckets)} coarse={fitting(buckets)} per={per} />}
+      {({ buckets }) => {
+        const shown = fitting(buckets, leastOf[span]);
+        return <Charts fine={shown} coarse={shown} per={per} />;
+      }}
     </QueryView>
   );
 }
