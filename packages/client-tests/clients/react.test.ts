@@ -1,7 +1,7 @@
 import { chromiumPath, launchChromium } from '@sluice/system-tests/chromium';
 import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ClientSite, type Mount, mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { type ClientSite, mounts, onlyPrompt, startClientSite } from '../src/client-site.ts';
 import { type ChatSite, startChatSite } from './chat-site.ts';
 
 if (chromiumPath === undefined) console.warn('The tests of a React page need Chromium and are skipped.');
@@ -24,7 +24,7 @@ describe.skipIf(chromiumPath === undefined).each(mounts)(
       await chat?.close();
     });
 
-    const open = async ({ model = 'scripted', key = site.key, at = mount as Mount } = {}) => {
+    const open = async ({ model = 'scripted', key = site.key, at = mount } = {}) => {
       const page = await (await browser.newContext()).newPage();
       const asked = new URLSearchParams({ baseUrl: site.baseUrl(at), key, model });
       await page.goto(`${chat.origin}/?${asked}`);

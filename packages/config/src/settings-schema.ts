@@ -4,7 +4,17 @@ import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
-import { cidr, credential, milliseconds, origin, port, text, weight, wholeNumber } from './value-schemas.ts';
+import {
+  cidr,
+  credential,
+  milliseconds,
+  origin,
+  port,
+  redisUrl,
+  text,
+  weight,
+  wholeNumber,
+} from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -30,11 +40,6 @@ const host = z
     /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9._-]{1,253})$/,
     'must be an IP address or a host name',
   );
-
-const redisUrl = z
-  .string()
-  .refine(isRedisUrl, 'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)')
-  .meta({ secret: true });
 
 /**
  * Every setting of the service, each with its description, unit and default. A new setting is one field here: this schema
@@ -296,9 +301,3 @@ export const settingsSchema = z.strictObject({
 
 /** The output of the schema, before keys are hashed and models completed. */
 export type ParsedSettings = z.output<typeof settingsSchema>;
-
-function isRedisUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
-}

@@ -111,3 +111,15 @@ function faultOfModelName(value: string): string | undefined {
 export function weight() {
   return z.number().min(0.1).max(1000);
 }
+
+/** The address of Redis or Valkey. */
+export const redisUrl = z
+  .string()
+  .refine(isRedisUrl, 'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)')
+  .meta({ secret: true });
+
+function isRedisUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
+}

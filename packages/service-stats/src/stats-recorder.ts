@@ -11,7 +11,7 @@ import { binOf } from './time-bins.ts';
 const addEveryMs = 2_000;
 
 /** How long a minute stays after its last addition, in milliseconds: an hour, and what the clocks of readers may differ by. */
-const keepMs = 65 * 60_000;
+const keepMinuteMs = 65 * 60_000;
 
 /** Most models, tenants and error codes of a minute, each; what happened to others is in the rest. */
 const mostOfKind = 128;
@@ -159,7 +159,14 @@ export class StatsRecorder {
       const fields = sums.fields();
       for (let at = 0, part = 0; at < fields.length; at += 2 * mostAtOnce, part += 1) {
         const key = minuteKey(keyPrefix, minute);
-        taken.push({ key, keepMs, minute, part, number, fields: fields.slice(at, at + 2 * mostAtOnce) });
+        taken.push({
+          key,
+          keepMs: keepMinuteMs,
+          minute,
+          part,
+          number,
+          fields: fields.slice(at, at + 2 * mostAtOnce),
+        });
       }
     }
     taken.push(...this.#history(number));

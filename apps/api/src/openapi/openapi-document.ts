@@ -31,7 +31,8 @@ export interface OpenApiDocument extends Json {
  */
 export function openApiDocument({ withAdmin = true }: { withAdmin?: boolean } = {}): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
-  const mounts = dialects.map(({ mount, object }) => ({
+  // The first is where a page to try the API begins: the one that clients of the standard use.
+  const mounts = dialects.toReversed().map(({ mount, object }) => ({
     url: mount,
     description: `Responses carry the object '${object}'.`,
   }));

@@ -157,10 +157,8 @@ export class ResponseCreator {
     const { accepted, job, use } = acceptance;
     creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
     const position = this.#parts.positions.at(job.queue, await job.ahead);
-    return {
-      kind: 'response',
-      response: withPosition(await accepted.whole(), position, this.#dependencies.now()),
-    };
+    const response = withPosition(await accepted.whole(), position, this.#dependencies.now());
+    return { kind: 'response', response };
   }
 
   /**

@@ -31,12 +31,7 @@ describe('responsesRequestBody', () => {
     const request = { model: 'm', input: 'Hi', tools: [search, own], max_tool_calls: 3 };
     const hostedTools = { m: ['web_search'] } as const;
     const of = (more: object) =>
-      // Nothing here is sealed, so the context is the input.
-      responsesRequestBody(
-        parseCreateResponse({ ...request, ...more }, { hostedTools }) as Generation,
-        'up',
-        options,
-      );
+      responsesRequestBody(parseCreateResponse({ ...request, ...more }, { hostedTools }), 'up', options);
     expect(of({})).toMatchObject({ tools: [own, search], max_tool_calls: 3 });
     expect(of({ tool_choice: { type: 'web_search' } })['tool_choice']).toEqual({ type: 'web_search' });
     expect(of({ tools: [search], tool_choice: 'required' })).toMatchObject({

@@ -15,9 +15,9 @@ const everyMs = 60_000;
 const mostValues = 8;
 
 const fields = [
-  ['model', 'Models'],
-  ['tenant', 'Tenants'],
-  ['error_code', 'Errors'],
+  ['model', 'By model'],
+  ['tenant', 'By tenant'],
+  ['error_code', 'By error'],
 ] as const;
 
 /** The responses of the last day by model, tenant and error, as far as the journal goes back. */
