@@ -7,6 +7,7 @@ import { retentionSchema } from './retention-schema.ts';
 import {
   cidr,
   credential,
+  host,
   milliseconds,
   origin,
   port,
@@ -33,13 +34,6 @@ export const limitDefaults = { bodyBytes: 67_108_864, bodyBytesInFlight: 134_217
 export const recoveryDefaults = { lockMs: 10_000, stalledMs: 3000 };
 /** How long the breaker of an upstream stays open, at first and at most, by default. */
 export const breakerDefaults = { openMs: 1000, longestOpenMs: 30_000 };
-
-const host = z
-  .string()
-  .regex(
-    /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9._-]{1,253})$/,
-    'must be an IP address or a host name',
-  );
 
 /**
  * Every setting of the service, each with its description, unit and default. A new setting is one field here: this schema

@@ -123,3 +123,11 @@ function isRedisUrl(value: string): boolean {
   const url = new URL(value);
   return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
 }
+
+/** Where something listens. */
+export const host = z
+  .string()
+  .regex(
+    /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9._-]{1,253})$/,
+    'must be an IP address or a host name',
+  );
