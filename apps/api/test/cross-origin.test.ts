@@ -46,7 +46,10 @@ describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', 
   it('reads every answer: a response, its streams, and each refusal', async () => {
     api = await startTestApi({ corsOrigins: ['http://localhost:5173', page] });
     const base = await api.listen();
-    const ask = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+    const ask = (
+      path: string,
+      init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
+    ) =>
       fetch(`${base}${mount}${path}`, { ...init, headers: { authorization, origin: page, ...init.headers } });
     const post = (body: object, key = apiKeys.first) =>
       ask('/responses', {
