@@ -35,6 +35,7 @@ import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ReadLimits } from './read-limits.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
+import { hostedToolsOf } from './responses/model-directory.ts';
 import { Responses } from './responses/responses.ts';
 import { SocketConnections } from './websocket/socket-connections.ts';
 
@@ -168,6 +169,7 @@ export function makeApiParts({
   const bodies = new BodyThreads({
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
+    hostedTools: hostedToolsOf(settings.models),
     onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
   });
   const responses = new Responses({

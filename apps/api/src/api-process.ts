@@ -82,6 +82,7 @@ export class ApiProcess {
       logger,
       beginTrace: this.#options.traces?.begin,
       json: parts.bodies.reader,
+      corsOrigins: server.corsOrigins,
       startedAt: Math.floor(parts.clock.now() / 1000),
     });
     this.#admin = await buildAdminApp({

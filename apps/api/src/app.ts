@@ -8,6 +8,7 @@ import type { OpenRequests } from './open-requests.ts';
 import { registerApiReference } from './plugins/api-reference.ts';
 import { registerAuthentication } from './plugins/authentication.ts';
 import { answerBrokenRequest } from './plugins/broken-requests.ts';
+import { crossOriginHeaders, registerCrossOrigin } from './plugins/cross-origin.ts';
 import { registerDraining } from './plugins/draining.ts';
 import { asServiceError, registerErrorHandler, sendError } from './plugins/error-handler.ts';
 import { registerJsonBody } from './plugins/json-body.ts';
@@ -46,6 +47,8 @@ export interface AppDependencies {
   bodyBudget: BodyBudget;
   json: JsonReader;
   sockets: SocketConnections;
+  /** The origins whose pages may call the API from a browser; none by default. */
+  corsOrigins?: readonly string[] | undefined;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
   stalledMs?: number | undefined;
   /** How long a long-poll waits, in milliseconds; 25 seconds by default. */
@@ -68,7 +71,7 @@ const maxRequestsPerSocket = 10_000;
 
 /** Builds the HTTP edge: routes at both mounts, and everything a request meets on its way. Opens no socket. */
 export function buildApp(dependencies: AppDependencies): FastifyInstance {
-  const { telemetry, logger } = dependencies;
+  const { telemetry, logger, corsOrigins = [] } = dependencies;
   const isDebug = logger.isLevelEnabled('debug');
   const loggerInstance: FastifyBaseLogger = dependencies.logger;
   const app = fastify({
@@ -99,6 +102,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
       // No hook runs for these.
       reply.headers({
         ...contextHeaders(request.id, request.headers),
+        ...crossOriginHeaders(corsOrigins, request.headers.origin),
         'openai-processing-ms': processingMs(reply),
       });
       void sendError(reply, known);
@@ -110,6 +114,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   serveInTurn(app.server);
   listenForUpgrades(app);
   registerErrorHandler(app, logger);
+  registerCrossOrigin(app, corsOrigins);
   registerRequestContext(app);
   registerJsonBody(app, {
     bodyBytes: () => dependencies.live.limits.bodyBytes,

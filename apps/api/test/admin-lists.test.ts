@@ -62,6 +62,7 @@ const none: Figures = {
   output_tokens: 0,
   first_token_p50_ms: null,
   first_token_p99_ms: null,
+  ...{ wait_p50_ms: null, wait_p99_ms: null, run_p50_ms: null, run_p99_ms: null },
 };
 
 /** The last minutes, with so many tokens of output by tenant. */

@@ -69,6 +69,7 @@ export interface TestApiOptions {
   syncWaitMs?: number;
   stalledMs?: number;
   webSockets?: boolean;
+  corsOrigins?: string[];
   webSocketContextBytes?: number;
   socketTimes?: Partial<SocketTimes>;
   longPollMs?: number;
@@ -269,6 +270,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     ...(options.threadMs !== undefined && { withinMs: options.threadMs }),
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
+    hostedTools: { other: ['web_search', 'mcp'] },
     onError: (error) => logged.push(String(error)),
   });
   const json = bodies.reader;
@@ -322,6 +324,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     json,
     stalledMs: options.stalledMs,
     longPollMs: options.longPollMs,
+    corsOrigins: options.corsOrigins,
     startedAt: 1_000,
   });
   const described = describedAnswers(app);

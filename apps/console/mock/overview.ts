@@ -7,6 +7,8 @@ const bucketSeconds = 10;
 const bucketMs = bucketSeconds * 1000;
 
 /** One bucket, always the same for the same moment: a tide, a burst of failures some minutes ago, and noise. */
+const noTimes = { wait_p50_ms: null, wait_p99_ms: null, run_p50_ms: null, run_p99_ms: null };
+
 function bucketAt(at: number, elapsed = 1): Bucket {
   const random = randomFrom(at / bucketMs);
   const age = (Date.now() - at) / 60_000;
@@ -29,6 +31,10 @@ function bucketAt(at: number, elapsed = 1): Bucket {
     output_tokens: Math.round(completed * 310 * (0.8 + random() * 0.4)),
     first_token_p50_ms: Math.round(340 * slow * (0.85 + random() * 0.3)),
     first_token_p99_ms: Math.round(1_900 * slow * (0.7 + random() * 0.6)),
+    wait_p50_ms: Math.round(120 * slow * (0.8 + random() * 0.4)),
+    wait_p99_ms: Math.round(900 * slow * (0.7 + random() * 0.6)),
+    run_p50_ms: Math.round(2_400 * slow * (0.85 + random() * 0.3)),
+    run_p99_ms: Math.round(9_500 * slow * (0.7 + random() * 0.6)),
   };
 }
 
@@ -41,7 +47,7 @@ function presentBuckets(count: number): Bucket[] {
 }
 
 function sumOf(buckets: readonly Bucket[], share = 1): Overview['hour'] {
-  const sum = (key: Exclude<keyof Bucket, 'at' | 'first_token_p50_ms' | 'first_token_p99_ms'>) =>
+  const sum = (key: Exclude<keyof Bucket, 'at' | `${string}_ms`>) =>
     Math.round(buckets.reduce((total, bucket) => total + bucket[key], 0) * share);
   return {
     accepted: sum('accepted'),
@@ -54,6 +60,7 @@ function sumOf(buckets: readonly Bucket[], share = 1): Overview['hour'] {
     output_tokens: sum('output_tokens'),
     first_token_p50_ms: Math.round(280 + share * 260),
     first_token_p99_ms: Math.round(1_700 + share * 1_400),
+    ...noTimes,
   };
 }
 
@@ -162,6 +169,7 @@ function overview(buckets: Bucket[]): Overview {
         ...sumOf(presentBuckets(360), 0.03),
         first_token_p50_ms: null,
         first_token_p99_ms: null,
+        ...noTimes,
       },
     ],
     tenants: ['acme-production', '東京データ研究所', 'бюро-переводов', 'night-batch', 'playground'].map(

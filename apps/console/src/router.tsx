@@ -1,13 +1,9 @@
 import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-} from '@tanstack/react-router';
+import { createRootRouteWithContext, createRoute, createRouter } from '@tanstack/react-router';
 import { OverviewPage } from './pages/overview/overview-page.tsx';
 import { overviewQuery } from './pages/overview/use-overview.ts';
 import type { UrlSearch } from './components/use-filters.ts';
+import { lazyPage } from './shell/lazy-page.ts';
 import { NotFound } from './shell/not-found.tsx';
 import { PageFailed } from './shell/page-failed.tsx';
 import { Shell } from './shell/shell.tsx';
@@ -31,37 +27,37 @@ const pages = [
   createRoute({
     getParentRoute: parent,
     path: '/responses',
-    component: lazyRouteComponent(() => import('./pages/responses/responses-page.tsx'), 'ResponsesPage'),
+    component: lazyPage(async () => (await import('./pages/responses/responses-page.tsx')).ResponsesPage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/responses/$id',
-    component: lazyRouteComponent(() => import('./pages/response/response-page.tsx'), 'ResponsePage'),
+    component: lazyPage(async () => (await import('./pages/response/response-page.tsx')).ResponsePage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/queues',
-    component: lazyRouteComponent(() => import('./pages/queues/queues-page.tsx'), 'QueuesPage'),
+    component: lazyPage(async () => (await import('./pages/queues/queues-page.tsx')).QueuesPage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/tenants',
-    component: lazyRouteComponent(() => import('./pages/tenants/tenants-page.tsx'), 'TenantsPage'),
+    component: lazyPage(async () => (await import('./pages/tenants/tenants-page.tsx')).TenantsPage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/keys',
-    component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
+    component: lazyPage(async () => (await import('./pages/keys/keys-page.tsx')).KeysPage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/playground',
-    component: lazyRouteComponent(() => import('./pages/playground/playground-page.tsx'), 'PlaygroundPage'),
+    component: lazyPage(async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
   }),
   createRoute({
     getParentRoute: parent,
     path: '/audit',
-    component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
+    component: lazyPage(async () => (await import('./pages/audit/audit-page.tsx')).AuditPage),
   }),
 ] as const;
 

@@ -71,6 +71,10 @@ export async function writeEnd(
     because: ending.because,
     inputTokens: end.usage?.input_tokens,
     outputTokens: end.usage?.output_tokens,
+    ranMs:
+      ending.because === undefined && record.startedAt !== undefined
+        ? storeNow() - record.startedAt
+        : undefined,
   });
   return plan.status === 'failed' ? { kind: 'failed', code: plan.code } : { kind: 'settled' };
 }

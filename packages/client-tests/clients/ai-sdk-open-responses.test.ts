@@ -3,7 +3,8 @@ import { testAiSdk } from './ai-sdk-suite.ts';
 
 testAiSdk({
   name: 'AI SDK with @ai-sdk/open-responses',
-  modelAt: (baseUrl, apiKey) => createOpenResponses({ name: 'sluice', url: `${baseUrl}/responses`, apiKey }),
+  modelAt: (baseUrl, apiKey, send = fetch) =>
+    createOpenResponses({ name: 'sluice', url: `${baseUrl}/responses`, apiKey, fetch: send }),
   errorsOfBrokenStream: 2,
   showsRawReasoning: true,
 });

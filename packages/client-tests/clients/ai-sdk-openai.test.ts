@@ -3,7 +3,7 @@ import { testAiSdk } from './ai-sdk-suite.ts';
 
 testAiSdk({
   name: 'AI SDK with @ai-sdk/openai',
-  modelAt: (baseURL, apiKey) => createOpenAI({ baseURL, apiKey }),
+  modelAt: (baseURL, apiKey, send = fetch) => createOpenAI({ baseURL, apiKey, fetch: send }),
   withStore: (store) => ({ openai: { store } }),
   errorsOfBrokenStream: 1,
   showsRawReasoning: false,

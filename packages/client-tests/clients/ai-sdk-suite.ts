@@ -20,6 +20,7 @@ import {
   onlyPrompt,
   startClientSite,
 } from '../src/client-site.ts';
+import { fetchOnce } from './fetch-once.ts';
 import { remark } from './remark.ts';
 
 /** One provider package of the AI SDK. */
@@ -27,7 +28,7 @@ export interface AiSdkProvider {
   /** As docs/tested-clients.md calls it. */
   name: string;
   /** The model of a name at an address: the address ends with the mount. */
-  modelAt: (baseUrl: string, apiKey: string) => (model: string) => LanguageModel;
+  modelAt: (baseUrl: string, apiKey: string, send?: typeof fetch) => (model: string) => LanguageModel;
   /** What it sends besides the rest of a call, with `store` as given. */
   withStore?: (store: boolean) => { openai: { store: boolean } };
   /** Whether a stream reports one error or, for the two events that end it, two. */
@@ -257,6 +258,32 @@ export function testAiSdk(provider: AiSdkProvider): void {
       expect(errors).toHaveLength(provider.errorsOfBrokenStream);
       if (errors.length > 1)
         remark(context, 'The provider reports both events that end it, `error` and `response.failed`.');
+    });
+
+    it('`fetch` that repeats no failure that must not be repeated', async (context) => {
+      const callsOf = async (send: typeof fetch) => {
+        const prompt = onlyPrompt('Tell me of Bergen');
+        // The model says something where it has to call a tool, as often as it is asked.
+        const call = generateText({
+          model: provider.modelAt(site.baseUrl(mount), site.key, send)('scripted'),
+          prompt,
+          tools: { get_weather: weather },
+          toolChoice: 'required',
+          maxRetries: 1,
+        });
+        const error = await call.catch((caught: unknown) => caught);
+        expect(RetryError.isInstance(error) ? error.lastError : error).toMatchObject({
+          statusCode: 500,
+          responseBody: expect.stringContaining('invalid_model_output'),
+        });
+        return site.model.requestsFor(prompt).length;
+      };
+      expect(await callsOf(fetchOnce)).toBe(2);
+      expect(await callsOf(fetch)).toBe(4);
+      remark(
+        context,
+        'It repeats what `x-should-retry: false` says not to repeat, unless `maxRetries` is 0 or its `fetch` is that of clients.md.',
+      );
     });
 
     it('`abort` in mid-stream cancels the response', async () => {

@@ -12,6 +12,7 @@ import { ResponsesWS } from 'openai/resources/responses/ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import { remark } from './remark.ts';
 
 let site: ClientSite;
 
@@ -428,6 +429,14 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
       previous_response_id: response.id,
     });
     expect(await refused(next)).toMatchObject({ status: 400, code: 'previous_response_not_found' });
+  });
+
+  it('its own option `idempotencyKey`', async (context) => {
+    const body = { model: 'simulator', input: 'Only once.' };
+    const keyed = { idempotencyKey: onlyPrompt('key').replaceAll(/[ ()]/g, '') };
+    const first = await responses().create(body, keyed);
+    expect((await responses().create(body, keyed)).id).not.toBe(first.id);
+    remark(context, 'It sends no header for it. Pass `Idempotency-Key` in `headers`.');
   });
 
   it('an idempotency key', async () => {

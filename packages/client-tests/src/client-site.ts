@@ -32,9 +32,13 @@ export const oneRequestKeys: Record<Mount, string> = {
 /**
  * Starts a site. Its models are `simulator` and `simulator-reasoning`, and `scripted`, which the model server answers
  * over the Responses protocol. `scripted-chat` is the same over chat completions. `limited` is one whose 429s slow down
- * no other model.
+ * no other model. Pages of `corsOrigins` may call it.
  */
-export async function startClientSite(): Promise<ClientSite> {
+export async function startClientSite({
+  corsOrigins = [],
+}: {
+  corsOrigins?: readonly string[];
+} = {}): Promise<ClientSite> {
   const model = await startScriptedModel();
   const { baseUrl } = model;
   const provider = (id: string, type: string) => ({ id, type, baseUrl });
@@ -46,6 +50,7 @@ export async function startClientSite(): Promise<ClientSite> {
   }));
   const service = await startService({
     settings: {
+      server: { corsOrigins },
       keys: [{ name: 'client', key }, ...oneRequest],
       providers: [
         { id: 'simulator', ...simulator },

@@ -16,6 +16,10 @@ export function testedClients(): TestedClient[] {
     { name: 'openai for Python', language: 'Python', packages: [`openai ${pythonVersion()}`] },
     npm('AI SDK with @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with @ai-sdk/open-responses', 'ai', '@ai-sdk/open-responses'),
+    {
+      ...npm('AI SDK with @ai-sdk/react and @sluice/client', 'ai', '@ai-sdk/react', 'react'),
+      language: 'Browser',
+    },
     npm('OpenAI Agents SDK', '@openai/agents'),
     npm('LangChain', '@langchain/openai', '@langchain/core'),
     { ...npm('Codex CLI', '@openai/codex'), language: 'Program' },

@@ -204,6 +204,10 @@ describe('a bad file', () => {
       withModels(model('m', 'contextTokens: 5, maxOutputTokens: 6')),
       'models[0].maxOutputTokens: is more than `contextTokens`',
     ],
+    [
+      withModels(model('m', 'hostedTools: [web_search]')),
+      'models[0].hostedTools: are passed on to providers of type openai-responses alone',
+    ],
     // Keys
     ['keys: [{ name: a }]', 'keys[0]: needs one of `key` and `hash`'],
     [`keys: [{ name: a, key: k, hash: "sha256:${hashKey('k')}" }]`, 'keys[0]: needs one of `key` and `hash`'],
@@ -331,6 +335,36 @@ describe('a file that is not proper YAML', () => {
     expect(() =>
       loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => 'limits:\n\tqueued: 5\n' }),
     ).toThrow('(./sluice.yaml:2)');
+  });
+});
+
+describe('an origin', () => {
+  it.each([
+    'chat.example.com',
+    'https://chat.example.com/',
+    'https://chat.example.com:443',
+    'https://Chat.example.com',
+    'https://*.example.com',
+    'https://user@chat.example.com',
+    'null',
+    '',
+  ])("'%s' is refused", (origin) => {
+    expect(faultsOf(`server: { corsOrigins: ["${origin}"] }`)).toEqual([
+      expect.stringContaining('server.corsOrigins[0]: must be an origin as browsers send it'),
+    ]);
+  });
+
+  it.each([
+    'https://chat.example.com',
+    'http://localhost:5173',
+    'http://[::1]:3000',
+    'tauri://localhost',
+    'chrome-extension://abcdefgh',
+    '*',
+  ])('%s is taken', (origin) => {
+    const file = `server: { corsOrigins: ["${origin}"] }`;
+    const { server } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => file });
+    expect(server.corsOrigins).toEqual([origin]);
   });
 });
 

@@ -51,6 +51,7 @@ const outlineSchema = z.object({
         concurrency: count,
         contextTokens: count,
         maxOutputTokens: count,
+        hostedTools: words,
         routes: list(z.object({ provider: word }).catch({})),
       })
       .catch({}),
@@ -147,6 +148,7 @@ function checkModels({ providers = [], models = [] }: Outline): Explanation[] {
         });
       }
     }
+    found.push(...checkHostedTools(model, { index, providers }));
     const { id, queue = id, concurrency, contextTokens, maxOutputTokens } = model;
     if (contextTokens !== undefined && maxOutputTokens !== undefined && maxOutputTokens > contextTokens) {
       found.push({
@@ -164,6 +166,20 @@ function checkModels({ providers = [], models = [] }: Outline): Explanation[] {
     }
   }
   return found;
+}
+
+/** A route that does not pass a tool on would answer without it, and nobody would know. */
+function checkHostedTools(
+  { hostedTools = [], routes = [] }: NonNullable<Outline['models']>[number],
+  { index, providers }: { index: number; providers: NonNullable<Outline['providers']> },
+): Explanation[] {
+  if (hostedTools.length === 0) return [];
+  const other = routes.find(({ provider }) =>
+    providers.some(({ id, type }) => id === provider && type !== 'openai-responses'),
+  );
+  if (!other) return [];
+  const message = `are passed on to providers of type openai-responses alone, and "${other.provider}" is none; remove them or this route`;
+  return [{ path: ['models', index, 'hostedTools'], message }];
 }
 
 function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {

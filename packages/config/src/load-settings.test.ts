@@ -30,6 +30,7 @@ describe('loadSettings without a file', () => {
       adminHost: '127.0.0.1',
       adminPort: 3001,
       webSockets: true,
+      corsOrigins: [],
       trustedProxies: [],
     });
     expect(settings).not.toHaveProperty('file');

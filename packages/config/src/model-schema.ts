@@ -1,3 +1,4 @@
+import { upstreamToolTypes } from '@sluice/contract';
 import { z } from 'zod';
 import { modelName, text, wholeNumber } from './value-schemas.ts';
 
@@ -34,6 +35,10 @@ export const modelSchema = z.strictObject({
   tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
     description:
       "How the tokens of an input are counted for who asks (`POST /responses/input_tokens`). Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
+  }),
+  hostedTools: z.array(z.enum(upstreamToolTypes)).max(upstreamToolTypes.length).exactOptional().meta({
+    description:
+      'Tools that all of its upstreams run by themselves, such as `[web_search]`. They are passed on, to `openai-responses` alone; any other tool that is not a function or custom tool is refused.',
   }),
   queue: modelName().exactOptional().meta({
     description:

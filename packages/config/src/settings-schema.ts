@@ -4,7 +4,18 @@ import { keySchema } from './key-schema.ts';
 import { modelSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
-import { cidr, credential, milliseconds, port, text, weight, wholeNumber } from './value-schemas.ts';
+import {
+  cidr,
+  credential,
+  host,
+  milliseconds,
+  origin,
+  port,
+  redisUrl,
+  text,
+  weight,
+  wholeNumber,
+} from './value-schemas.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -23,18 +34,6 @@ export const limitDefaults = { bodyBytes: 67_108_864, bodyBytesInFlight: 134_217
 export const recoveryDefaults = { lockMs: 10_000, stalledMs: 3000 };
 /** How long the breaker of an upstream stays open, at first and at most, by default. */
 export const breakerDefaults = { openMs: 1000, longestOpenMs: 30_000 };
-
-const host = z
-  .string()
-  .regex(
-    /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9._-]{1,253})$/,
-    'must be an IP address or a host name',
-  );
-
-const redisUrl = z
-  .string()
-  .refine(isRedisUrl, 'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)')
-  .meta({ secret: true });
 
 /**
  * Every setting of the service, each with its description, unit and default. A new setting is one field here: this schema
@@ -63,6 +62,10 @@ export const settingsSchema = z.strictObject({
       webSockets: z.boolean().default(true).meta({
         description:
           'Whether responses can be created over WebSockets. Clients that get none fall back to HTTP.',
+      }),
+      corsOrigins: z.array(origin()).max(100).default([]).meta({
+        description:
+          'Origins whose pages may call the API from a browser, such as `https://chat.example.com`; `*` is any. No cookies are involved: a page can do what the key that it sends may do. The admin listener is open to none.',
       }),
       trustedProxies: z.array(cidr()).max(100).default([]).meta({
         description:
@@ -158,12 +161,10 @@ export const settingsSchema = z.strictObject({
       outputItems: wholeNumber(1, 100_000)
         .default(4096)
         .meta({ description: 'Most messages, reasonings and function calls in one answer.' }),
-      outputEvents: wholeNumber(1, 10_000_000)
-        .default(250_000)
-        .meta({
-          description:
-            'Most events that the pieces of one answer may lead to, and most events of an upstream that lead to none.',
-        }),
+      outputEvents: wholeNumber(1, 10_000_000).default(250_000).meta({
+        description:
+          'Most events that the pieces of one answer may lead to, and most events of an upstream that lead to none.',
+      }),
       contextBytes: wholeNumber(1024, longestString).default(67_108_864).meta({
         description:
           'Most bytes of earlier input and output that a response may continue from (`previous_response_id`).',
@@ -295,9 +296,3 @@ export const settingsSchema = z.strictObject({
 
 /** The output of the schema, before keys are hashed and models completed. */
 export type ParsedSettings = z.output<typeof settingsSchema>;
-
-function isRedisUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
-}

@@ -40,6 +40,23 @@ function isNetwork(value: string): boolean {
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
+/** The origin of pages, as a browser sends it, or `*` for any. */
+export function origin() {
+  return z
+    .string()
+    .refine(
+      isOrigin,
+      'must be an origin as browsers send it, such as https://chat.example.com or http://localhost:5173: lower case, without a path or the usual port',
+    );
+}
+
+/** Whether a browser would write it so. Programs with a web view have schemes of their own, which have no usual form. */
+function isOrigin(value: string): boolean {
+  if (value === '*') return true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,*]+$/.test(value)) return false;
+  return !/^https?:/.test(value) || (URL.canParse(value) && new URL(value).origin === value);
+}
+
 /** Text that is not empty and has no control characters. */
 export function text(maximum = 4096) {
   return z
@@ -94,3 +111,23 @@ function faultOfModelName(value: string): string | undefined {
 export function weight() {
   return z.number().min(0.1).max(1000);
 }
+
+/** The address of Redis or Valkey. */
+export const redisUrl = z
+  .string()
+  .refine(isRedisUrl, 'must be an address such as redis://user:password@127.0.0.1:6379/0 (rediss:// for TLS)')
+  .meta({ secret: true });
+
+function isRedisUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
+}
+
+/** Where something listens. */
+export const host = z
+  .string()
+  .regex(
+    /^(\[[0-9A-Fa-f:.]+\]|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9._-]{1,253})$/,
+    'must be an IP address or a host name',
+  );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseCreateResponse, type CreateResponse } from './parse-create-response.ts';
+import { parseCreateResponse, type CreateResponse, type ParseOptions } from './parse-create-response.ts';
 import { ServiceError } from './service-error.ts';
 
 /** Most characters of a `stream_id`. */
@@ -29,7 +29,10 @@ export type ClientFrame = { streamId: string | undefined } & (
  *
  * @param value any JSON value. What is wrong with it becomes part of the result, because the refusal belongs to a lane.
  */
-export function parseClientFrame(value: unknown): ClientFrame {
+export function parseClientFrame(
+  value: unknown,
+  options: Pick<ParseOptions, 'hostedTools'> = {},
+): ClientFrame {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused(new ServiceError('invalid_type', 'A frame must be a JSON object.'));
   }
@@ -46,14 +49,17 @@ export function parseClientFrame(value: unknown): ClientFrame {
     return refused(new ServiceError('invalid_value', message, { param: 'type' }), streamId);
   }
   try {
-    return { kind: 'create', streamId, ...parseTurn(members) };
+    return { kind: 'create', streamId, ...parseTurn(members, options) };
   } catch (error) {
     if (error instanceof ServiceError) return refused(error, streamId, members['previous_response_id']);
     throw error;
   }
 }
 
-function parseTurn(members: Record<string, unknown>): { request: CreateResponse; generates: boolean } {
+function parseTurn(
+  members: Record<string, unknown>,
+  options: Pick<ParseOptions, 'hostedTools'>,
+): { request: CreateResponse; generates: boolean } {
   const { generate, background, stream: _, stream_options: __, ...fields } = members;
   if (generate != null && typeof generate !== 'boolean') {
     throw new ServiceError('invalid_type', { param: 'generate' });
@@ -63,7 +69,10 @@ function parseTurn(members: Record<string, unknown>): { request: CreateResponse;
     throw new ServiceError('unsupported_parameter', message, { param: 'background' });
   }
   const generates = generate !== false;
-  return { request: parseCreateResponse({ ...fields, stream: true }, { mayBeEmpty: !generates }), generates };
+  return {
+    request: parseCreateResponse({ ...fields, stream: true }, { ...options, mayBeEmpty: !generates }),
+    generates,
+  };
 }
 
 function refused(error: ServiceError, streamId?: string, previousId?: unknown): ClientFrame {

@@ -1,8 +1,14 @@
 import type { z } from 'zod';
 import { createResponseSchema } from './create-response.ts';
 import { firstProblem } from './first-problem.ts';
+import { hostedRequest } from './hosted-tools.ts';
 import { normalizeInput } from './items.ts';
-import { checkAvailable, type CreateResponse, presentMembers } from './parse-create-response.ts';
+import {
+  checkAvailable,
+  type CreateResponse,
+  type ParseOptions,
+  presentMembers,
+} from './parse-create-response.ts';
 import { ServiceError } from './service-error.ts';
 
 /** Requests about a context for which no response is created: to count its tokens, and to compact it. */
@@ -34,8 +40,14 @@ export const compactResponseSchema = createResponseSchema
  *
  * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
  */
-export function parseCountInputTokens(body: unknown): CreateResponse {
-  const { model = '', input = [], ...rest } = parseMembers(countInputTokensSchema, presentMembers(body));
+export function parseCountInputTokens(
+  body: unknown,
+  { hostedTools = {} }: Pick<ParseOptions, 'hostedTools'> = {},
+): CreateResponse {
+  const given = presentMembers(body);
+  const { model = '', input = [], ...rest } = parseMembers(countInputTokensSchema, given);
+  // What their descriptions take is known to their upstream alone.
+  hostedRequest(given, hostedTools);
   checkAvailable(rest);
   return { ...rest, model, input: normalizeInput(input) };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isForeignTool, isHostedChoice } from './hosted-tools.ts';
 import { inputSchema, toolNameSchema } from './items.ts';
 import { requestableTiers } from './service-tier.ts';
 import { strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
@@ -34,26 +35,13 @@ const customToolSchema = z.object({
 });
 
 /**
- * A tool that this service does not run is accepted and dropped, whatever its type, because Codex always sends `web_search` and
- * `namespace`. It becomes `undefined` first: the tools after it keep their index, which errors name in `param`.
+ * A tool that this service does not run becomes `undefined` first: the tools after it keep their index, which errors name in
+ * `param`. `hostedRequest` decides what becomes of it.
  */
 const toolSchema = z.preprocess(
-  (tool) => (isForeign(tool) ? undefined : tool),
+  (tool) => (isForeignTool(tool) ? undefined : tool),
   z.discriminatedUnion('type', [functionToolSchema, customToolSchema]).optional(),
 );
-
-/** Whether a tool has a type that is not ours. */
-function isForeign(value: unknown): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    value.type !== '' &&
-    value.type !== 'function' &&
-    value.type !== 'custom'
-  );
-}
 
 export const toolModeSchema = z.enum(['none', 'auto', 'required']);
 export const namedToolSchema = z.discriminatedUnion('type', [
@@ -71,31 +59,9 @@ const ownToolChoiceSchema = z.union([
     }),
   ]),
 ]);
-/** Tools that OpenAI runs: their choice is dropped with them. */
-const droppedToolChoice = z.object({
-  type: z.enum([
-    'apply_patch',
-    'code_interpreter',
-    'computer',
-    'computer_use',
-    'computer_use_preview',
-    'file_search',
-    'image_generation',
-    'local_shell',
-    'mcp',
-    'namespace',
-    'programmatic_tool_calling',
-    'shell',
-    'tool_search',
-    'web_search',
-    'web_search_2025_08_26',
-    'web_search_preview',
-    'web_search_preview_2025_03_11',
-  ]),
-});
 /** A choice of a type that nobody knows is an error: it could have been a wish that must be obeyed. */
 const toolChoiceSchema = z.preprocess(
-  (choice) => (droppedToolChoice.safeParse(choice).success ? undefined : choice),
+  (choice) => (isHostedChoice(choice) ? undefined : choice),
   ownToolChoiceSchema.optional(),
 );
 
@@ -161,7 +127,7 @@ export const createResponseSchema = z.object({
   frequency_penalty: penalty.optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
   max_output_tokens: z.int().min(16).optional(),
-  // Of tools that the service itself runs. It runs none, so the number is accepted, echoed and has no effect.
+  // Of tools that the upstream runs. Without any it is accepted, echoed and has no effect.
   max_tool_calls: z.int().min(1).optional(),
   parallel_tool_calls: z.boolean().optional(),
   tools: z

@@ -45,6 +45,7 @@ export const errorCatalogue = {
   empty_array: { ...badRequest, message: "Invalid '{param}': expected at least one item." },
   unsupported_parameter: { ...badRequest, message: "'{param}' is not supported by this server." },
   unsupported_value: { ...badRequest, message: "This value of '{param}' is not supported by this server." },
+  unsupported_tool: { ...badRequest, message: 'Tools of this type are not run here.' },
   invalid_json: { ...badRequest, message: 'The request body is not valid JSON.' },
   model_not_found: { ...badRequest, message: 'The model does not exist.', param: 'model' },
   context_length_exceeded: {

@@ -59,7 +59,13 @@ export {
   toolCallNotFound,
   type CreateResponse,
   type ToolItem,
+  type ParseOptions,
 } from './parse-create-response.ts';
+export {
+  type HostedTool,
+  type HostedToolsOfModels,
+  upstreamToolTypes,
+} from './hosted-tools.ts';
 export {
   compactResponseSchema,
   countInputTokensSchema,

@@ -59,6 +59,10 @@ const members: Row[] = [
   ['tools', [tool, null], 'invalid_type', 'tools[1]'],
   ['tools', [tool, 'add'], 'invalid_type', 'tools[1]'],
   ['tools', [{ type: 'web_search' }, {}], 'invalid_value', 'tools[1]'],
+  ['tools', [tool, { type: 'web_search' }], 'unsupported_tool', 'tools[1].type'],
+  ['tools', [{ type: 'mcp', server_label: 'x' }], 'unsupported_tool', 'tools[0].type'],
+  ['tools', [{ type: 'of_tomorrow' }], 'unsupported_tool', 'tools[0].type'],
+  ['tool_choice', { type: 'web_search_preview' }, 'unsupported_tool', 'tool_choice.type'],
   ['tools', [{ type: 'function' }], 'missing_required_parameter', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a b' }], 'invalid_value', 'tools[0].name'],
   ['tools', [{ type: 'function', name: 'a'.repeat(65) }], 'string_above_max_length', 'tools[0].name'],
@@ -462,10 +466,6 @@ describe('a create request is accepted', () => {
     expect(refusal({ ...least, background: true, store: false })).toBeUndefined();
   });
 
-  it.each(['web_search_preview', 'file_search', 'mcp'])('without its choice of %s', (type) => {
-    expect(parseCreateResponse({ ...least, tool_choice: { type } }).tool_choice).toBeUndefined();
-  });
-
   it('with null for every member that may be absent', () => {
     const nothing = Object.fromEntries(
       members
@@ -540,11 +540,42 @@ describe('a create request is accepted', () => {
     expect(parseCreateResponse({ model: 'm', input: [], previous_response_id: 'x' }).input).toEqual([]);
   });
 
-  it('without the tools that cannot run here, and without a choice of one', () => {
-    const tools = [{ type: 'web_search' }, tool, { type: 'namespace', tools: [] }];
-    const parsed = parseCreateResponse({ ...least, tools, tool_choice: { type: 'web_search' } });
-    expect(parsed.tools).toEqual([tool]);
-    expect(parsed.tool_choice).toBeUndefined();
+  describe('whose tools are run elsewhere', () => {
+    const search = { type: 'web_search', external_web_access: false };
+    const codex = { client_metadata: { 'x-codex-installation-id': 'x' } };
+    const hostedTools = { simulator: ['web_search'] } as const;
+    const parse = (request: object) => parseCreateResponse({ ...least, ...request }, { hostedTools });
+
+    it('by its upstream, which is asked for them and for a choice of one', () => {
+      const parsed = parse({ tools: [search, tool], tool_choice: { type: 'web_search' } });
+      expect(parsed).toMatchObject({
+        tools: [tool],
+        hosted_tools: [search],
+        hosted_tool_choice: { type: 'web_search' },
+      });
+      expect(parsed.tool_choice).toBeUndefined();
+      expect(parse({ tools: [search], tool_choice: 'required' }).tool_choice).toBe('required');
+    });
+
+    it('by the upstream of another model alone', () => {
+      expect(() => parse({ model: 'other', tools: [search] })).toThrow("Tools of type 'web_search'");
+      expect(() => parse({ model: 'toString', tools: [search] })).toThrow("Tools of type 'web_search'");
+      expect(() => parse({ tools: [search, { type: 'mcp' }] })).toThrow("Tools of type 'mcp'");
+    });
+
+    it('by nobody, of Codex, which sends them with each request and does without', () => {
+      const tools = [search, tool, { type: 'namespace', tools: [] }];
+      const { tool_choice: choice, ...parsed } = parseCreateResponse({ ...least, ...codex, tools });
+      expect([choice, parsed.tools]).toEqual([undefined, [tool]]);
+      expect(parsed).not.toHaveProperty('hosted_tools');
+      expect(parse({ ...codex, tools })).toMatchObject({ tools: [tool], hosted_tools: [search] });
+    });
+
+    it('and takes nothing of that from a member of the same name', () => {
+      const parsed = parse({ hosted_tools: [search], hosted_tool_choice: { type: 'web_search' } });
+      expect(parsed).not.toHaveProperty('hosted_tools');
+      expect(parsed).not.toHaveProperty('hosted_tool_choice');
+    });
   });
 
   it('with custom tools, and a choice of one', () => {

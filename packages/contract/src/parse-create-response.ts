@@ -1,5 +1,6 @@
 import { createResponseSchema, type CreateResponseBody } from './create-response.ts';
 import { firstProblem } from './first-problem.ts';
+import { type HostedRequest, hostedRequest, type HostedToolsOfModels } from './hosted-tools.ts';
 import { type InputItem, normalizeInput } from './items.ts';
 import { ServiceError } from './service-error.ts';
 
@@ -8,7 +9,14 @@ import { ServiceError } from './service-error.ts';
  *
  * An absent member stays absent, so a provider can tell a default from a choice. `responseFor` fills in the defaults.
  */
-export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] };
+export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] } & HostedRequest;
+
+export interface ParseOptions {
+  /** Whether a list without items is fine although nothing is continued. */
+  mayBeEmpty?: boolean;
+  /** Which tools upstreams run; none by default. */
+  hostedTools?: HostedToolsOfModels | undefined;
+}
 
 /** Members of features that are not built yet. They are refused, because a client could rely on them. */
 const notAvailable = ['conversation', 'prompt'] as const;
@@ -19,12 +27,11 @@ const notAvailable = ['conversation', 'prompt'] as const;
  * Only the first problem is reported. The checks run in this order: the body itself, required members, types and
  * ranges in the order of the schema, members that exclude one another. Encrypted content is not looked into: it takes a key.
  *
- * @param options.mayBeEmpty whether a list without items is fine although nothing is continued.
  * @throws {ServiceError} with a code whose status is 400, and the `param` it is about.
  */
 export function parseCreateResponse(
   body: unknown,
-  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+  { mayBeEmpty = false, hostedTools = {} }: ParseOptions = {},
 ): CreateResponse {
   const given = presentMembers(body);
   for (const required of ['model', 'input'] as const) {
@@ -35,7 +42,11 @@ export function parseCreateResponse(
   const parsed = createResponseSchema.safeParse(given);
   if (!parsed.success) throw firstProblem(parsed.error, given);
   const { input, ...rest } = parsed.data;
-  const request: CreateResponse = { ...rest, input: normalizeInput(input) };
+  const request: CreateResponse = {
+    ...rest,
+    input: normalizeInput(input),
+    ...hostedRequest(given, hostedTools),
+  };
   checkMembersTogether(request, mayBeEmpty);
   return request;
 }
@@ -81,8 +92,8 @@ function checkTools({ tools = [] }: CreateResponse): void {
   });
 }
 
-function checkToolChoice({ tools = [], tool_choice: choice }: CreateResponse): void {
-  if (choice === 'required' && tools.length === 0) {
+function checkToolChoice({ tools = [], hosted_tools: hosted, tool_choice: choice }: CreateResponse): void {
+  if (choice === 'required' && tools.length === 0 && !hosted) {
     throw new ServiceError(
       'invalid_value',
       "Tool choice 'required' needs a function or a custom tool among 'tools'.",

@@ -79,6 +79,9 @@ const everything = {
   prompt_cache_key: 'p',
 };
 
+/** Of a client whose tools are dropped. */
+const codex = { client_metadata: { 'x-codex-installation-id': 'x' } };
+
 describe('response object', () => {
   const responses = {
     'from the least request': responseTo(),
@@ -151,7 +154,7 @@ describe('response object', () => {
 
   it('echoes tools with all their members, and only those that can run', () => {
     const tools = [{ type: 'web_search' }, { type: 'function', name: 'add' }];
-    expect(responseTo({ tools }).tools).toEqual([
+    expect(responseTo({ tools, ...codex }).tools).toEqual([
       { type: 'function', name: 'add', description: null, parameters: null, strict: null },
     ]);
   });
@@ -176,7 +179,7 @@ describe('response object', () => {
   });
 
   it('echoes the choice of a dropped tool as auto', () => {
-    expect(responseTo({ tool_choice: { type: 'web_search' } }).tool_choice).toBe('auto');
+    expect(responseTo({ tool_choice: { type: 'web_search' }, ...codex }).tool_choice).toBe('auto');
   });
 
   it('echoes a whole schema', () => {

@@ -24,6 +24,8 @@ export interface IndexedRow extends ShapedFields {
   inputTokens: number | null;
   outputTokens: number | null;
   digests: string;
+  /** Of the request that created it; empty as long as its accept is not known. */
+  requestId: string;
   /** What it has in common with others; undefined before it is in a table. */
   shape: RowShape | undefined;
   /** The entries that spoke of it, as they stand in the stream, in the order in which they were read. */
@@ -62,6 +64,7 @@ export function newRow(subject: string): IndexedRow {
     inputTokens: null,
     outputTokens: null,
     digests: '',
+    requestId: '',
     shape: undefined,
     entries: [],
     bytes: 0,
@@ -110,6 +113,7 @@ function takeLine(row: IndexedRow, line: JournalLine): void {
     case 'accepted':
       takeIdentity(row, line, line.at);
       row.digests = line.digests;
+      row.requestId = line.requestId;
       return;
     case 'claimed':
       takeIdentity(row, line, line.acceptedAt);

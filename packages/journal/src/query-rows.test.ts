@@ -1,4 +1,4 @@
-import { type ResponseFilter, responseFilterSchema } from '@sluice/contract/admin';
+import { type ResponseSearch, responseSearchSchema } from '@sluice/contract/admin';
 import { describe, expect, it } from 'vitest';
 import { type IndexedRow, takeEntry } from './indexed-row.ts';
 import type { JournalLine } from './journal-line.ts';
@@ -15,12 +15,14 @@ interface Told {
   status?: string;
   code?: string;
   metadata?: Record<string, string>;
+  requestId?: string;
 }
 
 function accepted(told: Told): JournalLine {
   const { tenant = 'a', model = 'm', tier = 'default', mode = 'whole', at = 1_000, metadata } = told;
+  const { requestId = 'req' } = told;
   const digests = digestsOf(metadata);
-  return { what: 'accepted', at, tenant, model, tier, mode, requestId: 'req', isInLine: false, digests };
+  return { what: 'accepted', at, tenant, model, tier, mode, requestId, isInLine: false, digests };
 }
 
 function ended({ status = 'completed', code, at = 1_000 }: Told): JournalLine {
@@ -42,20 +44,24 @@ function tableOf(rows: Told[], keep = 1000): RowTable {
   return table;
 }
 
-const found = (table: RowTable, filter: ResponseFilter) =>
-  subjectsOf(table, responseFilterSchema.parse(filter)).join(' ');
+const found = (table: RowTable, filter: ResponseSearch) =>
+  subjectsOf(table, responseSearchSchema.parse(filter)).join(' ');
 
 const rows: Told[] = [
   { at: 1_000, status: 'completed' },
   { at: 2_000, tenant: 'b', status: 'failed', code: 'timeout', mode: 'stream' },
   { at: 3_000, tenant: 'b', model: 'n', status: 'failed', code: 'server_error', tier: 'flex' },
-  { at: 4_000, metadata: { job: '7', 'a:b': 'c' }, mode: 'background' },
+  { at: 4_000, metadata: { job: '7', 'a:b': 'c' }, mode: 'background', requestId: 'req_1ab' },
 ];
 
 describe('the rows that match', () => {
-  it.each<[ResponseFilter, string]>([
+  it.each<[ResponseSearch, string]>([
     [{}, '0d 0c 0b 0a'],
     [{ status: ['failed'] }, '0c 0b'],
+    [{ request_id: 'req_1ab' }, '0d'],
+    [{ request_id: 'req_1' }, '0d'],
+    [{ request_id: 'req_1', status: ['failed'] }, ''],
+    [{ request_id: '1ab' }, ''],
     [{ status: ['failed', 'queued'] }, '0d 0c 0b'],
     [{ status: [] }, '0d 0c 0b 0a'],
     [{ tenant: ['b'], model: ['n'] }, '0c'],
@@ -172,10 +178,10 @@ describe('facets', () => {
       for (const tenant of words.tenant) {
         const { mode = [] } = facetsOf(
           table,
-          responseFilterSchema.parse({ status: [status], tenant: [tenant] }),
+          responseSearchSchema.parse({ status: [status], tenant: [tenant] }),
         );
         for (const { value, count } of mode) {
-          const of = responseFilterSchema.parse({ status: [status], tenant: [tenant], mode: [value] });
+          const of = responseSearchSchema.parse({ status: [status], tenant: [tenant], mode: [value] });
           expect(countRows(table, of)).toBe(count);
         }
       }

@@ -2,7 +2,7 @@ import {
   type Counted,
   type FacetField,
   facetFields,
-  type ResponseFilter,
+  type ResponseSearch,
   type ResponseRow,
 } from '@sluice/contract/admin';
 import { type IndexedRow, printRow } from './indexed-row.ts';
@@ -38,7 +38,7 @@ export function parseCursor(text: string): RowCursor | undefined {
 /** A page of the rows that match, newest first, and how many there are in all. */
 export function listRows(
   table: RowTable,
-  filter: ResponseFilter,
+  filter: ResponseSearch,
   { after, limit }: { after?: RowCursor | undefined; limit: number },
 ): RowPage {
   const matches = rowFilter(filter);
@@ -61,14 +61,14 @@ export function listRows(
 }
 
 /** How many rows match. */
-export function countRows(table: RowTable, filter: ResponseFilter): number {
+export function countRows(table: RowTable, filter: ResponseSearch): number {
   const rows = table.sorted();
   const matches = rowFilter(filter);
   return countIn(rows, matches, spanOf(rows, matches));
 }
 
 /** The ids of all rows that match, without their prefix, newest first. */
-export function subjectsOf(table: RowTable, filter: ResponseFilter): string[] {
+export function subjectsOf(table: RowTable, filter: ResponseSearch): string[] {
   const rows = table.sorted();
   const matches = rowFilter(filter);
   const { first, end } = spanOf(rows, matches);
@@ -82,7 +82,7 @@ export function subjectsOf(table: RowTable, filter: ResponseFilter): string[] {
  */
 export function facetsOf(
   table: RowTable,
-  filter: ResponseFilter,
+  filter: ResponseSearch,
   { field, prefix = '' }: { field?: FacetField | undefined; prefix?: string | undefined } = {},
 ): Partial<Record<FacetField, Counted[]>> {
   const matches = rowFilter(filter);

@@ -1,5 +1,5 @@
 import { responseIdPrefix } from '@sluice/contract';
-import { type FacetField, facetFields, type ResponseFilter } from '@sluice/contract/admin';
+import { type FacetField, facetFields, type ResponseSearch } from '@sluice/contract/admin';
 import type { IndexedRow } from './indexed-row.ts';
 import type { ShapedFields } from './row-shapes.ts';
 import { digestOfPair, hasDigest } from './metadata-digests.ts';
@@ -21,10 +21,11 @@ export interface RowFilter {
 }
 
 /** What a filter looks at. */
-export type FilteredRow = ShapedFields & Pick<IndexedRow, 'subject' | 'acceptedAt' | 'digests' | 'shape'>;
+export type FilteredRow = ShapedFields &
+  Pick<IndexedRow, 'subject' | 'acceptedAt' | 'digests' | 'requestId' | 'shape'>;
 
-export function rowFilter(filter: ResponseFilter): RowFilter {
-  const { from = 0, to = Number.POSITIVE_INFINITY } = filter;
+export function rowFilter(filter: ResponseSearch): RowFilter {
+  const { from = 0, to = Number.POSITIVE_INFINITY, request_id: request = '' } = filter;
   const begin = filter.id === undefined ? '' : subjectPrefix(filter.id);
   const pairs = (filter.metadata ?? []).map(digestsOfFilter);
   // What is asked for alone, in an array: this runs for each row of each query.
@@ -44,6 +45,7 @@ export function rowFilter(filter: ResponseFilter): RowFilter {
   const misses = (row: FilteredRow): number => {
     if (row.acceptedAt < from || row.acceptedAt >= to) return -1;
     if (begin !== '' && !row.subject.startsWith(begin)) return -1;
+    if (request !== '' && !row.requestId.startsWith(request)) return -1;
     for (const digests of pairs) if (!digests.some((digest) => hasDigest(row.digests, digest))) return -1;
     const { shape } = row;
     if (!shape) return missedBy(row);
@@ -54,7 +56,7 @@ export function rowFilter(filter: ResponseFilter): RowFilter {
     }
     return shape.missed;
   };
-  const isOpen = begin === '' && pairs.length === 0 && wanted.length === 0;
+  const isOpen = begin === '' && request === '' && pairs.length === 0 && wanted.length === 0;
   return { from, to, isOpen, misses, test: (row) => misses(row) === 0 };
 }
 

@@ -90,7 +90,14 @@ function detailOf(members: Record<string, unknown>): string | null {
   const said = Object.entries(members).filter(
     ([name, value]) => value !== undefined && value !== false && value !== '' && !unsaid.has(name),
   );
-  return said.length === 0 ? null : said.map(([name, value]) => `${words(name)} ${String(value)}`).join(', ');
+  return said.length === 0 ? null : said.map(([name, value]) => phrase(name, value)).join(', ');
+}
+
+function phrase(name: string, value: unknown): string {
+  if (name === 'isInLine') return 'waits in the line of its tenant, of whom as many run as may';
+  if (name === 'isPaused') return 'the queue was paused';
+  if (name === 'delayMs' || name === 'afterMs') return `after ${String(value)} ms`;
+  return `${words(name)} ${String(value)}`;
 }
 
 /** `upstreamStatus` reads `upstream status`. */

@@ -1,17 +1,22 @@
 import { allowsParallelCalls, type Generation, type Tool } from '@sluice/contract';
 import type { ProviderChunk } from './provider.ts';
 
-type ToolRules = Pick<Generation, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
+type ToolRules = Pick<Generation, 'tools' | 'hosted_tools' | 'tool_choice' | 'parallel_tool_calls'>;
 
 /** Whether the model may call a tool: `none` forbids it, `auto` leaves it to the model, `required` demands a call. */
 export type CallDemand = 'none' | 'auto' | 'required';
 
-/** The tools a request lets the model call, and whether it may or must call one. Without tools the demand is `none`. */
-export function callableTools({ tools = [], tool_choice: choice = 'auto' }: ToolRules): {
-  tools: Tool[];
-  demand: CallDemand;
-} {
+/**
+ * The tools of the client that a request lets the model call, and whether it may or must call one. Without tools the demand is
+ * `none`. Where the upstream runs tools of its own, any of them may be the one that is required.
+ */
+export function callableTools({
+  tools = [],
+  hosted_tools: hosted,
+  tool_choice: choice = 'auto',
+}: ToolRules): { tools: Tool[]; demand: CallDemand } {
   if (choice === 'none' || tools.length === 0) return { tools: [], demand: 'none' };
+  if (choice === 'required' && hosted) return { tools, demand: 'auto' };
   if (typeof choice === 'string') return { tools, demand: choice };
   if (choice.type !== 'allowed_tools') return { tools: chosen(tools, [choice]), demand: 'required' };
   const mode = choice.mode ?? 'auto';

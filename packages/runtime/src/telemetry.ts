@@ -178,6 +178,8 @@ export interface TelemetryEvents {
     because: string | undefined;
     inputTokens: number | undefined;
     outputTokens: number | undefined;
+    /** From the first attempt to the end; undefined for one that never ran. */
+    ranMs?: number | undefined;
   };
   /** An end was not written, because another one was first or the lease is lost. */
   'response.end_refused': {

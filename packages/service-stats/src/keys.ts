@@ -3,6 +3,11 @@ export function minuteKey(keyPrefix: string, minute: number): string {
   return `${keyPrefix}stats:${minute}`;
 }
 
+/** Hash: the sums of a longer time that begins at a moment, without names; see `add-minute.lua`. */
+export function historyKey(keyPrefix: string, span: string, at: number): string {
+  return `${keyPrefix}stats:${span}:${at}`;
+}
+
 /** Sorted set: ids of processes, scored by when they were heard of, in milliseconds. */
 export function processesKey(keyPrefix: string): string {
   return `${keyPrefix}processes`;

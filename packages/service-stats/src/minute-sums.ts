@@ -101,6 +101,13 @@ export class MinuteSums {
     for (const named of [this.#models, this.#tenants, this.#codes]) named.trim(mostAddedAtOnce);
   }
 
+  /** Everything of the minute, without names. */
+  total(): Sums {
+    const total: Sums = {};
+    for (const sums of this.#spans.values()) addAll(total, sums);
+    return total;
+  }
+
   /** Fields and their texts in turn, as `add-minute.lua` takes them. */
   fields(): string[] {
     return [

@@ -1,9 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { type Figures, figuresOf, noFigures } from './figures.ts';
 import { minuteKey } from './keys.ts';
 import { fieldOf, minuteMs, spanMs } from './minute-sums.ts';
-import { addAll, type Counter, counters, parseSums, type Sums } from './sums.ts';
-import { quantileOf } from './time-bins.ts';
+import { addAll, parseSums, type Sums } from './sums.ts';
 
 /** Minutes that a reading goes back, the present one included. */
 const wholeReading = 60;
@@ -16,12 +16,6 @@ const readAgainMs = 60_000;
 
 /** Minutes that are read, or added up, before others of this process have their turn. */
 const step = 2;
-
-/** Counts, and how long callers of streams waited for the first output. */
-export type Figures = Record<Counter, number> & {
-  first_token_p50_ms: number | null;
-  first_token_p99_ms: number | null;
-};
 
 export interface StatsReading {
   /** The moment of the reading, by the store's clock. */
@@ -212,18 +206,3 @@ function addNamed(to: Map<string, Sums>, named: ReadonlyMap<string, Sums>): void
 function figuresByName(named: ReadonlyMap<string, Sums>): Map<string, Figures> {
   return new Map([...named].map(([name, sums]) => [name, figuresOf(sums)]));
 }
-
-function figuresOf(sums: Readonly<Sums>): Figures {
-  const counted = Object.fromEntries(counters.map((name) => [name, sums[name] ?? 0]));
-  return {
-    ...(counted as Record<Counter, number>), // each counter has its count
-    first_token_p50_ms: rounded(quantileOf(sums, 0.5)),
-    first_token_p99_ms: rounded(quantileOf(sums, 0.99)),
-  };
-}
-
-function rounded(ms: number | undefined): number | null {
-  return ms === undefined ? null : Math.round(ms * 10) / 10;
-}
-
-const noFigures = figuresOf({});

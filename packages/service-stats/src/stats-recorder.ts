@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import type { Telemetry } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { minuteKey } from './keys.ts';
-import { MinuteSums, minuteMs } from './minute-sums.ts';
+import { historySpans } from './history-spans.ts';
+import { historyKey, minuteKey } from './keys.ts';
+import { fieldOf, MinuteSums, minuteMs } from './minute-sums.ts';
+import { addAll, type Sums } from './sums.ts';
 import { binOf } from './time-bins.ts';
 
 /** How often a process adds what it has counted, in milliseconds. */
 const addEveryMs = 2_000;
 
 /** How long a minute stays after its last addition, in milliseconds: an hour, and what the clocks of readers may differ by. */
-const keepMs = 65 * 60_000;
+const keepMinuteMs = 65 * 60_000;
 
 /** Most models, tenants and error codes of a minute, each; what happened to others is in the rest. */
 const mostOfKind = 128;
@@ -39,6 +41,10 @@ const mostAtOnce = 32;
 
 /** An addition that Redis has not confirmed. It is sent again as it is, under its number. */
 interface Addition {
+  key: string;
+  /** How long the hash stays from then on, in milliseconds. */
+  keepMs: number;
+  /** The last minute of what it adds. */
   minute: number;
   /** Of the parts that the fields of a minute are added in; each has numbers of its own. */
   part: number;
@@ -48,7 +54,7 @@ interface Addition {
 
 /**
  * Counts what happens to responses in this process, and adds it every two seconds to the sums that all processes share. That takes
- * a few commands, by how many models and tenants there are and not by how many responses there were. Nobody waits for it.
+ * a few commands, by how many models and tenants there are and not by how many responses there were, and one for each longer time. Nobody waits for it.
  *
  * Each addition has a number and counts once, also when its reply was lost and it is sent again. While Redis is silent ten
  * minutes are kept. What a process had not added when it died, two seconds as a rule, is lost.
@@ -71,8 +77,13 @@ export class StatsRecorder {
     telemetry.on('response.first_output', ({ model, sinceRequestMs }) =>
       this.#count({ tenant: undefined, model }, binOf(sinceRequestMs)),
     );
-    telemetry.on('response.ended', ({ tenant, model, status, code, inputTokens, outputTokens }) => {
+    telemetry.on('attempt.started', ({ attempt, sinceAcceptMs }) => {
+      if (attempt === 1) this.#time(binOf(sinceAcceptMs, 'wait'));
+    });
+    telemetry.on('response.ended', ({ tenant, model, status, code, ...of }) => {
+      const { inputTokens, outputTokens, ranMs } = of;
       const about = { tenant, model };
+      if (ranMs !== undefined) this.#time(binOf(ranMs, 'run'));
       this.#count(about, status);
       if (inputTokens) this.#count(about, 'input_tokens', inputTokens);
       if (outputTokens) this.#count(about, 'output_tokens', outputTokens);
@@ -106,6 +117,12 @@ export class StatsRecorder {
     present?.sums.count(present.at, about, name, by);
   }
 
+  /** Counts a time that is shown of all responses together alone: bins of each model would double what a minute takes. */
+  #time(bin: string): void {
+    const present = this.#present();
+    present?.sums.count(present.at, { tenant: undefined, model: undefined }, bin);
+  }
+
   #present(): { at: number; sums: MinuteSums } | undefined {
     const at = this.#options.now();
     if (at === undefined) return undefined;
@@ -120,21 +137,12 @@ export class StatsRecorder {
   }
 
   async #addAll(): Promise<void> {
-    const { connection, keyPrefix, processId, onError } = this.#options;
+    const { connection, processId, onError } = this.#options;
     if (this.#unconfirmed.length === 0) this.#unconfirmed = this.#take();
     const sent = this.#unconfirmed;
     const added = await Promise.allSettled(
-      sent.map(({ minute, part, number, fields }) =>
-        connection.eval(
-          script,
-          1,
-          minuteKey(keyPrefix, minute),
-          `${processId}.${part}`,
-          number,
-          keepMs,
-          mostOfKind,
-          ...fields,
-        ),
+      sent.map(({ key, part, number, keepMs, fields }) =>
+        connection.eval(script, 1, key, `${processId}.${part}`, number, keepMs, mostOfKind, ...fields),
       ),
     );
     this.#unconfirmed = sent.filter((_addition, at) => added[at]?.status === 'rejected');
@@ -146,14 +154,50 @@ export class StatsRecorder {
     this.#number += 1;
     const number = this.#number;
     const taken: Addition[] = [];
+    const { keyPrefix } = this.#options;
     for (const [minute, sums] of this.#minutes) {
       const fields = sums.fields();
       for (let at = 0, part = 0; at < fields.length; at += 2 * mostAtOnce, part += 1) {
-        taken.push({ minute, part, number, fields: fields.slice(at, at + 2 * mostAtOnce) });
+        const key = minuteKey(keyPrefix, minute);
+        taken.push({
+          key,
+          keepMs: keepMinuteMs,
+          minute,
+          part,
+          number,
+          fields: fields.slice(at, at + 2 * mostAtOnce),
+        });
       }
     }
+    taken.push(...this.#history(number));
     this.#minutes.clear();
     return taken;
+  }
+
+  /** What was counted, as additions to the sums of longer times. */
+  #history(number: number): Addition[] {
+    const { keyPrefix } = this.#options;
+    const found = new Map<string, { keepMs: number; minute: number; spans: Map<number, Sums> }>();
+    for (const [minute, sums] of this.#minutes) {
+      for (const { name, hashMs, spanMs, keepMs: keepHashMs } of historySpans) {
+        const begin = Math.floor(minute / hashMs) * hashMs;
+        const key = historyKey(keyPrefix, name, begin);
+        const hash = found.get(key) ?? { keepMs: keepHashMs, minute, spans: new Map<number, Sums>() };
+        const span = Math.floor((minute - begin) / spanMs);
+        const total = hash.spans.get(span) ?? {};
+        addAll(total, sums.total());
+        hash.spans.set(span, total);
+        hash.minute = Math.max(hash.minute, minute);
+        found.set(key, hash);
+      }
+    }
+    return [...found].map(([key, { spans, ...of }]) => ({
+      ...of,
+      key,
+      number,
+      part: 0,
+      fields: [...spans].flatMap(([span, sums]) => [`${fieldOf.span}${span}`, JSON.stringify(sums)]),
+    }));
   }
 
   #forgetOldest(): void {

@@ -6,19 +6,26 @@ const perDoubling = 4;
 /** The last bin takes what is longer, from 4.7 hours on. */
 const lastBin = 24 * perDoubling;
 
-const prefix = 'ms';
+/** How the bins of each kind of time begin. Releases that do not know one pass it over. */
+const prefixes = { firstToken: 'ms', wait: 'wait', run: 'run' } as const;
+export type TimeKind = keyof typeof prefixes;
 
 /** The name of the bin that counts a time in milliseconds. All below one are in the first. */
-export function binOf(ms: number): string {
+export function binOf(ms: number, kind: TimeKind = 'firstToken'): string {
   const bin = ms < 1 ? 0 : 1 + Math.floor(Math.log2(ms) * perDoubling);
-  return `${prefix}${Math.min(bin, lastBin)}`;
+  return `${prefixes[kind]}${Math.min(bin, lastBin)}`;
 }
 
 /**
  * The time below which a share of those lie that were counted, in milliseconds; undefined when none were. Within a bin they are
  * taken to lie evenly. Not more than a bin away from the true one, however many there were.
  */
-export function quantileOf(sums: Readonly<Sums>, share: number): number | undefined {
+export function quantileOf(
+  sums: Readonly<Sums>,
+  share: number,
+  kind: TimeKind = 'firstToken',
+): number | undefined {
+  const prefix = prefixes[kind];
   const bins: [bin: number, count: number][] = [];
   let total = 0;
   for (const [name, count] of Object.entries(sums)) {

@@ -2,7 +2,7 @@ import { commandClient, createLogger, Telemetry, waitForRedis } from '@sluice/ru
 import { eventually, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StatsReader, StatsRecorder } from '../src/index.ts';
+import { HistoryReader, StatsReader, StatsRecorder } from '../src/index.ts';
 
 const minuteMs = 60_000;
 const start = 1_700_000_040_000;
@@ -45,7 +45,10 @@ function startProcess(connection: Pick<Redis, 'eval'> = redis.client) {
       ...{ responseId: 'r', requestId: 'q', tenant, model, mode: 'whole', tier: 'default' },
       ...{ acceptedAt: now, isInLine: false, metadata: undefined },
     });
-  const end = (status: string, more: { tenant?: string; code?: string; tokens?: number } = {}) =>
+  const end = (
+    status: string,
+    more: { tenant?: string; code?: string; tokens?: number; ranMs?: number } = {},
+  ) =>
     telemetry.emit('response.ended', {
       responseId: 'r',
       tenant: more.tenant ?? 'a',
@@ -56,6 +59,7 @@ function startProcess(connection: Pick<Redis, 'eval'> = redis.client) {
       code: more.code,
       inputTokens: more.tokens,
       outputTokens: more.tokens,
+      ...(more.ranMs !== undefined && { ranMs: more.ranMs }),
     });
   return { telemetry, recorder, errors, accept, end };
 }
@@ -121,7 +125,7 @@ describe('what several processes have counted', () => {
     const api = startProcess();
     api.accept();
     await api.recorder.add();
-    const [key = ''] = await redis.client.keys(`${keyPrefix}*`);
+    const [key = ''] = await redis.client.keys(`${keyPrefix}stats:1*`);
     const ttl = await redis.client.pttl(key);
     expect(ttl).toBeGreaterThan(61 * minuteMs);
     expect(ttl).toBeLessThanOrEqual(65 * minuteMs);
@@ -140,8 +144,101 @@ describe('what several processes have counted', () => {
     expect(total.accepted).toBe(361);
     expect(tenants.size).toBe(128);
     expect(tenants.get('tenant0-7')?.accepted).toBe(2);
-    const [key = ''] = await redis.client.keys(`${keyPrefix}*`);
+    const [key = ''] = await redis.client.keys(`${keyPrefix}stats:1*`);
     expect(await redis.client.hget(key, 'r:t:')).toBe('{"accepted":232}');
+  });
+});
+
+describe('how long things took', () => {
+  it('is known of the wait in the queue, and of the time from the first attempt to the end', async () => {
+    const worker = startProcess();
+    const about = { responseId: 'r', model: 'm', mode: 'whole' } as const;
+    for (let n = 0; n < 10; n += 1) {
+      worker.telemetry.emit('attempt.started', { ...about, attempt: 1, sinceAcceptMs: 1_000 });
+      // It waited once.
+      worker.telemetry.emit('attempt.started', { ...about, attempt: 2, sinceAcceptMs: 90_000 });
+      worker.end('completed', { ranMs: 4_000 });
+    }
+    worker.end('failed');
+    await worker.recorder.add();
+    const { total, models } = await reader().read();
+    for (const [found, truth] of [
+      [total.wait_p50_ms, 1_000],
+      [total.wait_p99_ms, 1_000],
+      [total.run_p50_ms, 4_000],
+      [total.run_p99_ms, 4_000],
+    ] as const) {
+      expect((found ?? 0) / truth).toBeGreaterThan(1 / 1.2);
+      expect((found ?? 0) / truth).toBeLessThan(1.2);
+    }
+    expect([total.first_token_p50_ms, models.get('m')?.wait_p50_ms]).toEqual([null, null]);
+  });
+});
+
+describe('the day and the week', () => {
+  const hourMs = 60 * minuteMs;
+  const history = () => new HistoryReader({ connection: redis.client, keyPrefix, now: () => now });
+
+  it('have what all processes counted, long after its minutes are gone', async () => {
+    const [one, other] = [startProcess(), startProcess()];
+    for (const { accept, recorder } of [one, other]) {
+      accept();
+      await recorder.add();
+    }
+    now += 3 * hourMs;
+    one.accept();
+    await one.recorder.add();
+    const counts = async (span: 'day' | 'week') => {
+      const { spans } = await history().read(span);
+      return spans.map(({ figures }) => figures.accepted).filter((count) => count > 0);
+    };
+    expect(await counts('day')).toEqual([2, 1]);
+    expect(await counts('week')).toEqual([2, 1]);
+    now += 22 * hourMs;
+    expect(await counts('day')).toEqual([1]);
+    now += 7 * 24 * hourMs;
+    expect(await counts('week')).toEqual([]);
+  });
+
+  it('have spans without gaps, to the present one', async () => {
+    for (const [span, count, spanMs] of [
+      ['day', 288, 5 * minuteMs],
+      ['week', 168, hourMs],
+    ] as const) {
+      const { spans, ...reading } = await history().read(span);
+      expect(reading).toEqual({ at: now, spanMs });
+      expect(spans).toHaveLength(count);
+      expect(spans.at(-1)?.at).toBe(Math.floor(now / spanMs) * spanMs);
+      for (const [at, { at: begin }] of spans.entries())
+        expect(begin).toBe((spans[0]?.at ?? 0) + at * spanMs);
+    }
+  });
+
+  it('take a bounded number of fields of bounded size, whoever calls', async () => {
+    const api = startProcess();
+    for (let minute = 0; minute < 65; minute += 1) {
+      for (let n = 0; n < 50; n += 1) {
+        api.accept(`tenant${n}`, `m${n % 20}`);
+        api.end('completed', { tokens: 1e9, ranMs: n ** 4 });
+      }
+      await api.recorder.add();
+      now += minuteMs;
+    }
+    for (const key of await redis.client.keys(`${keyPrefix}stats:day:*`)) {
+      const hash = await redis.client.hgetall(key);
+      // Twelve spans, and the one process.
+      expect(Object.keys(hash).length).toBeLessThanOrEqual(13);
+      for (const text of Object.values(hash)) expect(text.length).toBeLessThan(4_000);
+      expect(await redis.client.pttl(key)).toBeGreaterThan(24 * hourMs);
+    }
+  });
+
+  it('are read once for all that look', async () => {
+    const asked = vi.spyOn(redis.client, 'hgetall');
+    const shared = history();
+    await Promise.all([shared.read('day'), shared.read('day')]);
+    expect(asked.mock.calls.length).toBeLessThanOrEqual(25);
+    asked.mockRestore();
   });
 });
 
@@ -181,13 +278,14 @@ describe('an addition', () => {
     expect(sent).not.toHaveBeenCalled();
     api.accept();
     await api.recorder.add();
-    expect(sent).toHaveBeenCalledTimes(1);
+    // One for the minute, the day and the week.
+    expect(sent).toHaveBeenCalledTimes(3);
     for (const count of [200, 20_000]) {
       sent.mockClear();
       for (let n = 0; n < count; n += 1) api.accept(`tenant${n % 200}`, `m${n % 20}`);
       await api.recorder.add();
-      // A span, twenty models, and sixty-four tenants with their rest, in parts of thirty-two.
-      expect(sent).toHaveBeenCalledTimes(3);
+      // A span, twenty models, and sixty-four tenants with their rest, in parts of thirty-two; the day and the week.
+      expect(sent).toHaveBeenCalledTimes(5);
     }
     expect((await reader().read()).total.accepted).toBe(20_201);
   });
@@ -222,17 +320,17 @@ describe('an addition', () => {
     const evaluate = redis.client.eval.bind(redis.client) as (...args: unknown[]) => Promise<unknown>;
     let calls = 0;
     const sent = vi.spyOn(redis.client, 'eval').mockImplementation(async (...args: unknown[]) => {
-      calls += 1;
+      const call = (calls += 1);
       // The first is not done, and the second is although its reply is lost.
-      if (calls === 1) throw new Error('OOM');
+      if (call === 1) throw new Error('OOM');
       const reply = await evaluate(...args);
-      if (calls === 2) throw new Error('Connection is closed.');
+      if (call === 2) throw new Error('Connection is closed.');
       return reply;
     });
     await api.recorder.add();
     await api.recorder.add();
     await api.recorder.add();
-    expect(sent).toHaveBeenCalledTimes(4);
+    expect(sent).toHaveBeenCalledTimes(6);
     sent.mockRestore();
     const { total, tenants } = await reader().read();
     expect(total.accepted).toBe(60);

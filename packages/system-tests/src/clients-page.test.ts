@@ -67,6 +67,15 @@ describe('the examples of the page on clients', () => {
     );
   });
 
+  it('repeat a request with the client of OpenAI', async () => {
+    expect(await runBlock(4)).toBe('true\n');
+  });
+
+  it('give the AI SDK the `fetch` that is tested with it', () => {
+    const tested = new URL('../../client-tests/clients/fetch-once.ts', import.meta.url);
+    expect(blocksOf('ts')[0]).toBe(readFileSync(tested, 'utf8'));
+  });
+
   it('read one with curl', async () => {
     const { final } = await callerOf(service.apiUrls[0] ?? '', service.key).stream({ input: 'Hello!' });
     const output = await run('sh', ['-ec', blocksOf('sh')[0] ?? expect.unreachable()], final.id);
@@ -76,6 +85,6 @@ describe('the examples of the page on clients', () => {
   });
 
   it('are all of them', () => {
-    expect({ js: blocksOf('js').length, sh: blocksOf('sh').length }).toEqual({ js: 4, sh: 1 });
+    expect({ js: blocksOf('js').length, sh: blocksOf('sh').length }).toEqual({ js: 5, sh: 1 });
   });
 });

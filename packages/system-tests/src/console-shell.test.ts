@@ -116,6 +116,10 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).getByText('Tenants').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.keyboard.press('g');
     await page.keyboard.press('t');
     await page.getByRole('heading', { name: 'Tenants' }).waitFor();
@@ -134,6 +138,41 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(await page.getByRole('dialog').isVisible()).toBe(false);
     expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('stays in the console while the service is away, and shows what was asked for once it is back', async () => {
+    const { page } = await open('/console');
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const everything = '**/*';
+    await page.route(everything, (route) => route.abort('connectionrefused'));
+    await page.getByRole('link', { name: 'Queues' }).first().click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('The service does not answer').waitFor();
+    await page.getByText('The service does not answer. What is shown may be old.').waitFor();
+    expect(page.url()).toMatch(/\/console\/queues$/);
+    await page.screenshot({
+      path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), 'sluice-console-away.png'),
+    });
+    expect(await accessibilityViolations(page)).toEqual([]);
+    await page.unroute(everything);
+    await page.getByRole('heading', { name: 'Queues' }).waitFor();
+    await page.getByText('The service does not answer').first().waitFor({ state: 'hidden' });
+    await page.context().close();
+  });
+
+  it('reads a page that was open again by itself, once the service is back', async () => {
+    const { page } = await open('/console/keys');
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    const everything = '**/*';
+    await page.route(everything, (route) => route.abort('connectionrefused'));
+    const banner = page.getByText('The service does not answer. What is shown may be old.');
+    await page.getByRole('link', { name: 'Overview' }).first().click();
+    await page.goBack();
+    await banner.waitFor();
+    await page.unroute(everything);
+    await banner.waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await page.context().close();
   });
 

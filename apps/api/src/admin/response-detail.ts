@@ -119,8 +119,9 @@ function parametersOf(request: ResponseSummary['request']): Record<string, unkno
   for (const name of parameterNames) {
     if (request[name] !== undefined && request[name] !== null) parameters[name] = request[name];
   }
-  const { tools = [], tool_choice: toolChoice, text } = request;
-  if (tools.length > 0) parameters['tools'] = tools.map(({ type }) => type);
+  const { tools = [], hosted_tools: hosted = [], tool_choice: toolChoice, text } = request;
+  const types = [...tools, ...hosted].map(({ type }) => type);
+  if (types.length > 0) parameters['tools'] = types;
   if (toolChoice !== undefined)
     parameters['tool_choice'] = typeof toolChoice === 'string' ? toolChoice : toolChoice.type;
   if (text?.format?.type !== undefined) parameters['text_format'] = text.format.type;

@@ -1,5 +1,5 @@
 import { ServiceError } from '@sluice/contract';
-import type { FacetField, Facets, ResponseFilter } from '@sluice/contract/admin';
+import type { FacetField, Facets, ResponseSearch } from '@sluice/contract/admin';
 import {
   responseOfSubject,
   type ResponseStory,
@@ -82,7 +82,7 @@ export class ResponseIndex {
 
   /** A page of the rows that match, newest first. */
   query(
-    filter: ResponseFilter,
+    filter: ResponseSearch,
     { after, limit }: { after?: RowCursor | undefined; limit: number },
   ): Promise<Indexed<RowPage>> {
     return this.#ask('list', { filter, after, limit });
@@ -90,7 +90,7 @@ export class ResponseIndex {
 
   /** Of each field, or of one, the values that it has. */
   facets(
-    filter: ResponseFilter,
+    filter: ResponseSearch,
     { field, prefix }: { field?: FacetField | undefined; prefix?: string | undefined } = {},
   ): Promise<Indexed<Facets['fields']>> {
     return this.#ask('facets', { filter, field, prefix });
@@ -105,12 +105,12 @@ export class ResponseIndex {
   }
 
   /** How many match. Waits until all of the journal is read, because somebody acts on it. */
-  async count(filter: ResponseFilter): Promise<number> {
+  async count(filter: ResponseSearch): Promise<number> {
     return this.#askOfAll('count', { filter });
   }
 
   /** The ids of those that match now, newest first, in pages of 500 at most. What changes later changes nothing here. */
-  async *ids(filter: ResponseFilter): AsyncGenerator<string[]> {
+  async *ids(filter: ResponseSearch): AsyncGenerator<string[]> {
     const found = await this.#askOfAll('ids', { filter });
     const subjects = found === '' ? [] : found.split(' ');
     for (let at = 0; at < subjects.length; at += idsPerPage) {
@@ -130,7 +130,7 @@ export class ResponseIndex {
    * Tells of rows that match and are new or have changed, four times a second at most, until the signal aborts. `onEnd` is
    * called when that ends before.
    */
-  follow(filter: ResponseFilter, { signal, ...following }: Following & { signal: AbortSignal }): void {
+  follow(filter: ResponseSearch, { signal, ...following }: Following & { signal: AbortSignal }): void {
     if (signal.aborted || this.#isStopped) return;
     if (this.#restMs > 0) {
       following.onEnd();

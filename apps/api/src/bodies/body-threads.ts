@@ -6,11 +6,15 @@ export class BodyThreads {
   readonly reader: JsonReader;
   readonly #all: readonly JsonThreads[];
 
-  constructor({ sealingKeys, ...options }: JsonThreadsOptions & Pick<JsonReaderParts, 'sealingKeys'>) {
+  constructor({
+    sealingKeys,
+    hostedTools,
+    ...options
+  }: JsonThreadsOptions & Pick<JsonReaderParts, 'sealingKeys' | 'hostedTools'>) {
     const threads = new JsonThreads(options);
     const counting = new JsonThreads(options);
     this.#all = [threads, counting];
-    this.reader = new JsonReader({ threads, counting, sealingKeys });
+    this.reader = new JsonReader({ threads, counting, sealingKeys, hostedTools });
   }
 
   async stop(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { HostedToolsOfModels } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -24,6 +25,8 @@ export interface JsonReaderParts {
   threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   /** Threads of their own: counting takes longer, and no body waits for it. */
   counting: Pick<JsonThreads, 'countTokens'>;
+  /** Which tools the upstreams of each model run; none by default. */
+  hostedTools?: HostedToolsOfModels | undefined;
   /** Asked for with each body. */
   sealingKeys: () => readonly SealingKey[];
 }
@@ -33,8 +36,10 @@ export class JsonReader {
   readonly #threads: JsonReaderParts['threads'];
   readonly #counting: JsonReaderParts['counting'];
   readonly #sealingKeys: () => readonly SealingKey[];
+  readonly #hostedTools: HostedToolsOfModels | undefined;
 
-  constructor({ threads, counting, sealingKeys }: JsonReaderParts) {
+  constructor({ threads, counting, sealingKeys, hostedTools }: JsonReaderParts) {
+    this.#hostedTools = hostedTools;
     this.#threads = threads;
     this.#counting = counting;
     this.#sealingKeys = sealingKeys;
@@ -54,10 +59,11 @@ export class JsonReader {
     }: { tenant: string; withDigest?: boolean; form?: BodyForm },
   ): PreparedRequest | Promise<PreparedRequest> {
     const keys = this.#sealingKeys();
+    const hostedTools = this.#hostedTools;
     if (body === undefined || body.length <= smallJson) {
-      return prepareBody(body, { withDigest, form, sealing: { tenant, keys } });
+      return prepareBody(body, { withDigest, form, hostedTools, sealing: { tenant, keys } });
     }
-    return this.#threads.prepare(tenant, { body, withDigest, form, keys });
+    return this.#threads.prepare(tenant, { body, withDigest, form, hostedTools, keys });
   }
 
   /** Counts the tokens of a prompt, always in a thread: the tokenizer alone would hold up the event loop. */
@@ -74,8 +80,9 @@ export class JsonReader {
   /** Prepares a frame of a WebSocket, which must have a buffer of its own. What is wrong with it is part of the result. */
   prepareFrame(tenant: string, frame: Uint8Array<ArrayBuffer>): PreparedFrame | Promise<PreparedFrame> {
     const sealing = { tenant, keys: this.#sealingKeys() };
-    if (frame.length <= smallJson) return prepareFrame(frame, { sealing });
-    return this.#threads.prepareFrame(frame, sealing);
+    const hostedTools = this.#hostedTools;
+    if (frame.length <= smallJson) return prepareFrame(frame, { sealing, hostedTools });
+    return this.#threads.prepareFrame(frame, { sealing, hostedTools });
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

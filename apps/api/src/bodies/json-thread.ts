@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from '@sluice/contract';
+import { type ErrorCode, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -22,9 +22,15 @@ export type JsonTask =
       body: Uint8Array<ArrayBuffer>;
       withDigest: boolean;
       form: BodyForm;
+      hostedTools?: HostedToolsOfModels | undefined;
       sealing: Sealing;
     }
-  | { kind: 'prepare_frame'; body: Uint8Array<ArrayBuffer>; sealing: Sealing }
+  | {
+      kind: 'prepare_frame';
+      body: Uint8Array<ArrayBuffer>;
+      hostedTools?: HostedToolsOfModels | undefined;
+      sealing: Sealing;
+    }
   | { kind: 'pick_user_messages'; part: PartJson; without: number }
   | { kind: 'count_tokens'; prompt: PromptJson; sealing: Sealing }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
@@ -69,15 +75,15 @@ async function answer(task: JsonTask): Promise<void> {
 async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTaskResults[JsonTask['kind']]> {
   switch (task.kind) {
     case 'prepare': {
-      const { body, withDigest, form, sealing } = task;
+      const { kind: _, body, ...options } = task;
       const { byteLength: inputBytes } = body;
-      const prepared = prepareBody(body, { withDigest, form, sealing, inputBytes, consume: true });
+      const prepared = prepareBody(body, { ...options, inputBytes, consume: true });
       transfer.push(bufferOf(prepared));
       return prepared;
     }
     case 'prepare_frame': {
-      const { body, sealing } = task;
-      const frame = prepareFrame(body, { sealing, inputBytes: body.byteLength, consume: true });
+      const { kind: _, body, ...options } = task;
+      const frame = prepareFrame(body, { ...options, inputBytes: body.byteLength, consume: true });
       if (frame.kind === 'create') transfer.push(bufferOf(frame.prepared));
       return frame;
     }

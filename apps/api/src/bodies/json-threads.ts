@@ -1,5 +1,5 @@
 import { TenantQueues } from '@sluice/admission';
-import { ServiceError } from '@sluice/contract';
+import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
 import type { SealingKey } from '@sluice/sealed-content';
@@ -89,16 +89,20 @@ export class JsonThreads {
       body: Uint8Array<ArrayBuffer>;
       withDigest: boolean;
       form: BodyForm;
+      hostedTools?: HostedToolsOfModels | undefined;
       keys: readonly SealingKey[];
     },
   ): Promise<PreparedRequest> {
-    const { withDigest, form, keys } = options;
-    return this.#do(tenant, { kind: 'prepare', body, withDigest, form, sealing: { tenant, keys } }, body);
+    const { keys, ...rest } = options;
+    return this.#do(tenant, { kind: 'prepare', body, ...rest, sealing: { tenant, keys } }, body);
   }
 
   /** Prepares a frame. Its bytes are transferred. What is wrong with it is part of the result. */
-  prepareFrame(body: Uint8Array<ArrayBuffer>, sealing: Sealing): Promise<PreparedFrame> {
-    return this.#do(sealing.tenant, { kind: 'prepare_frame', body, sealing }, body);
+  prepareFrame(
+    body: Uint8Array<ArrayBuffer>,
+    options: { sealing: Sealing; hostedTools?: HostedToolsOfModels | undefined },
+  ): Promise<PreparedFrame> {
+    return this.#do(options.sealing.tenant, { kind: 'prepare_frame', body, ...options }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */

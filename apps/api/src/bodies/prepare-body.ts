@@ -1,5 +1,6 @@
 import {
   type CreateResponse,
+  type HostedToolsOfModels,
   parseCompactResponse,
   parseCountInputTokens,
   parseCreateResponse,
@@ -22,7 +23,12 @@ const longestRequest = 12 * 1024 * 1024;
  */
 export type BodyForm = 'create' | 'count_tokens' | 'compact' | 'stored';
 
-const parsers: Record<BodyForm, (value: unknown) => CreateResponse> = {
+interface Tools {
+  /** Which tools the upstreams of each model run; none by default. */
+  hostedTools?: HostedToolsOfModels | undefined;
+}
+
+const parsers: Record<BodyForm, (value: unknown, options: Tools) => CreateResponse> = {
   create: parseCreateResponse,
   count_tokens: parseCountInputTokens,
   compact: (value) => compactionRequest(parseCompactResponse(value)),
@@ -30,7 +36,7 @@ const parsers: Record<BodyForm, (value: unknown) => CreateResponse> = {
   stored: (value) => value as CreateResponse,
 };
 
-export interface BodyOptions extends PreparationOptions {
+export interface BodyOptions extends PreparationOptions, Tools {
   /** `create` by default. */
   form?: BodyForm;
   sealing: Sealing;
@@ -48,10 +54,10 @@ export interface BodyOptions extends PreparationOptions {
  */
 export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
-  { consume = false, sealing, form = 'create', ...options }: BodyOptions,
+  { consume = false, sealing, form = 'create', hostedTools, ...options }: BodyOptions,
 ): PreparedRequest {
   const value = body && readJson(body, { consume });
-  return prepareChecked(parsers[form](value), { ...options, sealing });
+  return prepareChecked(parsers[form](value, { hostedTools }), { ...options, sealing });
 }
 
 /** The value of a body, which is freed as soon as it is decoded if it may be. */

@@ -22,11 +22,11 @@ export type PreparedFrame = { streamId: string | undefined } & (
  */
 export function prepareFrame(
   bytes: Uint8Array<ArrayBuffer>,
-  { consume = false, ...options }: Omit<BodyOptions, 'withDigest' | 'form'>,
+  { consume = false, hostedTools, ...options }: Omit<BodyOptions, 'withDigest' | 'form'>,
 ): PreparedFrame {
   let streamId: string | undefined;
   try {
-    const frame = parseClientFrame(readJson(bytes, { consume }));
+    const frame = parseClientFrame(readJson(bytes, { consume }), { hostedTools });
     ({ streamId } = frame);
     if (frame.kind === 'refused') return refused(frame.error, frame);
     if (frame.kind === 'steer') return frame;

@@ -33,6 +33,7 @@ import {
   issuedKeySchema,
   keyListSchema,
   keySchema,
+  historySchema,
   overviewSchema,
   queueListSchema,
   queueSwitchSchema,
@@ -90,6 +91,7 @@ export const adminRequestSchemas = {
 export const adminAnswerSchemas = {
   AdminSession: sessionSchema,
   AdminOverview: overviewSchema,
+  AdminHistory: historySchema,
   AdminResponseRow: responseRowSchema,
   AdminResponseRows: responseRowsSchema,
   AdminRowsEvent: rowsEventSchema,

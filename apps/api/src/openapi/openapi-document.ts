@@ -31,7 +31,8 @@ export interface OpenApiDocument extends Json {
  */
 export function openApiDocument({ withAdmin = true }: { withAdmin?: boolean } = {}): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {};
-  const mounts = dialects.map(({ mount, object }) => ({
+  // The first is where a page to try the API begins: the one that clients of the standard use.
+  const mounts = dialects.toReversed().map(({ mount, object }) => ({
     url: mount,
     description: `Responses carry the object '${object}'.`,
   }));
@@ -50,7 +51,7 @@ export function openApiDocument({ withAdmin = true }: { withAdmin?: boolean } = 
       summary: 'A Responses API with a queue in front of the models.',
       description:
         'Members that a request may leave out may also be `null`. Members that nobody here knows are ignored. ' +
-        'Every answer carries `x-request-id`. ' +
+        'Every answer carries `x-request-id`, and one that is about a response, if only its error, `x-sluice-response-id`. ' +
         'A WebSocket at `/responses` takes the members of `CreateResponse` beside `type: "response.create"`, and sends the JSON ' +
         'of each `ResponseEvent` as a frame.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },

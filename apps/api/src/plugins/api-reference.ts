@@ -29,6 +29,7 @@ export function registerApiReference(app: FastifyInstance): void {
       // Without the bar that asks for the address of another document.
       layout: 'BaseLayout',
       tryItOutEnabled: true,
+      filter: true,
     },
   });
 }

@@ -3,11 +3,13 @@ import { UnknownVersion } from '@sluice/response-store';
 import { isRedisUnavailable, type Logger, loggedError, throttledWarning } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
+import { RefusalLog } from '../refusal-log.ts';
 import { RateLimited } from '../responses/refusals.ts';
 
 export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
   // An outage refuses every request for the same reason.
   const { warn } = throttledWarning(logger, 'request refused');
+  const refusals = new RefusalLog();
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const known = asServiceError(error);
     if (!known) {
@@ -15,6 +17,7 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
     } else if (known.code === 'server_is_overloaded') {
       warn(known.cause ?? known);
     }
+    if (known) refusals.write(request, known);
     const internal = 'The server had an error.';
     return sendError(reply, known ?? new ServiceError('server_error', internal, { cause: error }));
   });

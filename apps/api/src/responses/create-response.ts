@@ -54,6 +54,7 @@ export interface StreamCreation extends Creation {
 
 /** What is known of an answer before its body. */
 export interface AnswerFacts {
+  responseId: string;
   /** Where the tenant stands with its limits; undefined where nothing was counted. */
   use: TenantUse | undefined;
   /** Whether an earlier request with the same key has brought the answer. */
@@ -100,7 +101,7 @@ export class ResponseCreator {
       const acceptance = await this.#accept(caller, creation, responseId);
       if (acceptance.kind === 'duplicate') return await this.#again(caller, creation, acceptance.responseId);
       isAccepted = true;
-      creation.onAccepted({ use: acceptance.use, isReplayed: false });
+      creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       const created = await this.#awaitWhole(caller, wait, acceptance.accepted);
       if (created.kind === 'response') await creation.onWhole?.(created.answer);
       return created;
@@ -129,7 +130,7 @@ export class ResponseCreator {
         return;
       }
       end = 'caller_left';
-      creation.onAccepted({ use: acceptance.use, isReplayed: false });
+      creation.onAccepted({ responseId, use: acceptance.use, isReplayed: false });
       end = await deliverEvents({
         sink: openSink(),
         subscription,
@@ -158,13 +159,11 @@ export class ResponseCreator {
   async inBackground(caller: Caller, creation: Creation): Promise<Created> {
     const acceptance = await this.#accept(caller, creation, this.#newId(caller));
     if (acceptance.kind === 'duplicate') return this.#again(caller, creation, acceptance.responseId);
-    creation.onAccepted({ use: acceptance.use, isReplayed: false });
-    const { accepted, job } = acceptance;
+    const { accepted, job, use } = acceptance;
+    creation.onAccepted({ responseId: accepted.id, use, isReplayed: false });
     const position = this.#parts.positions.at(job.queue, await job.ahead);
-    return {
-      kind: 'response',
-      answer: shortAnswer(withPosition(await accepted.whole(), position, this.#dependencies.now())),
-    };
+    const response = withPosition(await accepted.whole(), position, this.#dependencies.now());
+    return { kind: 'response', answer: shortAnswer(response) };
   }
 
   /**
@@ -185,7 +184,7 @@ export class ResponseCreator {
     const attachment = this.#attach(caller, { responseId, isKept: true, canReturn: true });
     try {
       const record = await this.#attachToRunning(caller, attachment);
-      creation.onAccepted({ use: undefined, isReplayed: isTerminal(record.status) });
+      creation.onAccepted({ responseId, use: undefined, isReplayed: isTerminal(record.status) });
       if (!wait || isTerminal(record.status)) {
         if (!(await store.isDurable())) throw notDurable();
         return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
@@ -210,7 +209,7 @@ export class ResponseCreator {
     try {
       const record = await this.#attachToRunning(caller, attachment);
       const hasEnded = isTerminal(record.status);
-      onAccepted({ use: undefined, isReplayed: hasEnded });
+      onAccepted({ responseId, use: undefined, isReplayed: hasEnded });
       const hasLog = record.streams && (!hasEnded || (await store.hasLog(responseId)));
       const following = { record, cursor: -1, presentation, openSink, derived: !hasLog };
       const { attachments, positions } = this.#parts;

@@ -1,5 +1,5 @@
 import type { KeySettings, ModelSettings } from '@sluice/config';
-import { ServiceError } from '@sluice/contract';
+import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 
 /** The models of the service, by the ids that clients send. */
 export class ModelDirectory {
@@ -20,6 +20,11 @@ export class ModelDirectory {
     }
     return model;
   }
+}
+
+/** Which tools the upstreams of each model run. */
+export function hostedToolsOf(models: readonly ModelSettings[]): HostedToolsOfModels {
+  return Object.fromEntries(models.map(({ id, hostedTools = [] }) => [id, hostedTools]));
 }
 
 /** A client's own word in an error message, short and without line breaks. */

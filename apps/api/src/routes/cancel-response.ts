@@ -6,6 +6,7 @@ import type { Dialect } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 import { sendAnswer } from '../send-answer.ts';
+import { responseIdHeader } from './create-response.ts';
 
 export interface CancelResponseContext {
   dialect: Dialect;
@@ -24,8 +25,10 @@ export const cancelResponse = defineRoute({
   answers: [json(responseBodySchema)],
   errors: [...anyErrors, ...bodyErrors, 'not_found'],
   handle({ params, request, reply }, { dialect, responses, open, bodyBudget }: CancelResponseContext) {
-    return serveCaller({ request, reply, open, bodyBudget }, async (caller) =>
-      sendAnswer(reply, dialect, await responses.cancel(caller, params.id)),
-    );
+    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
+      const answer = await responses.cancel(caller, params.id);
+      reply.headers(responseIdHeader(params.id));
+      return sendAnswer(reply, dialect, answer);
+    });
   },
 });

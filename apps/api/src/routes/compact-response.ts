@@ -6,7 +6,7 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Compaction } from '../responses/compact-response.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
-import { type CreateResponseContext, jsonType } from './create-response.ts';
+import { type CreateResponseContext, jsonType, responseIdHeader } from './create-response.ts';
 import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
 
 export const compactResponse = defineRoute({
@@ -31,10 +31,11 @@ export const compactResponse = defineRoute({
         const compaction = await responses.compactor.compact(caller, {
           pending,
           reserve: (bytes) => request.bodyReservation?.grow(bytes),
-          onAccepted: ({ use }: AnswerFacts) => {
+          onAccepted: ({ responseId, use }: AnswerFacts) => {
             letGo?.();
             releaseBody(request);
-            reply.headers(rateLimitHeaders(use));
+            // The id of its body is another one; an error is found by this one.
+            reply.headers({ ...responseIdHeader(responseId), ...rateLimitHeaders(use) });
           },
         });
         if (!compaction) return reply;

@@ -111,6 +111,15 @@ export function presentationOf(
   return { dialect, obfuscate, specificationNames: headers['openresponses-version'] !== undefined };
 }
 
-function headersOf({ use, isReplayed }: AnswerFacts): Record<string, string> {
-  return { ...rateLimitHeaders(use), ...(isReplayed && { 'idempotent-replayed': 'true' }) };
+/** Tells which response an answer is about, also one that is an error. */
+export function responseIdHeader(responseId: string): Record<string, string> {
+  return { 'x-sluice-response-id': responseId };
+}
+
+function headersOf({ responseId, use, isReplayed }: AnswerFacts): Record<string, string> {
+  return {
+    ...responseIdHeader(responseId),
+    ...rateLimitHeaders(use),
+    ...(isReplayed && { 'idempotent-replayed': 'true' }),
+  };
 }

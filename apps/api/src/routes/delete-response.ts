@@ -1,6 +1,7 @@
 import { deletedResponseSchema, responseParamsSchema } from '@sluice/contract';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
+import { responseIdHeader } from './create-response.ts';
 
 export const deleteResponse = defineRoute({
   name: 'deleteResponse',
@@ -10,8 +11,9 @@ export const deleteResponse = defineRoute({
   params: responseParamsSchema,
   answers: [json(deletedResponseSchema)],
   errors: [...anyErrors, ...bodyErrors, 'not_found'],
-  async handle({ params, request }, { responses }: { responses: Responses }) {
+  async handle({ params, request, reply }, { responses }: { responses: Responses }) {
     await responses.remove(request.key.name, params.id);
+    reply.headers(responseIdHeader(params.id));
     return { id: params.id, object: 'response.deleted', deleted: true };
   },
 });

@@ -13,7 +13,7 @@ import type { Dialect } from '../responses/dialect.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, eventStream, json } from '../route.ts';
-import { presentationOf } from './create-response.ts';
+import { presentationOf, responseIdHeader } from './create-response.ts';
 
 export interface GetResponseContext {
   dialect: Dialect;
@@ -38,14 +38,17 @@ export const getResponse = defineRoute({
     if (!query.stream) {
       return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
         const answer = await responses.retrieve(caller, params.id);
-        reply.headers(positionHeaders(answer.response, responses.now()));
+        reply.headers({
+          ...responseIdHeader(params.id),
+          ...positionHeaders(answer.response, responses.now()),
+        });
         return sendAnswer(reply, dialect, answer);
       });
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       const presentation = presentationOf(request, dialect, obfuscate);
-      const openSink = () => openEventStream(reply);
+      const openSink = () => openEventStream(reply.headers(responseIdHeader(params.id)));
       await responses.follow(caller, params.id, { cursor, presentation, openSink });
       return reply;
     });

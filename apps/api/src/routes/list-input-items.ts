@@ -3,7 +3,7 @@ import type { PickedPage } from '@sluice/response-store';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
-import { jsonType } from './create-response.ts';
+import { jsonType, responseIdHeader } from './create-response.ts';
 
 export const listInputItems = defineRoute({
   name: 'listInputItems',
@@ -31,7 +31,7 @@ export const listInputItems = defineRoute({
     const page = await responses
       .inputItems(tenant, params.id, { ...query, reserve })
       .finally(() => reading.release());
-    return reply.type(jsonType).send(printPage(page));
+    return reply.type(jsonType).headers(responseIdHeader(params.id)).send(printPage(page));
   },
 });
 

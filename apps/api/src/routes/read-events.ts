@@ -21,7 +21,7 @@ import type { Dialect } from '../responses/dialect.ts';
 import type { EventPage } from '../responses/read-event-page.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, empty, eventStream, json } from '../route.ts';
-import { jsonType, presentationOf } from './create-response.ts';
+import { jsonType, presentationOf, responseIdHeader } from './create-response.ts';
 
 export interface ReadEventsContext {
   dialect: Dialect;
@@ -75,7 +75,10 @@ export const readEvents = defineRoute({
           presentation,
           expiredAs: 'events_gone',
           openSink: (cursor) =>
-            openEventStream(reply, new DurableFraming({ next: cursor + 1, cursor: nextCursor })),
+            openEventStream(
+              reply.headers(responseIdHeader(params.id)),
+              new DurableFraming({ next: cursor + 1, cursor: nextCursor }),
+            ),
         });
         return reply;
       }
@@ -85,6 +88,7 @@ export const readEvents = defineRoute({
         page.letGo();
         return reply;
       }
+      reply.headers(responseIdHeader(params.id));
       if (live === 'long-poll') {
         sendPosition(reply, page, page.isClosed ? undefined : nextCursor());
         if (page.events.length === 0) page.letGo();

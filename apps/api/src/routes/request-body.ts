@@ -19,6 +19,7 @@ export const contextErrors = [
   'empty_array',
   'unsupported_parameter',
   'unsupported_value',
+  'unsupported_tool',
   'mutually_exclusive_parameters',
   'invalid_encrypted_content',
   'invalid_base64_image',

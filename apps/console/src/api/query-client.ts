@@ -1,5 +1,5 @@
 import { QueryClient, queryOptions } from '@tanstack/react-query';
-import { ApiError } from './api-error.ts';
+import { ApiError, UnreachableError } from './api-error.ts';
 import { getJson, type Search } from './request.ts';
 
 /** Tries again what may work later: no answer, an overload, a failure of the service. A refusal is shown at once. */
@@ -8,10 +8,19 @@ function isWorthRetrying(failures: number, error: Error): boolean {
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
 }
 
+/** How soon a query that got no answer asks again, in milliseconds. */
+const againAfterMs = 3_000;
+
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
-      queries: { retry: isWorthRetrying, staleTime: 5_000, gcTime: 5 * 60_000 },
+      queries: {
+        retry: isWorthRetrying,
+        // What waits for the service comes by itself when that is back.
+        refetchInterval: ({ state }) => (state.error instanceof UnreachableError ? againAfterMs : false),
+        staleTime: 5_000,
+        gcTime: 5 * 60_000,
+      },
       mutations: { retry: false },
     },
   });

@@ -1,4 +1,5 @@
 import { actionToken, actionTokenHeader } from './action-token.ts';
+import { reachability } from './reachability.ts';
 import { ApiError, errorOf, UnreachableError } from './api-error.ts';
 
 /** Every path of the admin API begins with it. */
@@ -84,8 +85,11 @@ export async function fetchAdmin(url: string, init: RequestInit): Promise<Respon
   const token = actionToken.value;
   if (token !== undefined && !headers.has(actionTokenHeader)) headers.set(actionTokenHeader, token);
   const response = await fetch(url, { ...init, headers }).catch((cause: unknown) => {
-    throw init.signal?.aborted ? cause : new UnreachableError(cause);
+    if (init.signal?.aborted) throw cause;
+    reachability.set(false);
+    throw new UnreachableError(cause);
   });
+  reachability.set(true);
   if (!response.ok) throw await errorOf(response);
   return response;
 }

@@ -9,12 +9,14 @@ interface SearchBoxProps {
   value: string;
   /** Called a moment after the last key. */
   onChange: (value: string) => void;
+  /** Says of a text that is nothing to search by why it is not. */
+  fault?: (typed: string) => string | undefined;
 }
 
 const settleMs = 250;
 
 /** A field to search by. The key `/` puts the focus into it from anywhere on the page. */
-export function SearchBox({ label, placeholder = label, value, onChange }: SearchBoxProps) {
+export function SearchBox({ label, placeholder = label, value, onChange, fault }: SearchBoxProps) {
   const [typed, setTyped] = useState(value);
   const [known, setKnown] = useState(value);
   const input = useRef<HTMLInputElement>(null);
@@ -45,6 +47,7 @@ export function SearchBox({ label, placeholder = label, value, onChange }: Searc
       aria-label={label}
       placeholder={placeholder}
       value={typed}
+      error={fault?.(typed)}
       onChange={(event) => setTyped(event.currentTarget.value)}
       leftSection={<IconSearch size={15} />}
       rightSection={

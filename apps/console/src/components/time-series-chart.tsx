@@ -3,7 +3,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useId, useRef } from 'react';
 import UPlot from 'uplot';
 import { formatCompact } from '../format/numbers.ts';
-import { formatClock, formatTimeOfDay } from '../format/times.ts';
+import { formatClock, formatTimeOfDay, formatWeekTime } from '../format/times.ts';
 import classes from './time-series-chart.module.css';
 
 export interface Series {
@@ -178,7 +178,7 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
         grid: { show: false },
         size: 26,
         space: 72,
-        values: (_plot, splits) => splits.map((seconds) => formatTimeOfDay(seconds * 1000)),
+        values: (plot, splits) => splits.map((seconds) => axisTime(plot)(seconds * 1000)),
       },
       {
         ...axis,
@@ -214,6 +214,13 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
       }),
     ],
   };
+}
+
+/** Longer than this, in seconds, an axis names days. */
+const longAxis = 36 * 3_600;
+
+function axisTime({ data: [times] }: UPlot): (at: number) => string {
+  return (times.at(-1) ?? 0) - (times[0] ?? 0) > longAxis ? formatWeekTime : formatTimeOfDay;
 }
 
 function latestOf(values: ArrayLike<number | null | undefined> | undefined): number | null | undefined {

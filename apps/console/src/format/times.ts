@@ -64,3 +64,10 @@ const timeOfDay = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2
 export function formatTimeOfDay(at: number): string {
   return timeOfDay.format(at);
 }
+
+const weekTime = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+
+/** `Mon 23:50`, for the axis of a chart of several days. */
+export function formatWeekTime(at: number): string {
+  return weekTime.format(at).replace(',', '');
+}

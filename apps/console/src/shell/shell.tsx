@@ -1,6 +1,7 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { actionToken } from '../api/action-token.ts';
+import { AwayBanner } from './away-banner.tsx';
 import { Header } from './header.tsx';
 import { Navigation } from './navigation.tsx';
 import classes from './shell.module.css';
@@ -9,6 +10,9 @@ import { useShortcuts } from './use-shortcuts.ts';
 // Behind a button, so not in what the first page loads.
 const ActionTokenDialog = lazy(async () => ({
   default: (await import('./action-token-dialog.tsx')).ActionTokenDialog,
+}));
+const ShortcutsDialog = lazy(async () => ({
+  default: (await import('./shortcuts-dialog.tsx')).ShortcutsDialog,
 }));
 const NavigationDrawer = lazy(async () => ({
   default: (await import('./navigation-drawer.tsx')).NavigationDrawer,
@@ -22,7 +26,9 @@ export function Shell() {
   const question = useSyncExternalStore(actionToken.subscribe, () => actionToken.question);
   const wantsDrawer = useOnceTrue(isDrawerOpen);
   const wantsDialog = useOnceTrue(question !== undefined);
-  useShortcuts();
+  const [showsShortcuts, setShowsShortcuts] = useState(false);
+  const wantsShortcuts = useOnceTrue(showsShortcuts);
+  useShortcuts(() => setShowsShortcuts(true));
   return (
     <div className={classes['shell']}>
       <a className={classes['skip']} href="#main">
@@ -39,9 +45,15 @@ export function Shell() {
       <div className={classes['column']}>
         <Header onMenu={() => setDrawerOpen(true)} />
         <main id="main" tabIndex={-1} className={classes['main']}>
+          <AwayBanner />
           <Outlet />
         </main>
       </div>
+      {wantsShortcuts && (
+        <Suspense>
+          <ShortcutsDialog isOpen={showsShortcuts} onClose={() => setShowsShortcuts(false)} />
+        </Suspense>
+      )}
       {wantsDialog && (
         <Suspense>
           <ActionTokenDialog />

@@ -15,6 +15,12 @@ const figures = {
   /** From the request to the first output on the stream; null when there was none. */
   first_token_p50_ms: span.nullable(),
   first_token_p99_ms: span.nullable(),
+  /** From the accept to the first attempt; of those that began. */
+  wait_p50_ms: span.nullable(),
+  wait_p99_ms: span.nullable(),
+  /** From the first attempt to the end; of those that ended after one. */
+  run_p50_ms: span.nullable(),
+  run_p99_ms: span.nullable(),
 };
 
 export const bucketSchema = z.object({ at: moment, ...figures });
@@ -151,6 +157,18 @@ export const overviewSchema = z.object({
   missing: z.array(z.enum(['statistics', 'processes', 'queues'])).optional(),
 });
 export type Overview = z.output<typeof overviewSchema>;
+
+/** What `GET /overview/history` goes back. */
+export const historyQuerySchema = z.object({ span: z.enum(['day', 'week']).default('day') });
+
+export const historySchema = z.object({
+  object: z.literal('history'),
+  at: moment,
+  bucket_seconds: z.int().min(1),
+  /** Oldest first, without gaps, to the present one, which still grows. */
+  buckets: z.array(bucketSchema),
+});
+export type History = z.output<typeof historySchema>;
 
 /** An event `overview` of `GET /overview/events`: everything anew, of the buckets only those that changed. */
 export const overviewEventSchema = overviewSchema;

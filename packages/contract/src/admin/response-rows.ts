@@ -49,6 +49,15 @@ export const responseFilterSchema = z.strictObject({
 });
 export type ResponseFilter = z.output<typeof responseFilterSchema>;
 
+/**
+ * What can be looked for besides, where nothing is done with what is found. `request_id` is how the id of the request begins
+ * that created the response.
+ */
+export const responseSearchSchema = responseFilterSchema.extend({
+  request_id: z.string().max(128).optional(),
+});
+export type ResponseSearch = z.output<typeof responseSearchSchema>;
+
 /** How much of the journal a process has read. */
 export const indexStateSchema = z.object({
   state: z.enum(['off', 'loading', 'ready', 'unavailable']),

@@ -25,6 +25,22 @@ describe('responsesRequestBody', () => {
     });
   });
 
+  it('passes on the tools that the upstream runs, beside those of the client', () => {
+    const search = { type: 'web_search', search_context_size: 'low' };
+    const own = { type: 'function', name: 'f' };
+    const request = { model: 'm', input: 'Hi', tools: [search, own], max_tool_calls: 3 };
+    const hostedTools = { m: ['web_search'] } as const;
+    const of = (more: object) =>
+      responsesRequestBody(parseCreateResponse({ ...request, ...more }, { hostedTools }), 'up', options);
+    expect(of({})).toMatchObject({ tools: [own, search], max_tool_calls: 3 });
+    expect(of({ tool_choice: { type: 'web_search' } })['tool_choice']).toEqual({ type: 'web_search' });
+    expect(of({ tools: [search], tool_choice: 'required' })).toMatchObject({
+      tools: [search],
+      tool_choice: 'required',
+    });
+    expect(bodyOf({ input: 'Hi', max_tool_calls: 3 })).not.toHaveProperty('max_tool_calls');
+  });
+
   it('keeps items in their own shape without ids and statuses', () => {
     const input = [
       { type: 'message', id: 'msg_1', status: 'completed', role: 'developer', content: 'Be kind.' },

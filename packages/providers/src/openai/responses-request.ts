@@ -51,6 +51,7 @@ export function responsesRequestBody(
     frequency_penalty: generation.frequency_penalty,
     include: includeMember(generation, logprobs),
     top_logprobs: logprobs ? generation.top_logprobs : undefined,
+    max_tool_calls: generation.hosted_tools && generation.max_tool_calls,
     max_output_tokens: generation.max_output_tokens,
     truncation: generation.truncation,
     prompt_cache_key: generation.prompt_cache_key,
@@ -69,14 +70,16 @@ function includeMember(generation: Generation, logprobs: boolean): string[] | un
 
 function toolMembers({
   tools = [],
+  hosted_tools: hosted = [],
+  hosted_tool_choice: hostedChoice,
   tool_choice: choice,
   parallel_tool_calls: parallel,
 }: Generation): JsonObject {
-  if (tools.length === 0) return {};
+  if (tools.length + hosted.length === 0) return {};
   const isSet = typeof choice === 'object' && choice.type === 'allowed_tools';
   return {
-    tools: tools.map(responsesTool),
-    tool_choice: isSet ? { ...choice, mode: choice.mode ?? 'auto' } : choice,
+    tools: [...tools.map(responsesTool), ...hosted],
+    tool_choice: hostedChoice ?? (isSet ? { ...choice, mode: choice.mode ?? 'auto' } : choice),
     parallel_tool_calls: parallel,
   };
 }

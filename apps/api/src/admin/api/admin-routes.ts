@@ -8,6 +8,7 @@ import { followOverview } from './routes/follow-overview.ts';
 import { listKeys } from './routes/list-keys.ts';
 import { listQueues } from './routes/list-queues.ts';
 import { listTenants } from './routes/list-tenants.ts';
+import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
 import { readSession } from './routes/read-session.ts';
 
@@ -19,6 +20,7 @@ export const adminRoutes: readonly AdminRoute[] = [
   followAllResponses,
   readResponseDetail,
   readOverview,
+  readHistory,
   followOverview,
   listQueues,
   listTenants,

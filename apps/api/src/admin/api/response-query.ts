@@ -1,5 +1,5 @@
 import { type ErrorCode, parsePart, ServiceError } from '@sluice/contract';
-import { facetFields, type ResponseFilter, responseFilterSchema } from '@sluice/contract/admin';
+import { facetFields, type ResponseSearch, responseSearchSchema } from '@sluice/contract/admin';
 import { parseCursor } from '@sluice/journal';
 import { z } from 'zod';
 
@@ -8,11 +8,16 @@ const lists = ['status', 'model', 'tenant', 'tier', 'mode', 'error_code', 'metad
 const numbers = ['from', 'to', 'limit'] as const;
 
 const filterShape = {
-  ...responseFilterSchema.shape,
+  ...responseSearchSchema.shape,
   id: z
     .string()
     .max(128)
     .regex(/^[A-Za-z0-9_-]*$/)
+    .optional(),
+  request_id: z
+    .string()
+    .max(64)
+    .regex(/^[\w-]*$/)
     .optional(),
   metadata: z
     .array(
@@ -60,9 +65,9 @@ export const facetsQuerySchema = query({
 export const filterQuerySchema = query(filterShape);
 
 /** What of a query is the filter. Members that are absent are left out. */
-export function filterOf(given: ResponseFilter): ResponseFilter {
+export function filterOf(given: ResponseSearch): ResponseSearch {
   const filter: Record<string, unknown> = {};
-  for (const name of Object.keys(responseFilterSchema.shape)) {
+  for (const name of Object.keys(responseSearchSchema.shape)) {
     const value: unknown = Reflect.get(given, name);
     if (value !== undefined) filter[name] = value;
   }

@@ -1,4 +1,4 @@
-import type { FacetField, Facets, ResponseFilter, ResponseRow, ResponseRows } from '@sluice/contract/admin';
+import type { FacetField, Facets, ResponseSearch, ResponseRow, ResponseRows } from '@sluice/contract/admin';
 import type { ResponseStory, RowCursor, RowPage, StoryFacts } from '@sluice/journal';
 
 /** What `ResponseIndex` gives its thread. */
@@ -15,14 +15,14 @@ export type IndexState = ResponseRows['index'];
 
 /** What the thread is asked, by kind, each with its answer. */
 export interface IndexQuestions {
-  list: { ask: { filter: ResponseFilter; after: RowCursor | undefined; limit: number }; answer: RowPage };
+  list: { ask: { filter: ResponseSearch; after: RowCursor | undefined; limit: number }; answer: RowPage };
   facets: {
-    ask: { filter: ResponseFilter; field: FacetField | undefined; prefix: string | undefined };
+    ask: { filter: ResponseSearch; field: FacetField | undefined; prefix: string | undefined };
     answer: Facets['fields'];
   };
-  count: { ask: { filter: ResponseFilter }; answer: number };
+  count: { ask: { filter: ResponseSearch }; answer: number };
   /** Ids without their prefix, joined by spaces: one text passes between threads faster than many. */
-  ids: { ask: { filter: ResponseFilter }; answer: string };
+  ids: { ask: { filter: ResponseSearch }; answer: string };
   story: {
     ask: { subject: string; facts: Omit<StoryFacts, 'pausesOf'> };
     answer: ResponseStory | undefined;
@@ -34,7 +34,7 @@ export type ToIndex =
   | {
       [Kind in IndexQuestion]: { kind: Kind; number: number } & IndexQuestions[Kind]['ask'];
     }[IndexQuestion]
-  | { kind: 'follow'; number: number; filter: ResponseFilter }
+  | { kind: 'follow'; number: number; filter: ResponseSearch }
   | { kind: 'unfollow'; number: number }
   | { kind: 'stop' };
 

@@ -1,4 +1,4 @@
-import type { ResponseFilter } from '@sluice/contract/admin';
+import type { ResponseSearch } from '@sluice/contract/admin';
 import {
   countRows,
   type IndexedRow,
@@ -15,7 +15,7 @@ import type { RowsNews } from './messages.ts';
 const mostRows = 500;
 
 interface Follower {
-  filter: ResponseFilter;
+  filter: ResponseSearch;
   matches: RowFilter;
   total: number;
 }
@@ -40,7 +40,7 @@ export class RowFollowers {
   }
 
   /** Begins to follow; the first news say how many match. */
-  add(number: number, filter: ResponseFilter): void {
+  add(number: number, filter: ResponseSearch): void {
     const total = countRows(this.#table, filter);
     this.#followers.set(number, { filter, matches: rowFilter(filter), total });
     this.#onNews(number, { rows: [], gone: [], total });

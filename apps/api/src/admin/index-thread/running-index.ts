@@ -1,5 +1,5 @@
 import { ServiceError } from '@sluice/contract';
-import type { ResponseFilter } from '@sluice/contract/admin';
+import type { ResponseSearch } from '@sluice/contract/admin';
 import { bytesPerRow } from '@sluice/journal';
 import { startThread } from '@sluice/runtime';
 import { once } from 'node:events';
@@ -104,7 +104,7 @@ export class RunningIndex {
   }
 
   /** Tells of rows until the function that it returns is called. */
-  follow(filter: ResponseFilter, following: Following): () => void {
+  follow(filter: ResponseSearch, following: Following): () => void {
     const number = this.#nextNumber();
     this.#following.set(number, following);
     this.#tell({ kind: 'follow', number, filter });

@@ -1,6 +1,6 @@
 import type { Overview } from '@sluice/contract/admin';
 import { throttledWarning } from '@sluice/runtime';
-import type { StatsReading } from '@sluice/service-stats';
+import { noFigures, type StatsReading } from '@sluice/service-stats';
 import { heardProcesses, processRows, upstreamRows } from './process-report.ts';
 import { queueRows, readQueues } from './queue-report.ts';
 import type { ReportSources } from './report-sources.ts';
@@ -109,17 +109,5 @@ const tokensOf = (use: TenantUse) => use.input_tokens + use.output_tokens;
 const requestsOf = (use: TenantUse) => use.accepted + use.refused;
 
 function nothing(): OfHour {
-  const none = {
-    accepted: 0,
-    completed: 0,
-    incomplete: 0,
-    failed: 0,
-    cancelled: 0,
-    refused: 0,
-    input_tokens: 0,
-    output_tokens: 0,
-    first_token_p50_ms: null,
-    first_token_p99_ms: null,
-  };
-  return { buckets: [], hour: none, errors: [], models: [], tenants: [] };
+  return { buckets: [], hour: noFigures, errors: [], models: [], tenants: [] };
 }

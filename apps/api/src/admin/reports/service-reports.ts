@@ -1,6 +1,15 @@
 import { limitsInEffect } from '@sluice/config';
-import type { KeyList, KeyPageQuery, QueueList, TenantList, TenantPageQuery } from '@sluice/contract/admin';
+import type {
+  History,
+  KeyList,
+  KeyPageQuery,
+  QueueList,
+  TenantList,
+  TenantPageQuery,
+} from '@sluice/contract/admin';
 import {
+  HistoryReader,
+  type HistorySpan,
   readLostProcesses,
   readProcesses,
   StatsReader,
@@ -19,6 +28,7 @@ import { tenantRows } from './tenant-rows.ts';
 /** What operators are told of the service as a whole. What reads Redis rejects while it does not answer. */
 export interface ServiceReports {
   overview: OverviewFeed;
+  history: (span: HistorySpan) => Promise<History>;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
   tenantUse: TenantReporter;
@@ -28,9 +38,10 @@ export interface ServiceReports {
 /** The sources that are in Redis beside the queues and the store. */
 export function statsSources(
   options: StatsReaderOptions & Parameters<typeof readProcesses>[0],
-): Pick<ReportSources, 'stats' | 'processes' | 'lostProcesses' | 'now'> {
+): Pick<ReportSources, 'stats' | 'history' | 'processes' | 'lostProcesses' | 'now'> {
   return {
     stats: new StatsReader(options),
+    history: new HistoryReader(options),
     processes: () => readProcesses(options, options.now()),
     lostProcesses: () => readLostProcesses(options, options.now()),
     now: options.now,
@@ -44,6 +55,11 @@ export function serviceReports(sources: ReportSources): ServiceReports {
     reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes));
   return {
     overview: new OverviewFeed(new OverviewReader(sources)),
+    async history(span) {
+      const { at, spanMs, spans } = await sources.history.read(span);
+      const buckets = spans.map(({ at: begin, figures }) => ({ at: begin, ...figures }));
+      return { object: 'history', at, bucket_seconds: spanMs / 1000, buckets };
+    },
     async queues() {
       const [read, announced] = await Promise.all([
         readQueues(sources),

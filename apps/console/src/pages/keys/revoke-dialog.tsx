@@ -1,5 +1,5 @@
 import type { KeyReport, RevokedKey } from '@sluice/contract/admin';
-import { useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { act } from '../../api/request.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { notifyDone } from '../../components/notify.ts';
@@ -20,7 +20,8 @@ export function RevokeDialog({ shown, onClose }: RevokeDialogProps) {
   const revoke = async () => {
     const revoked = await act<RevokedKey>('POST', `/keys/${encodeURIComponent(id)}/revoke`);
     notifyDone(`The key of ${revoked.tenant} is revoked.`);
-    await client.invalidateQueries({ queryKey: ['/keys'] });
+    // An api may take a moment to hear of it. The list is read again soon by itself.
+    client.setQueriesData<KeyPages>({ queryKey: ['/keys'] }, (before) => before && withRevoked(before, id));
   };
   return (
     <ConfirmDialog
@@ -34,4 +35,11 @@ export function RevokeDialog({ shown, onClose }: RevokeDialogProps) {
       on, by every api, and cannot be brought back. What was asked for with it goes on.
     </ConfirmDialog>
   );
+}
+
+type KeyPages = InfiniteData<{ data: KeyReport[] }>;
+
+function withRevoked({ pages, ...rest }: KeyPages, id: string): KeyPages {
+  const revoked = (key: KeyReport): KeyReport => (key.id === id ? { ...key, state: 'revoked' } : key);
+  return { ...rest, pages: pages.map((page) => ({ ...page, data: page.data.map(revoked) })) };
 }

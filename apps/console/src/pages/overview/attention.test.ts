@@ -16,6 +16,7 @@ const figures = {
   output_tokens: 0,
   first_token_p50_ms: null,
   first_token_p99_ms: null,
+  ...{ wait_p50_ms: null, wait_p99_ms: null, run_p50_ms: null, run_p99_ms: null },
 };
 const worker: ProcessOverview = {
   ...{ role: 'worker', id: 'w', host: 'gpu-1', pid: 7, version: '1', started_at: 0, seen_at: at },

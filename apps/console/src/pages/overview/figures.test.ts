@@ -1,6 +1,14 @@
 import type { Bucket } from '@sluice/contract/admin';
 import { describe, expect, it } from 'vitest';
-import { byMinute, errorRate, latestFirstToken, queueSums, recentOf, refusalRate } from './figures.ts';
+import {
+  byMinute,
+  errorRate,
+  fitting,
+  latestFirstToken,
+  queueSums,
+  recentOf,
+  refusalRate,
+} from './figures.ts';
 
 const start = 1_800_000_000_000 - (1_800_000_000_000 % 60_000);
 
@@ -9,6 +17,7 @@ function bucket(seconds: number, given: Partial<Bucket> = {}): Bucket {
     at: start + seconds * 1000,
     ...{ accepted: 0, completed: 0, incomplete: 0, failed: 0, cancelled: 0, refused: 0 },
     ...{ input_tokens: 0, output_tokens: 0, first_token_p50_ms: null, first_token_p99_ms: null },
+    ...{ wait_p50_ms: null, wait_p99_ms: null, run_p50_ms: null, run_p99_ms: null },
     ...given,
   };
 }
@@ -108,5 +117,22 @@ describe('sums', () => {
     const late = [bucket(20, { failed: 2 }), bucket(60, { failed: 4 })];
     expect(byMinute(late).map(({ failed }) => failed)).toEqual([4]);
     expect(byMinute(late.slice(0, 1)).map(({ failed }) => failed)).toEqual([2]);
+  });
+});
+
+describe('the buckets of a chart', () => {
+  const many = (from: number) =>
+    Array.from({ length: 360 }, (_, at) => bucket(at * 10, at >= from ? { accepted: 1 } : {}));
+
+  it('begin with the first in which anything happened', () => {
+    expect(fitting(many(100))[0]?.at).toBe(many(0)[100]?.at);
+    expect(fitting(many(0))).toHaveLength(360);
+  });
+
+  it('go back five minutes at least', () => {
+    expect(fitting(many(359))).toHaveLength(30);
+    expect(fitting(many(360))).toHaveLength(30);
+    expect(fitting(many(0).slice(0, 3))).toHaveLength(3);
+    expect(fitting([])).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import type { Bucket, Overview, QueueOverview } from '@sluice/contract/admin';
 import { capacityOf } from '../../components/queue-capacity.ts';
 
-type Counted = Exclude<keyof Bucket, 'at' | 'first_token_p50_ms' | 'first_token_p99_ms'>;
+type Counted = Exclude<keyof Bucket, 'at' | `${string}_ms`>;
 
 /** What happened lately, over `seconds`. */
 export interface Recent {
@@ -27,6 +27,16 @@ export function recentOf(
   const seconds = Math.max(leastSeconds, (at - first.at) / 1000);
   const sum = (key: Counted) => recent.reduce((total, bucket) => total + bucket[key], 0);
   return { buckets: recent, seconds, sum, rate: (key) => sum(key) / seconds };
+}
+
+/** Buckets that a chart shows at least: five minutes of those of ten seconds. */
+const leastShown = 30;
+
+/** The buckets from the first one on in which anything happened: a service that has just begun has no hour behind it. */
+export function fitting(buckets: readonly Bucket[], least = leastShown): readonly Bucket[] {
+  const first = buckets.findIndex((bucket) => countedKeys.some((key) => bucket[key] > 0));
+  const latest = Math.max(0, buckets.length - least);
+  return buckets.slice(first < 0 ? latest : Math.min(first, latest));
 }
 
 /** Failed of those that ended by themselves, 0 to 1; null when none did. Who cancels has not met an error. */

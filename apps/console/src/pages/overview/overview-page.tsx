@@ -6,8 +6,9 @@ import { EmptyState } from '../../components/states.tsx';
 import { AttentionStrip } from './attention-strip.tsx';
 import { useSession } from '../../api/session.ts';
 import { hasStatistics } from './attention.ts';
+import { DayPanel } from './day-panel.tsx';
 import { ErrorsPanel } from './errors-panel.tsx';
-import { HourCharts } from './hour-charts.tsx';
+import { OverviewCharts } from './overview-charts.tsx';
 import { ModelsPanel } from './models-panel.tsx';
 import classes from './overview.module.css';
 import { QueuesPanel } from './queues-panel.tsx';
@@ -45,13 +46,14 @@ function Content({ overview }: { overview: Overview }) {
 function Rest({ overview, hasNumbers }: { overview: Overview; hasNumbers: boolean }) {
   return (
     <>
-      {hasNumbers ? <HourCharts overview={overview} /> : <NoStatistics />}
+      {hasNumbers ? <OverviewCharts overview={overview} /> : <NoStatistics />}
       <div className={classes['columns']}>
         <QueuesPanel overview={overview} />
         {hasNumbers && <ErrorsPanel overview={overview} />}
         {hasNumbers && <ModelsPanel overview={overview} />}
         {hasNumbers && <TenantsPanel overview={overview} />}
       </div>
+      <DayPanel />
       {hasNumbers && <WorkersPanel overview={overview} />}
       <div className={classes['columns']}>
         {hasNumbers && <UpstreamsPanel overview={overview} />}

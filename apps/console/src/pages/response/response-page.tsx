@@ -6,6 +6,7 @@ import { IdText } from '../../components/id-text.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { QueryView } from '../../components/query-view.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Duration, Moment } from '../../components/times.tsx';
 import { formatBytes, formatCount } from '../../format/numbers.ts';
@@ -24,7 +25,25 @@ const whenEndedMs = 15_000;
 /** One response: where its time went, what became of it, and what can be done about it. Its content is shown when asked for. */
 export function ResponsePage() {
   const { id } = useParams({ strict: false });
-  return id === undefined ? null : <Detail key={id} id={id} />;
+  if (id === undefined) return null;
+  return isId(id) ? <Detail key={id} id={id} /> : <NoSuchResponse id={id} />;
+}
+
+/** An id of another shape is none that there could be, and the service would call it invalid. */
+function isId(id: string): boolean {
+  return /^(?:create-response|resp)_[A-Za-z0-9]{1,64}$/.test(id);
+}
+
+function NoSuchResponse({ id }: { id: string }) {
+  return (
+    <>
+      <PageHeader title="Response not found" description={<Link to="/responses">All responses</Link>} />
+      <EmptyState title="There is no such response">
+        <code>{id}</code> is not the id of a response. An id of a request begins with <code>req_</code>, and
+        is found by the search among all responses.
+      </EmptyState>
+    </>
+  );
 }
 
 function Detail({ id }: { id: string }) {

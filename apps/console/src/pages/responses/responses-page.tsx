@@ -1,5 +1,5 @@
 import { Alert, Button } from '@mantine/core';
-import type { FacetField, Facets, ResponseFilter } from '@sluice/contract/admin';
+import type { FacetField, Facets, ResponseSearch } from '@sluice/contract/admin';
 import { IconArrowUp } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -61,12 +61,15 @@ export function ResponsesPage() {
         title="Responses"
         description="Of all tenants, newest first. Prompts and answers are not among what is searched."
         actions={
-          <ActOnAll
-            filter={filter}
-            total={rows.total ?? 0}
-            hasFilters={filters.count > 0}
-            onStarted={({ id }) => acts.set('act', [id])}
-          />
+          // One response that was looked up is acted on where it is shown.
+          filter.request_id === undefined && (
+            <ActOnAll
+              filter={filter}
+              total={rows.total ?? 0}
+              hasFilters={filters.count > 0}
+              onStarted={({ id }) => acts.set('act', [id])}
+            />
+          )
         }
       />
       {act !== '' && <ActProgress key={act} id={act} onClose={() => acts.set('act', [])} />}
@@ -100,7 +103,12 @@ export function ResponsesPage() {
         {rows.error !== undefined && rows.shown.length === 0 ? (
           <ErrorState error={rows.error} onRetry={rows.reload} />
         ) : (
-          <Table rows={rows} hasFilters={filters.count > 0} onClear={filters.clear} />
+          <Table
+            rows={rows}
+            hasFilters={filters.count > 0}
+            request={filters.text('request_id')}
+            onClear={filters.clear}
+          />
         )}
       </Panel>
       {rows.error !== undefined && rows.shown.length > 0 && (
@@ -117,10 +125,12 @@ export function ResponsesPage() {
 interface TableProps {
   rows: ReturnType<typeof useRows>;
   hasFilters: boolean;
+  /** The id of the request that was looked for. */
+  request: string;
   onClear: () => void;
 }
 
-function Table({ rows, hasFilters, onClear }: TableProps) {
+function Table({ rows, hasFilters, request, onClear }: TableProps) {
   const navigate = useNavigate();
   return (
     <DataTable
@@ -142,7 +152,7 @@ function Table({ rows, hasFilters, onClear }: TableProps) {
               </Button>
             }
           >
-            Metadata is matched exactly, as key:value.
+            {request === '' ? howMatched : noResponse}
           </EmptyState>
         ) : (
           rows.index?.state !== 'off' && (
@@ -156,28 +166,41 @@ function Table({ rows, hasFilters, onClear }: TableProps) {
   );
 }
 
+const howMatched =
+  'Ids are matched from their beginning, metadata exactly, as key:value. Prompts and answers are not searched.';
+
+/** An error that was looked up by its request, and led to no response. */
+const noResponse =
+  'No response was created by a request of this id, or the journal no longer has it. A request that was refused creates none: look for its id in the log of the apis.';
+
 /** The search box: a whole id opens its response. */
 function Search({ filters }: { filters: ReturnType<typeof useFilters> }) {
   const navigate = useNavigate();
-  const text = filters.text('metadata') || filters.text('id');
+  const text = filters.text('metadata') || filters.text('request_id') || filters.text('id');
   return (
     <SearchBox
-      label="Search responses by id or metadata"
-      placeholder="Id, or key:value of metadata"
+      label="Search responses by their id, that of their request, or metadata"
+      placeholder="Id, req_…, or key:value"
       value={text}
+      fault={(typed) => (searchOf(typed) ? undefined : notSearched)}
       onChange={(typed) => {
         if (isWholeId(typed)) {
           void navigate({ to: '/responses/$id', params: { id: typed.trim() } });
           return;
         }
-        filters.type(searchOf(typed));
+        const search = searchOf(typed);
+        if (search) filters.type(search);
       }}
     />
   );
 }
 
+/** Said of a text that is none of what can be looked for. */
+const notSearched =
+  'Only ids and metadata are searched, not prompts and answers: an id of a response or request, or key:value.';
+
 /** The filter of the address. It stays the same object as long as the address does. */
-function useFilter(values: ReturnType<typeof useFilters>['values']): ResponseFilter {
+function useFilter(values: ReturnType<typeof useFilters>['values']): ResponseSearch {
   const key = JSON.stringify(values);
   const [openedAt] = useState(() => Date.now());
   return useMemo(() => filterOf(JSON.parse(key), openedAt), [key, openedAt]);

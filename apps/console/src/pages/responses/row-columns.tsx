@@ -91,9 +91,9 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'error',
     header: 'Error',
-    width: 'minmax(4rem, 0.8fr)',
+    width: 'minmax(9rem, 1.3fr)',
     hideBelow: 'md',
-    cell: ({ error_code: code }) => code !== null && <code title={code}>{code}</code>,
+    cell: ({ error_code: code }) => code !== null && <code className={classes['code']}>{code}</code>,
   },
 ];
 

@@ -20,13 +20,21 @@ describe('the filter of an address', () => {
 
 describe('what was searched for', () => {
   it.each([
-    ['', { id: '', metadata: '' }],
-    [' create-response_ab ', { id: 'create-response_ab', metadata: '' }],
-    ['order:17', { id: '', metadata: 'order:17' }],
-    ['url:http://x', { id: '', metadata: 'url:http://x' }],
+    ['', {}],
+    [' create-response_ab ', { id: 'create-response_ab' }],
+    [' req_ab ', { request_id: 'req_ab' }],
+    ['order:17', { metadata: 'order:17' }],
+    ['url:http://x', { metadata: 'url:http://x' }],
   ])('reads %j', (text, meaning) => {
-    expect(searchOf(text)).toEqual(meaning);
+    expect(searchOf(text)).toEqual({ id: '', request_id: '', metadata: '', ...meaning });
   });
+
+  it.each(['capital of France', 'id=3', 'café', 'a'.repeat(129)])(
+    'finds nothing to search by in %j',
+    (text) => {
+      expect(searchOf(text)).toBeUndefined();
+    },
+  );
 
   it.each([
     ['create-response_0123456789abcdef01', true],

@@ -1,4 +1,4 @@
-import type { ResponseFilter } from '@sluice/contract/admin';
+import type { ResponseSearch } from '@sluice/contract/admin';
 import type { UrlSearch } from '../../components/use-filters.ts';
 
 /** The parameters of the address that narrow the list. `since` is a span of time, `q` what was searched for. */
@@ -14,6 +14,7 @@ export const rowFilterKeys = [
   'to',
   'metadata',
   'id',
+  'request_id',
 ] as const;
 
 const lists = ['status', 'model', 'tenant', 'tier', 'mode', 'error_code', 'metadata'] as const;
@@ -27,11 +28,13 @@ export const spans = [
 ] as const;
 
 /** The filter that an address means. A span becomes the moment where it begins, counted back from `now`. */
-export function filterOf(values: UrlSearch, now: number): ResponseFilter {
+export function filterOf(values: UrlSearch, now: number): ResponseSearch {
   const filter: Record<string, unknown> = {};
   for (const name of lists) if (values[name]?.length) filter[name] = values[name];
-  const [id] = values['id'] ?? [];
-  if (id !== undefined && id !== '') filter['id'] = id;
+  for (const name of ['id', 'request_id']) {
+    const [begin] = values[name] ?? [];
+    if (begin !== undefined && begin !== '') filter[name] = begin;
+  }
   const span = spans.find(({ value }) => value === values['since']?.[0]);
   if (span) filter['from'] = now - span.ms;
   for (const name of ['from', 'to']) {
@@ -42,10 +45,19 @@ export function filterOf(values: UrlSearch, now: number): ResponseFilter {
   return filter;
 }
 
-/** What a text in the search box means: a pair of metadata when it has a colon, otherwise how an id begins. */
-export function searchOf(text: string): { id: string; metadata: string } {
+/** What the search box can look for, as parameters of the address. */
+export type RowSearch = Record<'id' | 'request_id' | 'metadata', string>;
+
+/**
+ * What a text in the search box means: a pair of metadata when it has a colon, how the id of a request begins, or how that of a
+ * response does. Undefined for a text that can be none of them.
+ */
+export function searchOf(text: string): RowSearch | undefined {
   const wanted = text.trim();
-  return wanted.includes(':') ? { id: '', metadata: wanted } : { id: wanted, metadata: '' };
+  const nothing = { id: '', request_id: '', metadata: '' };
+  if (wanted.includes(':')) return { ...nothing, metadata: wanted };
+  if (!/^[\w-]{0,128}$/.test(wanted)) return undefined;
+  return wanted.startsWith('req_') ? { ...nothing, request_id: wanted } : { ...nothing, id: wanted };
 }
 
 /** A whole id, which leads to its response at once. */

@@ -1,4 +1,4 @@
-import type { ResponseFilter, ResponseRows, RowsEvent } from '@sluice/contract/admin';
+import type { ResponseSearch, ResponseRows, RowsEvent } from '@sluice/contract/admin';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { LiveState } from '../../api/live-states.ts';
 import { getJson } from '../../api/request.ts';
@@ -24,7 +24,7 @@ export interface Rows extends LiveRows {
 const whileLoadingMs = 1_500;
 
 /** The rows that match a filter: a page at a time, and kept up to date. `filter` changes only when its content does. */
-export function useRows(filter: ResponseFilter): Rows {
+export function useRows(filter: ResponseSearch): Rows {
   const [rows, setRows] = useState<LiveRows>(none);
   const [page, setPage] = useState<Omit<ResponseRows, 'data'>>();
   const [error, setError] = useState<unknown>();

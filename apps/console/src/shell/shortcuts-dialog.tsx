@@ -1,0 +1,34 @@
+import { Kbd, Modal } from '@mantine/core';
+import classes from './shell.module.css';
+
+const shortcuts = [
+  ['g o', 'Overview'],
+  ['g r', 'Responses'],
+  ['g q', 'Queues'],
+  ['g t', 'Tenants'],
+  ['g k', 'Keys'],
+  ['g p', 'Playground'],
+  ['g a', 'Audit'],
+  ['/', 'Search this page'],
+  ['?', 'This list'],
+] as const;
+
+/** Which keys lead where. */
+export function ShortcutsDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  return (
+    <Modal opened={isOpen} onClose={onClose} title="Keyboard" size="sm">
+      <dl className={classes['shortcuts']}>
+        {shortcuts.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              {keys.split(' ').map((key) => (
+                <Kbd key={key}>{key}</Kbd>
+              ))}
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+    </Modal>
+  );
+}
