@@ -1,4 +1,4 @@
-import { ServiceError } from '@sluice/contract';
+import { type ErrorCode, ServiceError } from '@sluice/contract';
 import { describe, expect, it, vi } from 'vitest';
 import { RefusalLog } from './refusal-log.ts';
 
@@ -6,11 +6,11 @@ function refusals() {
   let now = 0;
   const log = new RefusalLog(() => now);
   const info = vi.fn<(fields: Record<string, unknown>, message: string) => void>();
-  const refuse = (tenant: string | undefined, times = 1) => {
+  const refuse = (tenant: string | undefined, times = 1, code: ErrorCode = 'invalid_value') => {
     const request = { key: tenant === undefined ? undefined : { name: tenant }, log: { info } };
     for (let at = 0; at < times; at += 1) {
       // All of a request that is looked at.
-      log.write(request as never, new ServiceError('invalid_value', { param: `tools[${at}]` }));
+      log.write(request as never, new ServiceError(code, { param: `tools[${at}]` }));
     }
   };
   const written = () => info.mock.calls.map(([fields]) => fields);
@@ -36,6 +36,19 @@ describe('the log of refusals', () => {
     pass(1_000);
     refuse('loud');
     expect(written().at(-1)).toMatchObject({ tenant: 'loud', omitted: 0 });
+  });
+
+  it('has one line in ten seconds for an outage, which refuses everybody', () => {
+    const { refuse, written, pass } = refusals();
+    refuse('a', 200, 'server_is_overloaded');
+    pass(9_000);
+    refuse('b', 200, 'server_is_overloaded');
+    expect(written()).toHaveLength(1);
+    refuse('b');
+    expect(written()[1]).toMatchObject({ tenant: 'b', status: 400, omitted: 399 });
+    pass(1_000);
+    refuse('b', 1, 'server_is_overloaded');
+    expect(written()[2]).toMatchObject({ status: 503 });
   });
 
   it('writes a bounded number of lines in a second, of however many tenants', () => {

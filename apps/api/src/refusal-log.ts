@@ -6,6 +6,12 @@ const mostLines = { tenant: 5, all: 50 };
 const periodMs = 1_000;
 
 /**
+ * An outage refuses everybody, and says so in lines of its own: one refusal of a service that cannot take requests is written in so many
+ * milliseconds.
+ */
+const outagePeriodMs = 10_000;
+
+/**
  * Writes to the log what was refused, under the id of its request: a refused request makes no response, so nobody but the log
  * could tell what became of it. `now` is in milliseconds.
  */
@@ -15,6 +21,7 @@ export class RefusalLog {
   #beganAt = Number.NEGATIVE_INFINITY;
   #written = 0;
   #omitted = 0;
+  #outageAt = Number.NEGATIVE_INFINITY;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
@@ -23,13 +30,20 @@ export class RefusalLog {
   write({ key, log }: Pick<FastifyRequest, 'key' | 'log'>, { code, param, status }: ServiceError): void {
     // Unset for a request whose key was not accepted.
     const tenant = (key as FastifyRequest['key'] | undefined)?.name;
-    if (!this.#mayWrite(tenant ?? '')) {
+    if (!(status >= 500 ? this.#mayWriteOutage() : this.#mayWrite(tenant ?? ''))) {
       this.#omitted += 1;
       return;
     }
     const omitted = this.#omitted;
     this.#omitted = 0;
     log.info({ tenant, status, code, ...(param !== null && { param }), omitted }, 'refused');
+  }
+
+  #mayWriteOutage(): boolean {
+    const now = this.#now();
+    if (now - this.#outageAt < outagePeriodMs) return false;
+    this.#outageAt = now;
+    return true;
   }
 
   #mayWrite(tenant: string): boolean {

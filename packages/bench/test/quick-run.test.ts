@@ -1,9 +1,12 @@
 // For the type of `redisUrl`.
 import type {} from '@sluice/testing';
-import { expect, inject, it } from 'vitest';
+import { bundleCommand } from '@sluice/testing';
+import { beforeAll, expect, inject, it } from 'vitest';
 import { runBench } from '../src/run-bench.ts';
 
 const progress = { say: () => undefined, clear: () => undefined };
+
+beforeAll(bundleCommand);
 
 it('writes a page with figures of the built apps', async () => {
   const { page } = await runBench({
