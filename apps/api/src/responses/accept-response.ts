@@ -163,7 +163,7 @@ export class ResponseAcceptor {
     if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
     } else {
-      await repeatUnanswered(() => queues.park(queue, responseId), { giveUpAt });
+      await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
     }
     if (!isBackground) return { queue, ahead: Promise.resolve(undefined) };
