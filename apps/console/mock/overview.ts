@@ -95,7 +95,13 @@ function presentProcesses(): ProcessOverview[] {
   return [
     { role: 'api', id: 'api-1', ...base, pid: 21, stopping: false, open_requests: 83, web_sockets: 4 },
     {
-      ...{ role: 'api', id: 'api-2', ...base, pid: 22, stopping: false, open_requests: 71, web_sockets: 0 },
+      role: 'api',
+      id: 'api-2',
+      ...base,
+      pid: 22,
+      stopping: false,
+      open_requests: 71,
+      web_sockets: 0,
       host: 'sluice-b913',
     },
     worker(0, {}),

@@ -113,17 +113,7 @@ export class AttemptRunner {
       onError: throttledWarning(logger, 'leases not checked').warn,
     });
     this.#routes = routesOf(settings, providers);
-    this.health = new UpstreamHealth({
-      routes: [...this.#routes.values()].flat(),
-      ...pressureOf(settings),
-      slotsOf: (route) => slotsOf(settings, route),
-      onSaturated: (provider) => this.#holdQueuesOf(provider),
-      breaker: recovery.breaker,
-      longestRetryAfterMs: recovery.longestRetryAfterMs,
-      telemetry,
-      now: () => performance.now(),
-      random: Math.random,
-    });
+    this.health = this.#healthOf(this.#routes);
     this.#jsonChecks = new JsonChecks({
       onError: (error) => logger.warn({ err: error }, 'a check of an answer failed'),
     });
@@ -153,6 +143,22 @@ export class AttemptRunner {
       random: Math.random,
       storeNow: () => this.clock.now(),
     };
+  }
+
+  #healthOf(routes: ModelRoutes): UpstreamHealth {
+    const { settings, telemetry } = this.#options;
+    const { breaker, longestRetryAfterMs } = settings.recovery;
+    return new UpstreamHealth({
+      routes: [...routes.values()].flat(),
+      ...pressureOf(settings),
+      slotsOf: (route) => slotsOf(settings, route),
+      onSaturated: (provider) => this.#holdQueuesOf(provider),
+      breaker,
+      longestRetryAfterMs,
+      telemetry,
+      now: () => performance.now(),
+      random: Math.random,
+    });
   }
 
   /** Resolves when responses can be run. Redis must answer. */

@@ -68,17 +68,7 @@ const readsPerMinute = 1_000_000_000;
 
 /** Starts the api processes and no worker yet. All settings that are not named here keep their defaults. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
-  const {
-    redisUrl,
-    upstreamUrl,
-    directory,
-    models,
-    concurrency,
-    modelConcurrency,
-    profile,
-    provider = {},
-  } = options;
-  const { tenants = [{ name: 'bench' }], apis: apiCount = 1 } = options;
+  const { redisUrl, directory, profile, tenants = [{ name: 'bench' }], apis: apiCount = 1 } = options;
   const keys = new Map(tenants.map(({ name }) => [name, `sk-bench-${randomBytes(16).toString('hex')}`]));
   const keyOf = (tenant: string) => {
     const key = keys.get(tenant);
@@ -87,20 +77,7 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
   };
   const keyPrefix = `bench-${randomBytes(8).toString('hex')}:`;
   const file = join(directory, `${keyPrefix.slice(0, -1)}.yaml`);
-  const settings = {
-    keyPrefix,
-    logLevel: 'warn',
-    workerConcurrency: concurrency,
-    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1`, ...provider }],
-    models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }], concurrency: modelConcurrency })),
-    keys: tenants.map((tenant) => ({
-      ...tenant,
-      key: keyOf(tenant.name),
-      limits: { ...tenant.limits, readsPerMinute },
-    })),
-    limits: { queued: mostQueued },
-    ...(options.console && { console: options.console }),
-  };
+  const settings = settingsOf(options, { keyPrefix, tenants, keyOf });
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify(settings, undefined, 2)); // YAML reads JSON
   const start = (command: 'api' | 'worker') =>
@@ -147,5 +124,33 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       return worker;
     },
     stop,
+  };
+}
+
+function settingsOf(
+  { models, concurrency, modelConcurrency, provider, upstreamUrl, console: adminConsole }: ServiceOptions,
+  {
+    keyPrefix,
+    tenants,
+    keyOf,
+  }: {
+    keyPrefix: string;
+    tenants: NonNullable<ServiceOptions['tenants']>;
+    keyOf: (tenant: string) => string;
+  },
+) {
+  return {
+    keyPrefix,
+    logLevel: 'warn',
+    workerConcurrency: concurrency,
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1`, ...provider }],
+    models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }], concurrency: modelConcurrency })),
+    keys: tenants.map((tenant) => ({
+      ...tenant,
+      key: keyOf(tenant.name),
+      limits: { ...tenant.limits, readsPerMinute },
+    })),
+    limits: { queued: mostQueued },
+    ...(adminConsole && { console: adminConsole }),
   };
 }

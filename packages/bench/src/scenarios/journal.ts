@@ -175,7 +175,10 @@ function serviceOf(
   isKept: boolean,
 ): Promise<BenchService> {
   return startService({
-    ...{ directory, profile, upstreamUrl, redisUrl: redis.url },
+    directory,
+    profile,
+    upstreamUrl,
+    redisUrl: redis.url,
     models: [modelName(model)],
     concurrency: slots,
     console: { journal: isKept },

@@ -54,7 +54,10 @@ async function compareCosts(context: ScenarioContext, plan: Plan, receiver: Span
   const start = async (env: Record<string, string>) => {
     const { directory, profile, redis, upstreamUrl } = context;
     const service = await startService({
-      ...{ directory, profile, upstreamUrl, redisUrl: redis.url },
+      directory,
+      profile,
+      upstreamUrl,
+      redisUrl: redis.url,
       models: [modelName(model)],
       concurrency: slots,
       env,

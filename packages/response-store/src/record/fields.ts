@@ -125,19 +125,28 @@ export type FieldName = keyof typeof recordFields;
  * breaks: a field of its own costs a waiting response some seventy bytes. None of them holds a line break. Empty is absent.
  */
 export const factFields = [
-  ...([
-    'version',
-    'id',
-    'tenant',
-    'tier',
-    'queue',
-    'request_id',
-    'weight',
-    'accepted_at',
-    'queue_by',
-  ] as const),
-  ...(['stream', 'stored', 'background', 'previous', 'context_turns', 'asked_bytes'] as const),
-  ...(['large_bytes', 'request_ahead', 'idempotency', 'turn', 'cost', 'tokens', 'most_output'] as const),
+  'version',
+  'id',
+  'tenant',
+  'tier',
+  'queue',
+  'request_id',
+  'weight',
+  'accepted_at',
+  'queue_by',
+  'stream',
+  'stored',
+  'background',
+  'previous',
+  'context_turns',
+  'asked_bytes',
+  'large_bytes',
+  'request_ahead',
+  'idempotency',
+  'turn',
+  'cost',
+  'tokens',
+  'most_output',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */

@@ -10,25 +10,29 @@ import { parseLetIn } from './let-in.ts';
 /** Everything a claim looks at and an attempt needs, read once. */
 const claimedFields = [
   ...readerFields,
-  ...(['attempt', 'losses', 'counted', 'token', 'worker', 'cancel', 'watchers'] as const),
-  ...([
-    'background',
-    'left_at',
-    'grace_ms',
-    'queue_by',
-    'run_by',
-    'weight',
-    'tag',
-    'turn',
-    'most_output',
-    'previous',
-    'followed',
-    'input',
-    'large_bytes',
-    'request_id',
-    'limited',
-    'limited_at',
-  ] as const),
+  'attempt',
+  'losses',
+  'counted',
+  'token',
+  'worker',
+  'cancel',
+  'watchers',
+  'background',
+  'left_at',
+  'grace_ms',
+  'queue_by',
+  'run_by',
+  'weight',
+  'tag',
+  'turn',
+  'most_output',
+  'previous',
+  'followed',
+  'input',
+  'large_bytes',
+  'request_id',
+  'limited',
+  'limited_at',
 ] satisfies FieldName[];
 
 const claimScript = defineScript({
@@ -114,22 +118,39 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
       most_losses: mostLosses,
     },
   });
-  // The script's contract.
-  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0, letIn = []] =
-    reply as [...[string, number?, number?, number?, number?], (string | null)[]?, number?, unknown[]?];
+  const claimed = parseClaimReply(reply);
+  const { kind } = claimed;
   if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
   if (kind === 'unknown_version' || kind === 'held' || kind === 'crowded') return { kind };
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
-  access.onLetIn?.(parseLetIn(textReply(letIn)));
-  const fields = parseFields(claimedFields, values);
+  access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
+  const { record: found, isInputLost } = await readClaimed(access, responseId, { claimed, options });
+  const because = ended ?? (isInputLost ? 'input_lost' : undefined);
+  return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
+}
+
+/** The reply of the script; see claim.lua. A response that is not claimed has the kind alone. */
+function parseClaimReply(reply: unknown) {
+  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0, letIn = []] =
+    reply as [...[string, number?, number?, number?, number?], (string | null)[]?, number?, unknown[]?];
+  return { kind, now, attempt, sequenceNumber, runBy, values, losses, letIn };
+}
+
+/** The record of a claimed response, with its large values, which the script does not read. */
+async function readClaimed(
+  access: LargeAccess,
+  responseId: string,
+  { claimed, options }: { claimed: ReturnType<typeof parseClaimReply>; options: ClaimOptions },
+): Promise<{ record: ClaimedRecord; isInputLost: boolean }> {
+  const { kind, now, attempt, sequenceNumber, runBy, losses } = claimed;
+  const fields = parseFields(claimedFields, claimed.values);
   const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
   const input = await inputAt(access, responseId, fields);
-  const isLost = !input || (fields.request_ahead && ahead === undefined);
-  const because = ended ?? (isLost ? 'input_lost' : undefined);
-  const claimed: ClaimedRecord = {
+  const isRequestLost = Boolean(fields.request_ahead) && ahead === undefined;
+  const record: ClaimedRecord = {
     ...found,
     ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
@@ -145,5 +166,5 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     mostOutputTokens: fields.most_output,
     remainingMs: runBy - now,
   };
-  return because === undefined ? { kind: 'run', record: claimed } : { kind: 'end', because, record: claimed };
+  return { record, isInputLost: !input || isRequestLost };
 }
