@@ -118,7 +118,7 @@ export class WorkerProcess {
       stalledMs: recovery.stalledMs,
       keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
       run: (responseId) => this.#runner.execute(responseId),
-      onParked: (responseId) => this.#standInLine(responseId),
+      onDeferred: (responseId) => this.#standInLine(responseId),
       onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
     const connection = this.#wired.clients.commands;
