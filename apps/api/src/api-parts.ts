@@ -16,7 +16,7 @@ import {
   Telemetry,
   throttledWarning,
 } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';

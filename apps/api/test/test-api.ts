@@ -14,7 +14,7 @@ import {
   Telemetry,
   waitForRedis,
 } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
