@@ -5,7 +5,7 @@ import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
@@ -74,7 +74,17 @@ export class AttemptRunner {
       onError: throttledWarning(logger, 'leases not checked').warn,
     });
     this.#routes = routesOf(settings, providers);
-    this.health = this.#healthOf(this.#routes);
+    this.health = new UpstreamHealth({
+      routes: [...this.#routes.values()].flat(),
+      ...pressureOf(settings),
+      slotsOf: (route) => slotsOf(settings, route),
+      onSaturated: (provider) => this.#holdQueuesOf(provider),
+      breaker: recovery.breaker,
+      longestRetryAfterMs: recovery.longestRetryAfterMs,
+      telemetry,
+      now: () => performance.now(),
+      random: Math.random,
+    });
     this.#jsonChecks = new JsonChecks({
       onError: (error) => logger.warn({ err: error }, 'a check of an answer failed'),
     });
@@ -104,22 +114,6 @@ export class AttemptRunner {
       random: Math.random,
       storeNow: () => this.clock.now(),
     };
-  }
-
-  #healthOf(routes: ModelRoutes): UpstreamHealth {
-    const { settings, telemetry } = this.#options;
-    const { breaker, longestRetryAfterMs } = settings.recovery;
-    return new UpstreamHealth({
-      routes: [...routes.values()].flat(),
-      ...pressureOf(settings),
-      slotsOf: (route) => slotsOf(settings, route),
-      onSaturated: (provider) => this.#holdQueuesOf(provider),
-      breaker,
-      longestRetryAfterMs,
-      telemetry,
-      now: () => performance.now(),
-      random: Math.random,
-    });
   }
 
   /** Resolves when responses can be run. Redis must answer. */
