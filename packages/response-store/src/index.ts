@@ -1,5 +1,5 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-export type { BarrierConnection, Durability } from './delivery/durability.ts';
+export { type Durability, isWrittenSafely } from './delivery/durability.ts';
 export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
