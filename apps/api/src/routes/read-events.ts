@@ -13,7 +13,7 @@ import {
   type StreamPosition,
   streamCursor,
 } from '../durable-stream.ts';
-import { openEventStream } from '../event-stream.ts';
+import { openEventStream } from '../sse.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { holdAnswer, sendLong } from '../plugins/unread-answers.ts';
