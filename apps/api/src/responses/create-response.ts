@@ -6,7 +6,7 @@ import {
   type ResponseRecord,
   type TenantUse,
 } from '@sluice/response-store';
-import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
+import type { AcceptOutcome, NewResponse, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
@@ -18,20 +18,13 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
-import type { LocalContext } from './local-context.ts';
-import type { PendingRequest } from './pending-request.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
-import type { RequestChecks } from './request-checks.ts';
-import type { Reserve } from './stored-items.ts';
+import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
 import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
 
-export interface Creation {
-  pending: PendingRequest;
-  idempotencyKey: string | undefined;
-  /** Holds memory for what is read of earlier responses. */
-  reserve: Reserve;
+export interface Creation extends NewResponse {
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
   /**
@@ -39,15 +32,11 @@ export interface Creation {
    * the answer, also when it rejects.
    */
   onWhole?: (answer: Answer) => Promise<void>;
-  /** What it continues from that is not in the store. */
-  context?: LocalContext | undefined;
 }
 
 /** A stream that is to be continued without the store. */
 export interface StreamCreation extends Creation {
   presentation: PresentationOptions;
-  /** Called with what was accepted, all that it refers to included. */
-  onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
   /** Called with the end of the response, once its caller was sent it. */
   onEnd?: ((responseId: string, end: ResponseEnd) => void) | undefined;
 }
@@ -172,9 +161,9 @@ export class ResponseCreator {
    */
   async withoutRun(
     caller: Caller,
-    { pending, reserve, context }: Pick<Creation, 'pending' | 'reserve' | 'context'>,
+    request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun({ pending, caller, reserve, context }, this.#newId(caller));
+    return this.#parts.checks.withoutRun(caller, request, this.#newId(caller));
   }
 
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
@@ -266,20 +255,10 @@ export class ResponseCreator {
     }
   }
 
-  #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
-    const { pending, idempotencyKey, reserve, context } = creation;
-    const onTaken = 'onTaken' in creation ? creation.onTaken : undefined;
-    const about = { tenant: caller.key.name, model: pending.request.model };
+  #accept(caller: Caller, creation: Creation, responseId: string): Promise<AcceptOutcome> {
+    const about = { tenant: caller.key.name, model: creation.pending.request.model };
     return tellingRefusal(this.#dependencies.telemetry, about, () =>
-      this.#parts.acceptor.accept({
-        responseId,
-        pending,
-        caller,
-        idempotencyKey,
-        reserve,
-        context,
-        onTaken: (prepared) => onTaken?.(responseId, prepared),
-      }),
+      this.#parts.acceptor.accept(responseId, caller, creation),
     );
   }
 

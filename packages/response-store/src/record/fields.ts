@@ -120,6 +120,13 @@ export const recordFields = {
 
 export type FieldName = keyof typeof recordFields;
 
+/** All fields that a writer may write. */
+export function fieldsBy(writer: Writer): FieldName[] {
+  // The names of the table.
+  const names = Object.keys(recordFields) as FieldName[];
+  return names.filter((name) => recordFields[name].writers.includes(writer));
+}
+
 /**
  * What the accept writes and nothing changes, in the order in which it stands in one value of the hash, joined by line
  * breaks: a field of its own costs a waiting response some seventy bytes. None of them holds a line break. Empty is absent.
