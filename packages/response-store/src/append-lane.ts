@@ -19,7 +19,7 @@ export interface AppendLaneOptions {
 /** An append that has not left yet. */
 export interface WaitingAppend {
   responseId: string;
-  /** What goes out, asked for when the call leaves. */
+  /** Gives the append itself, when the call leaves. */
   take: () => Omit<Append, 'responseId'>;
 }
 

@@ -147,7 +147,7 @@ export class AttemptStore extends ResponseStore {
     return blame({ redis: this.#options.control, keys: this.keys }, responseId);
   }
 
-  /** What became of the responses that this process runs. */
+  /** Says whether this process still holds the responses that it runs. */
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]> {
     return checkLeases({ redis: this.#options.control, keys: this.keys }, held);
   }

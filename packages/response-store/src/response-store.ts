@@ -71,7 +71,7 @@ export class ResponseStore {
     this.access = {
       redis: commands,
       large,
-      // Whoever reads an end has made room for it.
+      // A reader makes room for an end before it reads it.
       ends: longEnds ? new LargeValues(longEnds) : large,
       keys: this.keys,
       onLetIn,
@@ -90,7 +90,7 @@ export class ResponseStore {
     return readWholeRecord(this.access, responseId);
   }
 
-  /** What is known of a response beside its content; see `readSummary`. */
+  /** The facts of a response without its content; see `readSummary`. */
   readSummary(responseId: string, most: { mostRequestBytes: number }): Promise<ResponseSummary | undefined> {
     return readSummary(this.access, responseId, most);
   }
@@ -144,7 +144,7 @@ export class ResponseStore {
     return acceptedAt(this.access, responseIds);
   }
 
-  /** What tenants use now of their limits, in the order in which they are asked for. */
+  /** The use that tenants make of their limits now, in the order in which they are asked for. */
   tenantUse(tenants: readonly LimitedTenant[]): Promise<TenantUseNow[]> {
     return readTenantUse(this.access, tenants);
   }
@@ -159,7 +159,7 @@ export class ResponseStore {
     return areOpen(this.access, cell, ids);
   }
 
-  /** What waits in a cell, in all and by tenant. */
+  /** The responses that wait in a cell, in all and by tenant. */
   async waiting(cell: Cell): Promise<{ all: Waiting; byTenant: Map<string, Waiting> }> {
     const counters = await this.access.redis.hgetall(this.keys.inCell(cell).load);
     const byTenant = new Map<string, Waiting>();

@@ -64,7 +64,7 @@ export class Relay {
     subscriber.on('message', this.#onMessage);
     // After a reconnect messages are missing: every listener looks into the store once, when messages arrive again.
     subscriber.on('ready', this.#onReady);
-    // That look fails when the connection for reads comes back later than the other one.
+    // The first look fails when the connection for reads comes back later than the other one.
     redis.on('ready', this.#onReadable);
     this.#timer = setInterval(() => this.#tick(), tickMs);
     await this.#subscribe();

@@ -26,7 +26,7 @@ interface SharedEnd {
   read: Promise<(KnownEnd & { letGo: () => void }) | undefined>;
 }
 
-/** What a parsed end takes at most, as a multiple of its JSON without long texts. */
+/** The most memory that a parsed end takes, as a multiple of its JSON without long texts. */
 const parsedFactor = 6;
 
 /** So much of that counts as nothing, in bytes. */

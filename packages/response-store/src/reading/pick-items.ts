@@ -14,7 +14,7 @@ export interface PartJson {
 export interface PickedItem {
   id: string;
   json: string | Uint8Array<ArrayBuffer>;
-  /** What it links to, when it is a tool call or the output of one. */
+  /** The tool call that it belongs to, when it is a call or the output of one. */
   link: ToolItem | undefined;
 }
 

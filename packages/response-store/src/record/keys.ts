@@ -42,7 +42,7 @@ export interface CellKeys extends AdmissionKeys {
 export interface RedisKeys {
   readonly cells: readonly Cell[];
   inCell(cell: Cell): CellKeys;
-  /** Of the cell that holds the response. */
+  /** The keys of the cell that holds the response. */
   of(responseId: string): CellKeys;
   /** The cell where a tenant's new responses, its limits and its list are. */
   home(tenant: string): Cell;

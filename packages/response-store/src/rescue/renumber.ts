@@ -19,7 +19,7 @@ const most = 500;
 export interface JobOrder {
   /** Key of a sorted set: the waiting jobs, scored by `priority * perPriority` and their order within it. */
   jobs: string;
-  /** What stands before an id in the key of a job, a hash with the field `priority`. */
+  /** The prefix of an id in the key of a job, a hash with the field `priority`. */
   jobPrefix: string;
   perPriority: number;
 }

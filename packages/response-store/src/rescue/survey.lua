@@ -83,7 +83,7 @@ for at = more_args, #ARGV do
   end
   if again_ms and f.status and is_open(f.status) then
     -- The clock of whoever asks may be ahead: what is not over by that of the store keeps its time.
-    -- Of a record of another release it is not known.
+    -- Nobody knows that of a record of another release.
     local due = f.run_by or f.queue_by or 0
     redis.call('ZADD', open, 'XX', due >= now and due or now + again_ms, id)
   end

@@ -11,11 +11,11 @@ import {
 /** Lists of fields that a script may read by a name instead of spelling them out; TypeScript reads the same list. */
 export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
 
-/** What a script may write, and in whose name. */
+/** The fields that a script may write, and the writer that it is. */
 export interface WritingScript {
-  /** What the script does, for messages. */
+  /** The name of the script, for messages. */
   transition: string;
-  /** Who does it. */
+  /** The writer in whose name it runs. */
   by: Writer;
   /** Every field that it writes, changes or clears, its fragments included. */
   writes?: readonly FieldName[];

@@ -13,7 +13,7 @@ const abandonScript = defineScript({
   numbers: ['deadline'],
 });
 
-/** What taking back a refused response came to. */
+/** The outcome of taking back a refused response. */
 export type Abandonment =
   /** Its accept has not arrived and still may, until its deadline: ask again. */
   | { kind: 'undecided' }

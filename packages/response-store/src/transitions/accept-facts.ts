@@ -3,7 +3,7 @@ import type { FieldName } from '../record/fields.ts';
 /** How Lua reads a fact. One that may be absent has a `?`, and is an empty text then; a flag is 1 or 0. */
 type FactType = 'text' | 'text?' | 'number' | 'number?' | 'flag';
 
-/** Who knows a fact: the api that accepts, or the store, which makes it of the request, of the limits and of its process. */
+/** The origin of a fact: the api that accepts, or the store, which makes it of the request, the limits or its process. */
 type Source = 'api' | 'store';
 
 function fact<const Type extends FactType, const From extends Source>(type: Type, from: From) {
@@ -33,7 +33,7 @@ const keptFacts = {
 
 /** Facts that decide about the accept, or that the script makes something else of. */
 const decidingFacts = {
-  /** What it costs its flow in the queue, in ticks; see `costOf` in admission. */
+  /** The cost to its flow in the queue, in ticks; see `costOf` in admission. */
   cost: fact('number', 'api'),
   /** Longest wait in the queue, in milliseconds. */
   queue_ms: fact('number', 'api'),
@@ -50,7 +50,7 @@ const decidingFacts = {
   /** Most that wait in all, in number and in KiB. */
   queued: fact('number', 'store'),
   queued_units: fact('number', 'store'),
-  /** Of the body that came with an idempotency key, and how long the key stands for the response; absent without one. */
+  /** The digest of a body that came with an idempotency key, and how long the key stands for the response. */
   digest: fact('text?', 'store'),
   key_ms: fact('number?', 'store'),
   /** Renews the expiry of the tenant's list, in milliseconds; absent to leave it. */

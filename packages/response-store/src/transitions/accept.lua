@@ -55,12 +55,12 @@ if digest ~= '' then
   end
 end
 
--- What went ahead may have been taken away by an api that gave up on this accept.
+-- An api that gave up on this accept may have taken away what went ahead of it.
 local large_bytes = request_ahead and redis.call('STRLEN', large) or 0
 if request_ahead and large_bytes == 0 then return { 'too_late' } end
 
--- What is before it is known from the facts that each record keeps of all before it: however long a chain is, one record
--- is looked at. A foreign record costs as much as none.
+-- Each record keeps the facts of all that is before it, so one record is looked at, however long a chain is. A foreign
+-- record costs as much as none.
 local bytes_before, turns_before, calls_before = 0, 0, ''
 local tokens = own.input_tokens + own.output_tokens
 if previous ~= '' then
@@ -92,7 +92,7 @@ if #ARGV >= more_args then
   end
 end
 
--- Of what it continues from, each response counts its own. A list of calls is copied.
+-- A response counts its own bytes, not those that it continues from. A list of calls is copied, so it counts here.
 local context_calls = string.sub(calls_before .. calls, -calls_length)
 local mark = stored == '1' and '' or 'u'
 local bytes = bytes_of(tonumber(weight)) + room_of(large_bytes) + per_record + #context_calls

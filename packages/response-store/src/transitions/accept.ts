@@ -61,7 +61,7 @@ export interface Accepting extends FactsFrom<'api'> {
   repeat?: (run: () => Promise<unknown>) => Promise<unknown>;
 }
 
-/** What the process that accepts knows. */
+/** The part of an accept that comes from the process that makes it. */
 export interface AcceptingProcess {
   lease: string;
   /** Whether to renew the expiry of what its tenant has beside the response; see `renewEveryMs`. */
@@ -84,8 +84,8 @@ export const renewEveryMs = 60_000;
  * The script may be repeated after a reply that was lost: the response is accepted once, and told so, also past the
  * deadline. It may take effect until its deadline, so a caller that gives up must `abandon` it.
  *
- * What is too large for a script goes ahead of it, over a connection where nobody else waits behind it, and once: the
- * value of an accepted response is never written again.
+ * A request or input that is too large for a script goes ahead of it, over a connection where nobody else waits behind it.
+ * It goes once: the value of an accepted response is never written again.
  */
 export async function accept(
   access: LargeAccess,
@@ -148,7 +148,7 @@ export async function accept(
   return result;
 }
 
-/** What stays in the record, and what goes ahead of the script because it is too large for one. */
+/** Divides a request into what stays in the record and what goes ahead of the script because it is too large for one. */
 function split({ request, requestJson, input }: PreparedRequest) {
   const requestBytes = Buffer.byteLength(requestJson);
   const inputBytes = Buffer.byteLength(input);

@@ -141,7 +141,7 @@ export async function finish(
   return word;
 }
 
-/** What became of a response that was to end if it still waited. */
+/** The outcome for a response that was to end if it still waited. */
 export type QueuedEnding =
   /** It has ended by this call. Its job is still in this queue. */
   | { kind: 'ended'; queue: string }
