@@ -9,7 +9,7 @@ import {
 import type { StoredRequest } from './record/record.ts';
 
 /**
- * A valid request in the form in which it is accepted. It is plain data that a thread can send: whoever takes the
+ * A valid request in the form in which it is accepted. It is plain data that a thread can send: the process that takes the
  * request in needs no part of a large input but its bytes.
  */
 export interface PreparedRequest {

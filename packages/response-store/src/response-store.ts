@@ -114,7 +114,7 @@ export class ResponseStore {
     return listStored(this.access, tenant, page, hold);
   }
 
-  /** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+  /** Asks for the end of a response, whether or not anybody waits for it. A second or late call changes nothing. */
   cancel(responseId: string, reason: CancelReason): Promise<EndRequest> {
     return cancel(this.access, responseId, reason);
   }

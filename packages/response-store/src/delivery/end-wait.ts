@@ -98,7 +98,7 @@ export class EndWait {
     this.#settle({ kind: 'given_up', reason });
   }
 
-  /** Stops listening. Twice is fine. */
+  /** Stops listening. Closing it again does nothing. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

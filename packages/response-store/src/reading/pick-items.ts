@@ -10,7 +10,7 @@ export interface PartJson {
   json: string | Uint8Array<ArrayBuffer>;
 }
 
-/** An item of a part. A thread sends that of a long one as bytes. */
+/** An item of a part. A thread sends a long one as bytes. */
 export interface PickedItem {
   id: string;
   json: string | Uint8Array<ArrayBuffer>;

@@ -92,7 +92,7 @@ interface Counters {
   running: number | undefined;
   /** The bytes that the tenant holds in the store, and the second until which that is right. */
   held: (string | null)[];
-  /** Queues of which the tenant has a line. */
+  /** Queues in which the tenant has a line. */
   queues: string[] | undefined;
 }
 

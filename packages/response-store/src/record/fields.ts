@@ -87,7 +87,7 @@ export const recordFields = {
   left_at: field('number', 'caller', 'attempt', 'rescue'),
   /** Why somebody asked for the end; the first reason stays. */
   cancel: field('text', 'caller', 'attempt'),
-  /** The right to write. Whoever holds an older one writes nothing. */
+  /** The right to write. The holder of an older one writes nothing. */
   token: field('text', 'attempt'),
   /** Lease and channel of the worker process that holds the token. */
   worker: field('text', 'attempt'),

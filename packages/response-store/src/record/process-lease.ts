@@ -10,7 +10,7 @@ const renewalsPerLease = 5;
 export interface Lease {
   /** Resolves when the lease is held, or its first renewal failed; the next one is a moment away. */
   start(): Promise<void>;
-  /** Gives it up, so that nobody has to wait until it lapses. */
+  /** Gives the lease up, so that no other process has to wait until it lapses. */
   stop(): Promise<void>;
 }
 

@@ -23,7 +23,7 @@ export interface QueuedEnd {
 
 /**
  * A response of a tenant that may only run so many at a time: it has waited outside of its queue, and its job is to go in
- * now. The rescue moves it when whoever was told of it dies before.
+ * now. The rescue moves the job if the process that was told dies before it does.
  */
 export interface LetIn {
   responseId: string;

@@ -24,7 +24,7 @@ export type Abandonment =
  * Takes back what may have been accepted although its caller was refused: nothing of it runs on, unless somebody else
  * was told that it is accepted. Repeat it until it is answered with anything but `undecided`; it changes nothing twice.
  *
- * @param deadline that of the accept.
+ * @param deadline the deadline of the accept.
  */
 export async function abandon(
   access: StoreAccess,
