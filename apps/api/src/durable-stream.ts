@@ -63,7 +63,7 @@ export class DurableFraming implements StreamFraming {
   readonly mayRepeat = false;
   #next: number;
   readonly #cursor: () => string;
-  /** What the reader was told last. */
+  /** How the reader was last told that it stands. */
   #told: 'nothing' | 'more' | 'up_to_date' | 'closed' = 'nothing';
 
   /** `next` is the number that the reader begins with. */

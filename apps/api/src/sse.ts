@@ -30,9 +30,9 @@ const largeEvent = 128 * 1024;
 export interface StreamFraming {
   /** The frames of events that go out in one write. `isLatest`: there is nothing behind them yet. */
   frames(events: readonly SentEvent[], isLatest: boolean): string;
-  /** What is written once everything there is has been sent; empty for nothing. */
+  /** The text that is written once every event there is has been sent; empty for nothing. */
   caughtUp(): string;
-  /** What is written last, behind the event that ends the response. */
+  /** The text that is written last, behind the event that ends the response. */
   last(): string;
   readonly cacheControl: string;
   /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
@@ -91,7 +91,7 @@ export class SseStream implements EventSink {
     this.#firstRemark = setTimeout(() => void this.#say(), firstRemarkMs);
   }
 
-  /** Aborted when the client is gone, whoever noticed it first. */
+  /** Aborted when the client is gone, by whichever sign that shows first. */
   get gone(): AbortSignal {
     return this.#stream.gone;
   }
@@ -135,7 +135,7 @@ export class SseStream implements EventSink {
     if (turn.length > 0) await this.#push(this.#framing.frames(turn, isLatest));
   }
 
-  /** Whoever resumes where there is nothing new yet learns at once that the stream is there: the head goes without an event. */
+  /** Sends the head without an event, so that a reader that resumes where nothing is new yet sees at once that the stream is there. */
   caughtUp(): void {
     const text = this.#framing.caughtUp();
     if (this.#isOver || this.gone.aborted) return;

@@ -17,7 +17,7 @@ export interface BodyReservation {
    * when their request is over: a caller who leaves must not make room that is not there.
    */
   hold(): () => void;
-  /** Gives all of them back, as soon as nobody works with them. Twice is fine. */
+  /** Gives all bytes back, as soon as nobody works with them. Calling it again does nothing. */
   release(): void;
   /** Whether they are given back, or will be. */
   readonly isReleased: boolean;

@@ -148,11 +148,11 @@ export class ResponseAcceptor {
   }
 
   /**
-   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one. Without a
-   * priority it waits outside of its queue, until there is a place for it.
+   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one job. A response
+   * without a priority waits outside of its queue until there is a place for it.
    *
-   * That of a background response is noted, since its caller is told that it was accepted and goes: should its job be
-   * lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
+   * The job of a background response is noted in its record. Its caller is told that it was accepted and leaves, so if the
+   * job is lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
    */
   async enqueue(
     queue: string,
@@ -190,10 +190,10 @@ export class ResponseAcceptor {
     const keepMs = retention.idempotencySeconds * 1000;
     const mostOutputTokens = mostOutputOf(model, key);
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
-    // Of a response that was never sent there is nothing to take back, and nothing to ask for again.
+    // A request that is refused here was never sent, so there is nothing to take back or to ask for again.
     if (this.#steps.isFull)
       throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
-    // What is accepted already needs room to come to its end.
+    // Responses that are accepted already need room for their ends.
     if (redisUsedPercent() >= limits.redisMemoryPercent) throw storeFull();
     // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
     now();

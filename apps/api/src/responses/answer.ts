@@ -15,7 +15,7 @@ import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
 /** A response on its way to a caller. */
 export interface Answer {
   response: Response;
-  /** What marks in its texts stand for, of a long one. */
+  /** The texts that the marks in a long answer stand for. */
   texts?: LongTexts | undefined;
   /** Gives back the memory of a long one, once its reader has it. */
   letGo: () => void;

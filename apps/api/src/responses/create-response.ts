@@ -41,7 +41,7 @@ export interface StreamCreation extends Creation {
   onEnd?: ((responseId: string, end: ResponseEnd) => void) | undefined;
 }
 
-/** What is known of an answer before its body. */
+/** The facts of an answer that are known before its body. */
 export interface AnswerFacts {
   responseId: string;
   /** Where the tenant stands with its limits; undefined where nothing was counted. */
@@ -218,14 +218,14 @@ export class ResponseCreator {
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
     attachment.isKept = isKeptAfterEnd(record.request);
     if (isTerminal(record.status) && !attachment.isKept) {
-      // Whoever had all of it left it to this caller to take it away.
+      // It is not stored, and its first caller has it. That caller left it in the store for this one, which erases it now.
       attachment.close('whole');
       throw refusal({ kind: 'gone' });
     }
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {
       const isBackground = record.request.background === true;
-      // Its own place: whoever sends each request twice would be before everybody otherwise.
+      // It gets its own place: a client that sends each request twice would be ahead of all others otherwise.
       const priority = await store.queuePriority(responseId);
       await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground, priority });
     }

@@ -15,7 +15,7 @@ export interface UncheckedRequest {
   pending: PendingRequest;
   /** Holds memory for what is read of earlier responses. */
   reserve: Reserve;
-  /** What it continues from that is not in the store. */
+  /** The context that it continues from and that is not in the store. */
   context?: LocalContext | undefined;
 }
 

@@ -103,7 +103,7 @@ export const readEvents = defineRoute({
       const body = `[${page.events.join(',')}]`;
       const { texts, letGo } = page;
       if (texts) return sendLong(reply, body, { texts, letGo });
-      // What was held for the events is now held for the body.
+      // The memory that was held for the events is now held for the body.
       letGo();
       await holdAnswer(reply, body, caller);
       return reply.send(body);
