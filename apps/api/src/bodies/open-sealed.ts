@@ -1,5 +1,5 @@
 import { estimateTokens, type InputItem, ServiceError } from '@sluice/contract';
-import { ContentSealer, type SealingKey } from '@sluice/sealed-content';
+import { ContentSealer, type SealingKey } from '@sluice/response-store/sealed-content';
 
 /** The keys for the sealed content of a request: plain data that a thread can be sent. */
 export interface Sealing {
