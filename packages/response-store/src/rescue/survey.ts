@@ -28,7 +28,7 @@ const kinds = [
   ...(['held', 'left_out', 'queued', 'in_progress'] as const),
 ] as const;
 
-/** What stands in a record that has no end yet; see survey.lua for the kinds. */
+/** The state of a response without an end; see survey.lua for the kinds. */
 export interface Finding {
   responseId: string;
   kind: (typeof kinds)[number];
