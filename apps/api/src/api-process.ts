@@ -9,13 +9,13 @@ import { type ApiParts, makeApiParts } from './api-parts.ts';
 import { buildApp } from './app.ts';
 import { listen } from './listen.ts';
 
-/** Of the time to drain, what is left for ending what did not finish. */
+/** The part of the time to drain that is kept for ending requests that did not finish. */
 const interruptShare = 0.8;
 
-/** Of the time to drain, what is left for clients to take what was written to them. */
+/** The part of the time to drain in which clients may still take what was written to them. */
 const lingerShare = 0.1;
 
-/** Of the time to drain, what the last traces may take. */
+/** The part of the time to drain that the last traces may take. */
 const traceShare = 0.05;
 
 /** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
@@ -141,7 +141,7 @@ export class ApiProcess {
     const closing = this.#app?.close();
     parts.sockets.drain();
     await parts.open.drain(graceMs);
-    // Whoever holds a connection now has its answer and does not read it, or never asked for anything.
+    // A client that still has a connection does not read its answer, or never sent a request.
     const cut = setTimeout(() => {
       this.#app?.server.closeAllConnections();
       parts.sockets.terminate();

@@ -1,8 +1,8 @@
 /** A request under way: a body that arrives, a wait for an answer, or a stream. */
 export interface OpenRequest {
-  /** Ends it early, because this process stops. Whoever serves the request decides how. */
+  /** Ends the request early, because this process stops. Its handler decides how. */
   interrupt: () => void;
-  /** It is over. Twice is fine. */
+  /** Notes that the request is over. Calling it again does nothing. */
   end: () => void;
 }
 

@@ -7,7 +7,7 @@ const freshMs = 1_000;
 
 export interface QueuesToMeasure {
   queue: Pick<ResponseQueue, 'names' | 'counts'>;
-  /** What there is in each queue and how long the oldest of it has waited. */
+  /** The jobs in each queue, and how long the oldest of them has waited. */
   read: () => Promise<readonly ReadQueue[]>;
   /** The queues with a limit on what runs at once over all workers. */
   limits: ReadonlyMap<string, number>;

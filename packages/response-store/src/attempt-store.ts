@@ -96,7 +96,7 @@ export class AttemptStore extends ResponseStore {
     return this.#claim(responseId, token, this.#lease.heldMs);
   }
 
-  /** Takes a response over, whoever runs it: for the rescue, when its worker should have ended it long ago. */
+  /** Takes a response over from its worker: for the rescue, when that worker should have ended it long ago. */
   takeOver(responseId: string, token: string): Promise<Claim> {
     return this.#claim(responseId, token, undefined);
   }
@@ -147,7 +147,7 @@ export class AttemptStore extends ResponseStore {
     return blame({ redis: this.#options.control, keys: this.keys }, responseId);
   }
 
-  /** What became of the responses that this process runs. */
+  /** Says whether this process still holds the responses that it runs. */
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]> {
     return checkLeases({ redis: this.#options.control, keys: this.keys }, held);
   }

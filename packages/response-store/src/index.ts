@@ -1,6 +1,6 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-export type { BarrierConnection, Durability } from './delivery/durability.ts';
-export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
+export { type Durability, isWrittenSafely } from './delivery/durability.ts';
+export { CallerStore, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
   prepareRequest,
@@ -56,7 +56,7 @@ export type { RetentionSettings } from './record/retention.ts';
 export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';
 export type { Abandonment } from './transitions/abandon.ts';
-export type { ContextLimits } from './transitions/accept.ts';
+export type { Accepting, ContextLimits } from './transitions/accept.ts';
 export type { AcceptResult, ReferenceProblem, TenantUse } from './transitions/accept-result.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';

@@ -48,7 +48,7 @@ export interface ResponsePage {
 /** The last number that a reader has, -1 for none; `now` for whatever the last one is. */
 export type EventCursor = number | 'now';
 
-/** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
+/** The operations of a tenant on its responses, in terms of neither HTTP nor Redis. */
 export class Responses {
   readonly create: ResponseCreator;
   readonly tokens: TokenCounter;
@@ -129,7 +129,7 @@ export class Responses {
       cursor: EventCursor;
       presentation: PresentationOptions;
       openSink: (cursor: number) => EventSink;
-      /** What is answered when the events are no longer kept. */
+      /** The error when the events are no longer kept. */
       expiredAs?: ErrorCode;
     },
   ): Promise<void> {

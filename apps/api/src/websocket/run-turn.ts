@@ -25,13 +25,13 @@ export interface Turn {
   pending: PendingRequest;
   /** Whether the model is to be called. Otherwise what was sent is kept for the turns that continue from it. */
   generates: boolean;
-  /** What its frame holds in memory. */
+  /** The memory that its frame holds. */
   reservation: BodyReservation;
   /** When its frame had arrived, by `performance.now`. */
   arrivedAt: number;
 }
 
-/** What the turns of a connection share. */
+/** The parts that all turns of a connection share. */
 export interface TurnSurroundings {
   responses: Responses;
   open: OpenRequests;
@@ -120,7 +120,7 @@ async function generate(
         idempotencyKey: undefined,
         reserve: (bytes) => reservation.grow(bytes),
         onAccepted: isOver,
-        // What is stored can be continued from the store.
+        // A stored response can be continued from the store.
         onTaken: (responseId, prepared) => {
           if (store !== false) return;
           runningId = responseId;
@@ -172,7 +172,7 @@ const noUsage = {
   total_tokens: 0,
 };
 
-/** What the connection keeps of the response that a turn continues from; undefined to ask the store. */
+/** The context that the connection keeps of the response that a turn continues from; undefined to ask the store. */
 function contextOf(contexts: ConnectionContexts, previousId: string | undefined): LocalContext | undefined {
   const kept = previousId === undefined ? undefined : contexts.get(previousId);
   if (kept?.kind === 'runs') throw previousNotFinished('in_progress');

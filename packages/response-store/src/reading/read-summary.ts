@@ -6,7 +6,7 @@ import { type StoredRequest, UnknownVersion } from '../record/record.ts';
 import type { LargeAccess } from '../record/store-access.ts';
 import { type FoundEnd, readLongEnd, readWithEnd } from './read-record.ts';
 
-/** What is known of a response beside its content. Times are milliseconds of the store's clock. */
+/** The facts of a response without its content. Times are milliseconds of the store's clock. */
 export interface ResponseSummary {
   id: string;
   tenant: string;

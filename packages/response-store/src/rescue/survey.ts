@@ -29,7 +29,7 @@ const kinds = [
   'in_progress',
 ] as const;
 
-/** What stands in a record that has no end yet; see survey.lua for the kinds. */
+/** The state of a response without an end; see survey.lua for the kinds. */
 export interface Finding {
   responseId: string;
   kind: (typeof kinds)[number];

@@ -4,7 +4,7 @@ import type { ResponseStore } from '@sluice/response-store';
 
 /** What drains a queue: the store and the queues, of a process or of an operator's command. */
 export interface Draining {
-  store: Pick<ResponseStore, 'cancel' | 'finishQueued'>;
+  store: Pick<ResponseStore, 'endIfQueued'>;
   queues: Pick<ResponseQueue, 'waitingIds' | 'remove'>;
 }
 
@@ -52,15 +52,9 @@ export async function cancelWaiting(
   name: string,
   responseId: string,
 ): Promise<boolean> {
-  const asked = await store.cancel(responseId, 'requested');
-  if (asked.kind === 'missing' || asked.kind === 'terminal') {
-    await queues.remove(name, responseId);
-    return false;
-  }
-  if (asked.kind !== 'asked' || !asked.isQueued) return false;
-  const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-  if (record) await queues.remove(name, responseId);
-  return record !== undefined;
+  const { kind } = await store.endIfQueued(responseId, cancelled(nothingProduced), 'requested');
+  if (kind !== 'begun' && kind !== 'unknown_version') await queues.remove(name, responseId);
+  return kind === 'ended';
 }
 
 /**

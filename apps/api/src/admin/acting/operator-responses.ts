@@ -31,7 +31,7 @@ export interface OperatorResponsesOptions {
     | 'locateInput'
     | 'readItemPart'
     | 'cancel'
-    | 'finishQueued'
+    | 'endIfQueued'
   >;
   queue: Pick<ResponseQueue, 'remove'>;
   responses: Pick<Responses, 'cancelled' | 'create'>;
@@ -65,12 +65,10 @@ export class OperatorResponses {
   async askToCancel(responseId: string): Promise<boolean> {
     const { store, queue } = this.#options;
     if (!isResponseId(responseId)) return false;
-    const asked = await store.cancel(responseId, 'requested');
-    if (asked.kind !== 'asked') return false;
-    if (!asked.isQueued) return true;
-    const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-    if (record) await queue.remove(record.queue, responseId);
-    return true;
+    const found = await store.endIfQueued(responseId, cancelled(nothingProduced), 'requested');
+    if (found.kind === 'ended') await queue.remove(found.queue, responseId);
+    if (found.kind !== 'begun') return found.kind === 'ended';
+    return (await store.cancel(responseId, 'requested')).kind === 'asked';
   }
 
   /**

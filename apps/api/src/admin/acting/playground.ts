@@ -3,7 +3,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@sluice/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { plainHeaders } from '../api/live-answer.ts';
+import { plainHeaders } from '../../event-stream.ts';
 
 /** The header in which the console sends the key of a tenant. */
 export const apiKeyHeader = 'sluice-api-key';

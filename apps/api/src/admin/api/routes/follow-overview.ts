@@ -13,9 +13,9 @@ export const followOverview = readingRoute({
     'The overview as events `overview`, every two seconds; the first has all buckets, and each other one those that have changed. An event `unavailable` says that it cannot be read for now.',
   answers: [eventStream(overviewEventSchema)],
   errors: ['server_is_overloaded'],
-  async handle({ request, reply }, { reports }) {
+  async handle({ reply }, { reports }) {
     const first = await reports.overview.latest();
-    const answer = answerLive(request, reply);
+    const answer = answerLive(reply);
     answer.send('overview', first);
     const leave = reports.overview.watch({
       changed: (overview) => answer.send('overview', overview),

@@ -35,7 +35,7 @@ export const tailEvents = readingRoute({
     const tail = withContent
       ? await audit.perform(askedAct(request, 'response.reveal', id), open, () => 'events')
       : await open();
-    await tail(answerLive(request, reply));
+    await tail(answerLive(reply));
     return reply;
   },
 });
