@@ -31,15 +31,15 @@ export interface AttemptRunnerOptions {
   /** Every upstream of the settings, by its id. Closed with the runner. */
   providers: ReadonlyMap<string, Provider>;
   logger: Logger;
-  /** Where a response runs that may take its process down; undefined where that is here. */
+  /** Runs responses that may take their process down; undefined where they run in this process. */
   isolate: Isolate | undefined;
-  /** Of what a worker may hold of answers under way, what this process may; 1 for all of it. */
+  /** The share of a worker's memory for answers that this process may use; 1 for all of it. */
   outputShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
 }
 
-/** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
+/** Runs responses, whether their ids come from a queue or from the worker that started this process. */
 export class AttemptRunner {
   readonly store: AttemptStore;
   readonly running: RunningAttempts;
@@ -158,7 +158,7 @@ export class AttemptRunner {
     else if (claimed.kind === 'run') await this.giveBack(claimed.record);
   }
 
-  /** Models may share a queue: its jobs wait only while none of them could run. */
+  /** Holds a queue while no model of it takes calls. */
   #holdQueue(queue: string): number {
     const { settings, holdQueue } = this.#options;
     const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
@@ -171,7 +171,7 @@ export class AttemptRunner {
     return holdMs;
   }
 
-  /** While the upstream has too much to do, jobs for its models stay where others can take them. */
+  /** Leaves jobs to other workers while the upstream of their models has too much to do. */
   #holdQueuesOf(provider: string): void {
     const { models } = this.#options.settings;
     const routed = models.filter(({ routes }) => routes.some((route) => route.provider === provider));

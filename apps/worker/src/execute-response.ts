@@ -13,10 +13,10 @@ import type { Suspect } from './isolation/isolated-runs.ts';
 import type { OtherReleases } from './other-releases.ts';
 import { OwnLimits } from './own-limits.ts';
 
-/** When a response is looked at again that waits for a place in another process, in milliseconds. */
+/** When to look again at a response that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
-/** Runs a response that was lost so often in another process; undefined when there is no place for it. */
+/** Runs a response in another process, because its runs died with theirs; undefined when there is no place for it. */
 export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
 
 export type ExecuteDependencies = CallModelDependencies &
@@ -29,7 +29,7 @@ export type ExecuteDependencies = CallModelDependencies &
     workerId: string;
   };
 
-/** What to do next for a response. */
+/** The next thing to do for a response. */
 type Step = NextStep | { kind: 'call'; attempt: Attempt };
 
 /** A response in the hands of this process. */
