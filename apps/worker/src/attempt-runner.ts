@@ -141,7 +141,7 @@ export class AttemptRunner {
   }
 
   /**
-   * Ends a response that somebody asked to end. One that was given back for a while has nobody else to end it; the rescue does when
+   * Ends a response that is cancelled. Nobody runs one that was given back for a while, so this ends it; the rescue does when
    * this fails.
    */
   endAskedFor(responseId: string): void {
