@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
+import {
+  limitsInEffect,
+  LiveSettings,
+  type OpenSettings,
+  type Settings,
+  type SettingsWatch,
+} from '@sluice/config';
 import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
-import { ActStore, AuditLog } from '@sluice/operator-acts';
-import { type QueueKeeper, queueName, ResponseQueue } from '@sluice/queue';
+import { makeOperator, type Operator, ResponseIndex } from '@sluice/operator';
+import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, defaultCell } from '@sluice/response-store';
 import {
   createMetrics,
-  FailedLogins,
   loggedError,
   type Logger,
   type Metrics,
@@ -20,11 +25,9 @@ import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';
-import { type Acting, makeActing } from './admin/acting/acting.ts';
-import { keptPauses } from './admin/acting/kept-pauses.ts';
+import { OperatorKeys } from './admin/acting/operator-keys.ts';
 import { KeyChanges } from './admin/keys/index.ts';
-import { ResponseIndex } from './admin/response-index.ts';
-import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
+import { reportTenants } from './admin/tenant-report.ts';
 import { logApi } from './api-log.ts';
 import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
@@ -33,6 +36,7 @@ import { BodyThreads } from './bodies/body-threads.ts';
 import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
+import { operatorPorts } from './operator-ports.ts';
 import { ReadLimits } from './read-limits.ts';
 import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { hostedToolsOf } from './responses/model-directory.ts';
@@ -66,7 +70,6 @@ export interface ApiParts {
   telemetry: Telemetry;
   /** Undefined when none is kept. */
   journal: JournalWriter | undefined;
-  index: ResponseIndex;
   queue: ResponseQueue;
   store: CallerStore;
   responses: Responses;
@@ -76,12 +79,8 @@ export interface ApiParts {
   readLimits: ReadLimits;
   bodyBudget: BodyBudget;
   sockets: SocketConnections;
-  /** What operators can do. */
-  acting: Acting;
-  /** Pauses queues again when the store was emptied. */
-  pauses: QueueKeeper;
+  operator: Operator;
   stats: ProcessStats;
-  reports: ServiceReports;
 }
 
 /** Makes the parts of an api process and connects them with each other. */
@@ -134,12 +133,6 @@ export function makeApiParts({
     settings: settings.console,
     now: () => clock.now(),
     onDropped: throttledWarning(logger, 'journal not written').warn,
-  });
-  const index = new ResponseIndex({
-    redisUrl: settings.redisUrl,
-    keyPrefix: settings.keyPrefix,
-    settings: settings.console,
-    onError: (error) => telemetry.emit('index.ended', { error }),
   });
   const redis = new RedisWatch({
     url: settings.redisUrl,
@@ -198,26 +191,23 @@ export function makeApiParts({
     isEnabled: settings.server.webSockets,
     limits: settings.limits,
   });
-  const acting = makeActing({
-    settings,
-    live,
-    store,
-    queue,
-    responses,
-    json: bodies.reader,
-    bodyBudget,
-    auditLog: new AuditLog({ connection: commands, keyPrefix }),
-    actStore: new ActStore({ connection: commands, keyPrefix }),
-    keyChanges: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
-    keySettings: () => keys.settings,
+  const operator = makeOperator({
+    ...{ settings, live, store, queue, connection: commands, keyPrefix, keys, memory, redis, logger },
+    ...operatorPorts({ responses, json: bodies.reader, bodyBudget }),
+    index: new ResponseIndex({
+      redisUrl: settings.redisUrl,
+      keyPrefix: settings.keyPrefix,
+      settings: settings.console,
+      onError: (error) => telemetry.emit('index.ended', { error }),
+    }),
+    keyChanges: new OperatorKeys({
+      settings: () => keys.settings,
+      changes: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
+    }),
+    tenantUse: (tenants) =>
+      reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes)),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
-    failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
     now: () => clock.now(),
-    logger,
-  });
-  const pauses = keptPauses({
-    ...{ connection: commands, keyPrefix, queue, audit: acting.audit, logger },
-    onPaused: (paused) => telemetry.emit('queue.paused', paused),
   });
   const stats = apiStats({
     isOn: settings.console.statistics,
@@ -229,21 +219,6 @@ export function makeApiParts({
     isStopping,
     openRequests: () => open.size,
     webSockets: () => sockets.size,
-    logger,
-  });
-  const reports = serviceReports({
-    settings,
-    live,
-    keys,
-    queue,
-    store,
-    memory,
-    redis,
-    ...statsSources({
-      connection: commands,
-      keyPrefix,
-      now: () => clock.now(),
-    }),
     logger,
   });
   measureApi(telemetry, metrics.registry, {
@@ -269,7 +244,6 @@ export function makeApiParts({
     metrics,
     telemetry,
     journal,
-    index,
     queue,
     store,
     responses,
@@ -279,9 +253,7 @@ export function makeApiParts({
     readLimits,
     bodyBudget,
     sockets,
-    acting,
-    pauses,
+    operator,
     stats,
-    reports,
   };
 }

@@ -1,13 +1,9 @@
-import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually, latch, startLocalRedis, startRedisProxy, testRedis } from '@sluice/testing';
 import type { ResponseDetail, ResponseRow, ResponseRows } from '@sluice/contract/admin';
 import { journalKey, JournalWriter, subjectOfResponse } from '@sluice/journal';
-import type { FastifyInstance } from 'fastify';
+import { ResponseIndex } from '@sluice/operator';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
-import { ResponseIndex } from '../src/admin/response-index.ts';
-import { actingOf } from './test-admin.ts';
-import { testReports } from './test-reports.ts';
+import { adminAppOf, operatorOf } from './test-admin.ts';
 import { apiKeys, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -23,16 +19,7 @@ async function start(options: TestApiOptions = {}): Promise<TestApi> {
 
 /** The admin listener of an api, over an index of its own if one is given. */
 async function adminOf(api: TestApi, index: ResponseIndex = api.index) {
-  const admin: FastifyInstance = await buildAdminApp({
-    ...{ queue: api.queue, registry: api.registry, store: api.store, responses: api.responses },
-    acting: actingOf(api),
-    reports: testReports(api),
-    ...{ clock: api.clock, index, live: api.live, token: undefined, actionToken: undefined },
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    apiUrl: () => 'http://127.0.0.1:3000',
-    failedLogins: new FailedLogins(),
-    logger: createLogger({ name: 'api', level: 'silent' }),
-  });
+  const admin = await adminAppOf(api, { operator: operatorOf(api, { index }) });
   closing.push(() => admin.close());
   const get = async (path: string) => {
     const answer = await admin.inject({ url: `/admin/v1${path}`, headers: { host: 'localhost' } });

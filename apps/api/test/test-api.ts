@@ -1,5 +1,6 @@
 import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/config';
 import { openJournal, queuedEndFact } from '@sluice/journal';
+import { ResponseIndex } from '@sluice/operator';
 import { queueName, ResponseQueue } from '@sluice/queue';
 import { CallerStore, type CellKeys, defaultCell, type Lease } from '@sluice/response-store';
 import {
@@ -16,10 +17,9 @@ import {
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
-import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
-import { ResponseIndex } from '../src/admin/response-index.ts';
 import { logApi } from '../src/api-log.ts';
 import { measureApi } from '../src/measure-api.ts';
 import { buildApp } from '../src/app.ts';

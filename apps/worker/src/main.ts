@@ -13,6 +13,8 @@ import {
 import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
+export { WorkerProcess };
+
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
   const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });

@@ -1,6 +1,6 @@
 import { type LiveSettings, suggestName } from '@sluice/config';
+import type { TenantReporter } from '@sluice/operator';
 import type { FastifyInstance } from 'fastify';
-import type { TenantReporter } from '../tenant-report.ts';
 
 export interface TenantsOptions {
   reports: { tenantUse: TenantReporter };

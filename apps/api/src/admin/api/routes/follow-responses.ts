@@ -13,7 +13,7 @@ export const followAllResponses = readingRoute({
   query: filterQuerySchema,
   answers: [eventStream(rowsEventSchema)],
   errors: filterErrors,
-  handle({ query, request, reply }, { index }) {
+  handle({ query, request, reply }, { operator: { index } }) {
     index.requireRoom();
     const live = answerLive(request, reply);
     if (!index.isKept) {
