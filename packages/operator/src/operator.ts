@@ -15,8 +15,8 @@ import { OperatorResponses, type OperatorResponsesOptions } from './responses/op
 import { ResponseTails, type ResponseTailsOptions } from './responses/response-tails.ts';
 
 /**
- * What operators see of a service, and what they do with it. Each act is written to the audit log before it is done. Nothing
- * here knows HTTP.
+ * The view that operators have of a service, and their acts on it. Each act is written to the audit log before it is done.
+ * Nothing here knows HTTP.
  */
 export interface Operator {
   responses: OperatorResponses;
@@ -54,11 +54,11 @@ export interface OperatorOptions
     ServiceReportsOptions['store'];
   queue: OperatorQueuesOptions['queue'] & KeptPausesOptions['queue'] & ServiceReportsOptions['queue'];
   index: ResponseIndex;
-  /** Finds what is acted on; the index by default. */
+  /** Finds the responses for an act on many; the index by default. */
   matching?: OperatorResponsesOptions['matching'] | undefined;
   keyChanges: KeyChanging;
   tails?: Pick<ResponseTailsOptions, 'most' | 'pollMs'>;
-  /** How long an act is taken for alive that says nothing, in milliseconds; see `ActStore`. */
+  /** How long a silent act counts as alive, in milliseconds; see `ActStore`. */
   leaseMs?: number | undefined;
 }
 

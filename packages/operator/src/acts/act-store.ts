@@ -8,11 +8,11 @@ export interface ActStoreOptions {
   connection: ActConnection;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  /** How long an act is taken for alive that says nothing, in milliseconds; 15 seconds by default. */
+  /** How long a silent act counts as alive, in milliseconds; 15 seconds by default. */
   leaseMs?: number;
 }
 
-/** What an act is told when it says how far it is: `lost` when another one has begun since. */
+/** The answer to a report of an act: `lost` when another act has begun since. */
 export type ActReply = 'go_on' | 'stop' | 'lost';
 
 const defaultLeaseMs = 15_000;
@@ -27,7 +27,7 @@ const begin = scriptOf('begin-act');
 const report = scriptOf('report-act');
 
 /**
- * What is done with many responses at once: one act at a time over all processes of a service, and how far each is.
+ * Acts on many responses: one at a time over all processes of a service, and how far each is.
  *
  * Every call may be sent again after a lost reply.
  */
@@ -57,7 +57,7 @@ export class ActStore {
     return reply as ActReply; // the script has no other
   }
 
-  /** Asks the process that does it to stop. False when there is no such act. One that is over stays as it is. */
+  /** Asks the process that runs an act to stop it. False when there is no such act. One that is over stays as it is. */
   async askToStop(id: string): Promise<boolean> {
     const key = this.#keyOf(id);
     if ((await this.#connection.hexists(key, 'report')) === 0) return false;

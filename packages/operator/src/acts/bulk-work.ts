@@ -1,11 +1,11 @@
 import type { Act } from '@sluice/contract/admin';
 
-/** Something to do with many responses. */
+/** Something that is done with many responses. */
 export interface BulkWork {
   action: Act['action'];
-  /** What it is done to, in words: a filter, a queue. */
+  /** Names the responses, for people: a filter, a queue. */
   target: string;
-  /** How many there are, as far as that is known before. */
+  /** How many there are, as far as that is known beforehand. */
   total: number;
   /** Most that are looked at; as many as there are by default. */
   most?: number;

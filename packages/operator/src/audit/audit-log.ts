@@ -36,8 +36,8 @@ const longestText = 1_000;
 const addEntry = readFileSync(new URL('../../src/audit/add-audit-entry.lua', import.meta.url), 'utf8');
 
 /**
- * The audit log: a stream that forgets the oldest entries of each kind. A kind is an action, or everything that was refused. So whoever does
- * one thing ten thousand times pushes out what was done of that, and nothing else.
+ * The audit log: a stream that forgets the oldest entries of each kind. A kind is an action, or everything that was refused. Ten thousand
+ * acts of one kind push out older acts of that kind, and no others.
  */
 export class AuditLog {
   readonly #connection: AuditConnection;

@@ -3,7 +3,7 @@ import type { AuditEntry } from '@sluice/contract/admin';
 import { loggedError, type Logger } from '@sluice/runtime';
 import type { AuditLog, AuditPage } from './audit-log.ts';
 
-/** Who asks for an act. */
+/** The operator who asks for an act. */
 export type Asker = Pick<AuditEntry, 'address'>;
 
 /** An act that an operator asks for. It names no content and no secret. */

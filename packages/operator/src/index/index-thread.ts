@@ -6,7 +6,7 @@ import { JournalIndex } from './journal-index.ts';
 import type { FromIndex, IndexThreadData, ToIndex } from './messages.ts';
 import { RowFollowers } from './row-followers.ts';
 
-/** The first connection is waited for this long, in milliseconds: whoever asked waits with it. */
+/** The first connection is waited for this long, in milliseconds: the first question waits with it. */
 const connectWithinMs = 1_000;
 
 // The index of an api process over the responses of all tenants, beside the event loop that serves requests, over a
@@ -20,7 +20,7 @@ const commands = commandClient(redisUrl, {
 });
 const store = new ResponseStore({
   commands,
-  // Summaries without their large requests are all that is read.
+  // Only summaries are read, without their large requests.
   largeValues: commands,
   keyPrefix,
   retention: { responseSeconds: 0, eventLogSeconds: 0 },

@@ -36,8 +36,8 @@ export interface JournalIndexOptions {
 }
 
 /**
- * The rows that the journal tells of. It reads the journal from its end backwards, so that what is newest is there first, and
- * follows what comes at the same time.
+ * The rows that the journal tells of. It reads the journal from its end backwards, so that the newest rows are there first, and
+ * follows new entries at the same time.
  *
  * While the store does not answer it keeps what it has, says so, and goes on where it was.
  */

@@ -1,7 +1,7 @@
 import type { FacetField, Facets, ResponseSearch, ResponseRow, ResponseRows } from '@sluice/contract/admin';
 import type { ResponseStory, RowCursor, RowPage, StoryFacts } from '@sluice/journal';
 
-/** What `ResponseIndex` gives its thread. */
+/** The data that `ResponseIndex` starts its thread with. */
 export interface IndexThreadData {
   redisUrl: string;
   keyPrefix: string;
@@ -13,7 +13,7 @@ export interface IndexThreadData {
 
 export type IndexState = ResponseRows['index'];
 
-/** What the thread is asked, by kind, each with its answer. */
+/** The questions to the thread, by kind, each with its answer. */
 export interface IndexQuestions {
   list: { ask: { filter: ResponseSearch; after: RowCursor | undefined; limit: number }; answer: RowPage };
   facets: {

@@ -88,7 +88,7 @@ export class ResponseIndex {
     return this.#ask('list', { filter, after, limit });
   }
 
-  /** Of each field, or of one, the values that it has. */
+  /** The values of each field, or of one. */
   facets(
     filter: ResponseSearch,
     { field, prefix }: { field?: FacetField | undefined; prefix?: string | undefined } = {},
@@ -96,7 +96,7 @@ export class ResponseIndex {
     return this.#ask('facets', { filter, field, prefix });
   }
 
-  /** What the journal tells of one response; undefined when it does not know it. */
+  /** The story of one response as the journal tells it; undefined when the journal does not know the response. */
   async story(
     responseId: string,
     facts: IndexQuestions['story']['ask']['facts'],
@@ -109,7 +109,7 @@ export class ResponseIndex {
     return this.#askOfAll('count', { filter });
   }
 
-  /** The ids of those that match now, newest first, in pages of 500 at most. What changes later changes nothing here. */
+  /** The ids of those that match now, newest first, in pages of 500 at most. Later changes make no difference. */
   async *ids(filter: ResponseSearch): AsyncGenerator<string[]> {
     const found = await this.#askOfAll('ids', { filter });
     const subjects = found === '' ? [] : found.split(' ');

@@ -11,7 +11,7 @@ import {
 } from '@sluice/journal';
 import type { RowsNews } from './messages.ts';
 
-/** Rows that one piece of news has at most; the newest of them. Whoever wants all lists them anew. */
+/** Most rows of one piece of news, the newest. A follower that wants all of them lists them anew. */
 const mostRows = 500;
 
 interface Follower {
@@ -20,7 +20,7 @@ interface Follower {
   total: number;
 }
 
-/** Those who follow rows, each by a filter. What changed is told when `tell` is called, a row once. */
+/** The followers of rows, each with a filter. `tell` tells them of the rows that changed, each once. */
 export class RowFollowers {
   readonly #table: RowTable;
   readonly #onNews: (number: number, news: RowsNews) => void;

@@ -12,7 +12,7 @@ const mostRecords = 200;
 /** Records read at once. */
 const batchSize = 20;
 
-/** What a row says of a response whose record is gone, and whose end nobody has told of. */
+/** The code in a row whose response has no record any more and whose end is not in the journal. */
 export const unknownEnd = 'end_unknown';
 
 /**
@@ -120,7 +120,7 @@ function takeSummary(row: IndexedRow, summary: ResponseSummary): void {
   row.startedAt ??= startedAt ?? null;
   row.attempts = Math.max(row.attempts, attempts);
   row.digests ||= digestsOf(request.metadata ?? undefined);
-  // What the journal says of an end is more than the record does.
+  // The journal says more of an end than the record does.
   if (isTerminal(row.status)) return;
   row.status = status;
   if (!end) return;

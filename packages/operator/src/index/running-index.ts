@@ -17,7 +17,7 @@ import type {
 /** An answer together with how much of the journal it was made from. */
 export type Indexed<Answer> = { answer: Answer; index: IndexState };
 
-/** What is told to one who follows rows. */
+/** How a follower of rows is told of them. */
 export interface Following {
   onNews: (news: RowsNews) => void;
   /** Called when the thread has ended. */
@@ -52,7 +52,7 @@ export interface RunningIndexOptions {
   onExit: () => void;
 }
 
-/** One thread that keeps an index, and those who ask and follow it. */
+/** One thread that keeps an index, with its open questions and its followers. */
 export class RunningIndex {
   readonly #worker: Worker;
   readonly #asked = new Map<number, Asked>();

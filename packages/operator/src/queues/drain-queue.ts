@@ -2,7 +2,7 @@ import { cancelled, nothingProduced } from '@sluice/contract';
 import type { ResponseQueue } from '@sluice/queue';
 import type { ResponseStore } from '@sluice/response-store';
 
-/** What drains a queue: the store and the queues, of a process or of an operator's command. */
+/** The store and the queues of the process that drains one: an api, or an operator's command. */
 export interface Draining {
   store: Pick<ResponseStore, 'cancel' | 'finishQueued'>;
   queue: Pick<ResponseQueue, 'waitingIds' | 'remove'>;
@@ -12,10 +12,11 @@ export interface Draining {
 const step = 100;
 
 /**
- * What waits in a queue, each response once, those that are next first. What is not taken away meanwhile is passed over.
+ * Finds the responses that wait in a queue, each once, the next to run first. Those that are still there after their turn are passed
+ * over.
  *
- * Whatever leaves lets in another one of its tenant, which goes from those that wait for a place to those that wait for a worker. So
- * both are looked at until a whole round has nothing new, and the latter once more after the former: nobody is missed on the way.
+ * A response that leaves lets in another one of its tenant, which moves from the line for a place to the line for a worker. So both
+ * lines are read until a whole round has nothing new, and the second once more after the first: none is missed on its way.
  */
 export async function* waitingResponses(
   { queue }: Pick<Draining, 'queue'>,

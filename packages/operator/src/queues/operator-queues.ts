@@ -16,7 +16,7 @@ export interface OperatorQueuesOptions {
   acts: Pick<BulkActs, 'start'>;
 }
 
-/** What operators do with whole queues, which have the names of the settings here. */
+/** Acts of operators on whole queues, by their names in the settings. */
 export class OperatorQueues {
   readonly #options: OperatorQueuesOptions;
 

@@ -22,7 +22,7 @@ export function keyRows({ keys, now }: Pick<ReportSources, 'keys' | 'now'>, quer
       if (key) yield ofStored(key, revokedAt(key), at);
     }
   };
-  // Those that do not count any more are looked through only for a page that is not full of those that do.
+  // Keys that are no longer in effect are looked through only when those in effect do not fill the page.
   const inOrder = function* () {
     for (const key of reports()) if (isInEffect(key) && isWanted(key, query)) yield key;
     for (const key of reports()) if (!isInEffect(key) && isWanted(key, query)) yield key;

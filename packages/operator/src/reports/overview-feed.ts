@@ -1,7 +1,7 @@
 import type { Bucket, Overview } from '@sluice/contract/admin';
 import type { OverviewReader } from './overview-reader.ts';
 
-/** The pause between two readings for those who watch, in milliseconds. */
+/** The pause between two readings for watchers, in milliseconds. */
 const everyMs = 2_000;
 
 /** A reading takes a tenth of the time at the most, however much there is to read. */
@@ -10,14 +10,14 @@ const pausePerReading = 10;
 /** A reading that is younger is not made again, in milliseconds. */
 const freshMs = 1_000;
 
-/** After this long without anybody who looks, what is remembered is let go, in milliseconds. */
+/** When nobody has looked for this long, the reader forgets what it remembers, in milliseconds. */
 const forgetAfterMs = 60_000;
 
-/** Somebody who watches the overview. */
+/** One who watches the overview. */
 export interface OverviewWatcher {
-  /** Everything anew, of the buckets only those that have changed since the last time. */
+  /** Called with the whole overview, but only those buckets that have changed since the last call. */
   changed(overview: Overview): void;
-  /** It could not be read this time. */
+  /** Called when the overview could not be read this time. */
   failed(error: unknown): void;
 }
 
@@ -47,7 +47,7 @@ export class OverviewFeed {
 
   /** Tells of what has changed since `latest`, and of each reading from then on, until the returned function is called. */
   watch(watcher: OverviewWatcher): () => void {
-    // Whoever watches already may know less.
+    // Earlier watchers may know less.
     if (this.#watchers.size === 0 && this.#latest) this.#changedOf(this.#latest.overview.buckets);
     this.#watchers.add(watcher);
     if (this.#next === undefined) this.#plan(everyMs);

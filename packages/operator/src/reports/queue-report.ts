@@ -3,19 +3,19 @@ import type { QueueOverview } from '@sluice/contract/admin';
 import type { HeardProcess } from './process-report.ts';
 import type { ReportSources } from './report-sources.ts';
 
-/** Queues that are read at once: so long other commands of this process wait for them. */
+/** Queues that are read at once. Other commands of this process wait that long. */
 const pageSize = 50;
 
-/** What there is in a queue, and how long the oldest of it had waited when it was read, by the store's clock. */
+/** The depth of a queue, and how long its oldest response had waited when it was read, by the store's clock. */
 export interface ReadQueue {
   queue: string;
   depth: QueueDepth;
   oldestWaitMs: number | undefined;
-  /** The same of what a worker could take. */
+  /** The same for responses that a worker could take. */
   oldestReadyWaitMs: number | undefined;
 }
 
-/** What there is in each queue of the settings, in their order. */
+/** Reads each queue of the settings, in their order. */
 export async function readQueues({
   queue,
   store,

@@ -23,7 +23,7 @@ export async function workOnMatching(
     retry,
   }: { now: number; cancel: (id: string) => Promise<boolean>; retry: (id: string) => Promise<unknown> },
 ): Promise<BulkWork> {
-  // What is accepted from now on was not confirmed; and a retry may match the filter of what it is made from.
+  // Nobody confirmed responses that are accepted from now on; and a retry may match the filter of its original.
   const bounded = { ...filter, to: Math.min(filter.to ?? now, now) };
   const total = await matching.count(bounded);
   if (total > expected) {

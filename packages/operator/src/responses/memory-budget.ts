@@ -1,4 +1,4 @@
-/** Memory of this process for what is read, of which each tenant has a share. */
+/** The memory of this process for reading, of which each tenant has a share. */
 export interface MemoryBudget {
   /** Holds nothing yet. */
   open: (tenant: string) => MemoryShare;

@@ -44,7 +44,7 @@ export interface OperatorResponsesOptions extends Omit<DetailSources, 'store'> {
   audit: Pick<Audit, 'perform'>;
   acts: Pick<BulkActs, 'start'>;
   tails: Pick<ResponseTails, 'open' | 'requireRoom'>;
-  /** Finds what is acted on. */
+  /** Finds the responses for an act on many. */
   matching: MatchingResponses;
 }
 
@@ -53,14 +53,14 @@ export interface RequestAgain {
   body: Buffer<ArrayBuffer>;
   /** The response that it continues from, as the store has it; the body may name one that a WebSocket alone knew. */
   previousId: string | undefined;
-  /** What is held for it, and grows with what it refers to. */
+  /** The memory that is held for it, which grows with the items that it refers to. */
   memory: MemoryShare;
 }
 
-/** An answer is shown twice, as its items and as its text; it is there as text, as an object and as what is printed of it. */
+/** Copies of an answer in memory: its text and its items are both shown, from text, an object and the JSON of both. */
 const endFactor = 4;
 
-/** What operators do with responses of any tenant. What changes something, or shows content, is in the audit log. */
+/** Acts of operators on responses of any tenant. Each that changes something, or shows content, is in the audit log. */
 export class OperatorResponses {
   readonly #options: OperatorResponsesOptions;
 

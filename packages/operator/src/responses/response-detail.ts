@@ -4,7 +4,7 @@ import type { ResponseStory } from '@sluice/journal';
 import type { CallerStore, ResponseSummary } from '@sluice/response-store';
 import type { ResponseIndex } from '../index/response-index.ts';
 
-/** Of a request that is kept apart from its record, as much is read as a page shows, in bytes. */
+/** Most bytes of a request that are read when it is kept apart from its record: as many as a page shows. */
 const mostRequestBytes = 1024 * 1024;
 
 export interface DetailSources {
@@ -72,7 +72,7 @@ function unknownResponse(): ServiceError {
   );
 }
 
-/** The journal knows more; the record knows what has not been told yet. */
+/** The journal knows more; the record knows what is not in the journal yet. */
 function rowOf(story: ResponseStory | undefined, summary: ResponseSummary | undefined): ResponseRow {
   if (!summary) {
     if (!story) throw unknownResponse();

@@ -81,7 +81,7 @@ function headOf(event: string, id: string | undefined): string {
   return `${named}event: ${event}\ndata: `;
 }
 
-/** What hooks have set so far; `writeHead` of a hijacked reply would leave it out. */
+/** The headers that hooks have set so far; `writeHead` of a hijacked reply would leave them out. */
 export function plainHeaders(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(
     Object.entries(reply.getHeaders()).flatMap(([name, value]) =>

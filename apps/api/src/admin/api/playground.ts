@@ -19,7 +19,7 @@ export interface PlaygroundOptions {
 
 const defaultMost = 64;
 
-/** What of a request the API is sent. Credentials of this listener are no business of the other one. */
+/** Headers of a request that are passed on to the API. The credentials of this listener are not among them. */
 const passedOn = [
   'accept',
   'content-type',
@@ -30,7 +30,7 @@ const passedOn = [
   'x-request-id',
 ] as const;
 
-/** What of an answer the browser is not sent: what belongs to one connection, and what would speak for this listener. */
+/** Headers of an answer that are kept from the browser, because they belong to one connection, or would speak for this listener. */
 const keptBack = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['date', 'set-cookie', 'www-authenticate', 'clear-site-data', 'refresh'],
@@ -72,7 +72,7 @@ export class Playground {
       reply.hijack();
       reply.raw.writeHead(answer.statusCode ?? 502, { ...answerHeaders(answer), ...plainHeaders(reply) });
       reply.raw.flushHeaders();
-      // Either end may go at any moment. The other one is told by what is cut off.
+      // Either end may go at any moment. The other end is cut off then.
       await pipeline(answer, reply.raw).catch(() => undefined);
       return reply;
     } finally {
@@ -116,7 +116,7 @@ export class Playground {
         outgoing.end();
         return;
       }
-      // What goes wrong with the body ends the request, which says so above. The API may answer before it has all of it.
+      // An error of the body ends the request, whose own error is told above. The API may answer before it has the whole body.
       const onOver = () => reject(new ServiceError('request_too_large'));
       pipeline(request.raw, bounded(limit, onOver), outgoing).catch(() => undefined);
     });

@@ -1,10 +1,10 @@
 import type { AskedAct } from '@sluice/operator';
 import type { AddressedRequest, FailedLogins } from '@sluice/runtime';
 
-/** How long wrong tokens are gathered before they are told of again, in milliseconds. */
+/** How long wrong tokens are counted before the next entry, in milliseconds. */
 const windowMs = 600_000;
 
-/** Clients that are told apart in that time; the others are told of together. */
+/** Clients with entries of their own in that time; the others share one. */
 const mostClients = 8;
 
 export interface RefusedTokensOptions {
@@ -14,12 +14,12 @@ export interface RefusedTokensOptions {
 }
 
 /**
- * Puts wrong action tokens into the audit log: the first one of a client at once, and how many came after it when ten minutes are over. So
- * a guess leaves an entry with its address, and a million of them leave a few.
+ * Puts wrong action tokens into the audit log: the first of a client at once, and the number of those after it when ten minutes are over.
+ * So one guess leaves an entry with its address, and a million guesses leave a few entries.
  */
 export class RefusedTokens {
   readonly #options: RefusedTokensOptions;
-  /** Those that have come since they were told of, by client. */
+  /** Wrong tokens since the last entry, by client. */
   readonly #more = new Map<string, number>();
   #others = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -35,7 +35,7 @@ export class RefusedTokens {
     return this.#options.failed.count(request);
   }
 
-  /** Tells of those that nobody was told of. */
+  /** Writes the entries that are still due. */
   async stop(): Promise<void> {
     this.#tellRest();
     await this.#written;
