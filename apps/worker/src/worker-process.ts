@@ -266,7 +266,7 @@ export class WorkerProcess {
       surveyDue: (count) => store.surveyDue(defaultCell, { now: storeNow(), count }),
       recount: () => store.recount(defaultCell),
       endQueued: async (responseId, end) => {
-        await store.finishQueued(responseId, end);
+        await store.endIfQueued(responseId, end);
       },
       endRunning: async (responseId) => {
         const claimed = await store.takeOver(responseId, randomUUID());

@@ -1,5 +1,5 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-export type { BarrierConnection, Durability } from './delivery/durability.ts';
+export { type Durability, isWrittenSafely } from './delivery/durability.ts';
 export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
@@ -63,5 +63,5 @@ export type { LeaseState } from './transitions/check-leases.ts';
 export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';
 export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
-export type { FinishResult } from './transitions/finish.ts';
+export type { FinishResult, QueuedEnding } from './transitions/finish.ts';
 export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';

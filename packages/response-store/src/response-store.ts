@@ -20,7 +20,7 @@ import type { LargeAccess, StoreAccess } from './record/store-access.ts';
 import { cancel, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { erase } from './transitions/erase.ts';
-import { finishQueued } from './transitions/finish.ts';
+import { endIfQueued, type QueuedEnding } from './transitions/finish.ts';
 import { standInLine } from './transitions/stand-in-line.ts';
 
 export interface ResponseStoreOptions {
@@ -37,7 +37,7 @@ export interface ResponseStoreOptions {
   retention: RetentionSettings;
   /** Moves the jobs of responses into their queues; see `LetIn`. Without it the rescue does. */
   onLetIn?: StoreAccess['onLetIn'];
-  /** Told of responses that this process ends without a worker; see `finishQueued`. */
+  /** Told of responses that this process ends without a worker; see `endIfQueued`. */
   onQueuedEnd?: StoreAccess['onQueuedEnd'];
 }
 
@@ -119,13 +119,9 @@ export class ResponseStore {
     return cancel(this.access, responseId, reason);
   }
 
-  /**
-   * Ends a response that no worker has taken; nothing happens when one has by now.
-   *
-   * @returns the record as it was found; undefined when there is none.
-   */
-  finishQueued(responseId: string, end: ResponseEnd): Promise<ResponseRecord | undefined> {
-    return finishQueued(this.access, responseId, end, this.retention);
+  /** Ends a response that no worker has taken, and leaves any other as it is; `reason` says why somebody asked for that. */
+  endIfQueued(responseId: string, end: ResponseEnd, reason?: CancelReason): Promise<QueuedEnding> {
+    return endIfQueued(this.access, responseId, end, { retention: this.retention, reason });
   }
 
   /** The priority that the job of a response has, for one that was lost; undefined when it waits outside of its queue. */

@@ -115,7 +115,7 @@ export class EarlyEnds {
   /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
   async #cancelQueued(responseId: string): Promise<void> {
     const { store, queue } = this.#dependencies;
-    const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-    if (record) await queue.remove(record.queue, responseId);
+    const found = await store.endIfQueued(responseId, cancelled(nothingProduced));
+    if (found.kind === 'ended') await queue.remove(found.queue, responseId);
   }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { waitingResponses } from './drain-queue.ts';
+import { cancelWaiting, waitingResponses } from './drain-queue.ts';
 
 it('misses nobody who is let in while it looks', async () => {
   const lists = { worker: ['a'], time: ['b', 'c'] };
@@ -29,4 +29,23 @@ it('ends although some stay', async () => {
   const found: string[] = [];
   for await (const ids of waitingResponses({ queue }, 'm')) found.push(...ids);
   expect(found).toEqual(['a', 'b']);
+});
+
+it.each([
+  ['one that it has ended', 'ended', { isCancelled: true, isRemoved: true }],
+  ['one that has ended otherwise', 'terminal', { isCancelled: false, isRemoved: true }],
+  ['one that is gone', 'missing', { isCancelled: false, isRemoved: true }],
+  ['one that a worker has taken meanwhile', 'begun', { isCancelled: false, isRemoved: false }],
+  ['one of another release', 'unknown_version', { isCancelled: false, isRemoved: false }],
+] as const)('counts and takes away the job of %s as it should', async (_name, kind, expected) => {
+  const removed: string[] = [];
+  const draining = {
+    store: { endIfQueued: () => Promise.resolve(kind === 'ended' ? { kind, queue: 'm' } : { kind }) },
+    queue: {
+      waitingIds: () => Promise.resolve([]),
+      remove: (_queue: string, id: string) => Promise.resolve(void removed.push(id)),
+    },
+  };
+  const isCancelled = await cancelWaiting(draining, 'm', 'a');
+  expect({ isCancelled, isRemoved: removed.length > 0 }).toEqual(expected);
 });

@@ -1,11 +1,10 @@
-import { cancelled, nothingProduced } from '@sluice/contract';
 import type { ResponseQueue } from '@sluice/queue';
-import type { ResponseStore } from '@sluice/response-store';
+import { cancelQueued, type QueuedCancelling } from '../responses/cancel-queued.ts';
 
 /** The store and the queues of the process that drains one: an api, or an operator's command. */
 export interface Draining {
-  store: Pick<ResponseStore, 'cancel' | 'finishQueued'>;
-  queue: Pick<ResponseQueue, 'waitingIds' | 'remove'>;
+  store: QueuedCancelling['store'];
+  queue: QueuedCancelling['queue'] & Pick<ResponseQueue, 'waitingIds'>;
 }
 
 /** Responses looked at in one step. */
@@ -43,25 +42,15 @@ export async function* waitingResponses(
 }
 
 /**
- * Cancels a response that waits in a queue, as its caller could: the caller is told, and its job goes. One that has begun
- * meanwhile, or was accepted by another release, is left alone. Twice is fine.
+ * Cancels a response that waits in a queue. One that has begun meanwhile, or was accepted by another release, is left alone; a job
+ * without a response that waits goes. Twice is fine.
  *
  * @returns whether this call has cancelled it.
  */
-export async function cancelWaiting(
-  { store, queue }: Draining,
-  name: string,
-  responseId: string,
-): Promise<boolean> {
-  const asked = await store.cancel(responseId, 'requested');
-  if (asked.kind === 'missing' || asked.kind === 'terminal') {
-    await queue.remove(name, responseId);
-    return false;
-  }
-  if (asked.kind !== 'asked' || !asked.isQueued) return false;
-  const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-  if (record) await queue.remove(name, responseId);
-  return record !== undefined;
+export async function cancelWaiting(draining: Draining, name: string, responseId: string): Promise<boolean> {
+  const kind = await cancelQueued(draining, responseId);
+  if (kind === 'missing' || kind === 'terminal') await draining.queue.remove(name, responseId);
+  return kind === 'ended';
 }
 
 /**

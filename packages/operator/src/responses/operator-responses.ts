@@ -1,17 +1,11 @@
 import type { KeySettings, LiveSettings } from '@sluice/config';
-import {
-  cancelled,
-  isTerminal,
-  nothingProduced,
-  outputText,
-  ServiceError,
-  type Status,
-} from '@sluice/contract';
+import { isTerminal, outputText, ServiceError, type Status } from '@sluice/contract';
 import type { Act, CancelledResponse, ResponseDetail, Retried, StartAct } from '@sluice/contract/admin';
 import type { ResponseQueue } from '@sluice/queue';
 import { bytesOf, type CallerStore, type ResponseRecord, responseOf } from '@sluice/response-store';
 import type { BulkActs } from '../acts/bulk-acts.ts';
 import type { Asker, Audit } from '../audit/audit.ts';
+import { cancelQueued } from './cancel-queued.ts';
 import { findResponse, isResponseId, responseNotFound } from './find-response.ts';
 import { type MatchingResponses, workOnMatching } from './matching-responses.ts';
 import { type MemoryBudget, type MemoryShare, operators } from './memory-budget.ts';
@@ -29,7 +23,7 @@ export interface OperatorResponsesOptions extends Omit<DetailSources, 'store'> {
       | 'locateInput'
       | 'readItemPart'
       | 'cancel'
-      | 'finishQueued'
+      | 'endIfQueued'
     >;
   queue: Pick<ResponseQueue, 'remove'>;
   live: Pick<LiveSettings, 'keys'>;
@@ -150,14 +144,10 @@ export class OperatorResponses {
 
   /** Asks for the end of a response without waiting for it. False when there was nothing to cancel. */
   async #askToCancel(responseId: string): Promise<boolean> {
-    const { store, queue } = this.#options;
     if (!isResponseId(responseId)) return false;
-    const asked = await store.cancel(responseId, 'requested');
-    if (asked.kind !== 'asked') return false;
-    if (!asked.isQueued) return true;
-    const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-    if (record) await queue.remove(record.queue, responseId);
-    return true;
+    const kind = await cancelQueued(this.#options, responseId);
+    if (kind !== 'begun') return kind === 'ended';
+    return (await this.#options.store.cancel(responseId, 'requested')).kind === 'asked';
   }
 
   async #retry(responseId: string): Promise<string> {

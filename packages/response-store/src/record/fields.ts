@@ -86,7 +86,7 @@ export const recordFields = {
   /** When it was first found without a caller. */
   left_at: field('number', 'caller', 'attempt', 'rescue'),
   /** Why somebody asked for the end; the first reason stays. */
-  cancel: field('text', 'caller'),
+  cancel: field('text', 'caller', 'attempt'),
   /** The right to write. Whoever holds an older one writes nothing. */
   token: field('text', 'attempt'),
   /** Lease and channel of the worker process that holds the token. */

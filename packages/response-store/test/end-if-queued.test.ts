@@ -1,5 +1,5 @@
 import { cancelled, failed, failureBody, nothingProduced, type ResponseEnd } from '@sluice/contract';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
@@ -12,7 +12,7 @@ afterEach(() => store.close());
 const unwanted: ResponseEnd = cancelled(nothingProduced);
 const late: ResponseEnd = failed(nothingProduced, failureBody('timeout'));
 
-const end = (id: string, with_: ResponseEnd) => store.caller.finishQueued(id, with_);
+const end = (id: string, with_: ResponseEnd) => store.caller.endIfQueued(id, with_);
 const take = (id: string, token: string) => store.take(id, token);
 
 async function typesOf(id: string): Promise<string[]> {
@@ -22,7 +22,7 @@ async function typesOf(id: string): Promise<string[]> {
 describe('a response that no worker has taken', () => {
   it('ends, and says in which queue its job waits', async () => {
     const id = await store.accepted();
-    expect(await end(id, unwanted)).toMatchObject({ id, queue: 'simulator' });
+    expect(await end(id, unwanted)).toEqual({ kind: 'ended', queue: 'simulator' });
     expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
     expect(await typesOf(id)).toEqual(['response.created', 'response.queued', 'response.incomplete']);
   });
@@ -38,8 +38,16 @@ describe('a response that no worker has taken', () => {
   it('ends once', async () => {
     const id = await store.accepted();
     await end(id, unwanted);
-    await end(id, late);
+    expect(await end(id, late)).toEqual({ kind: 'terminal' });
     expect(await store.caller.read(id)).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('says why it ended to those who wait, when somebody asked for it', async () => {
+    const [asked, unasked] = [await store.accepted(), await store.accepted()];
+    await store.caller.endIfQueued(asked, unwanted, 'requested');
+    await end(unasked, unwanted);
+    expect(await store.caller.wasAskedToEnd(asked)).toBe(true);
+    expect(await store.caller.wasAskedToEnd(unasked)).toBe(false);
   });
 
   it('is told to its process with the end that counts, and no other is', async () => {
@@ -92,17 +100,40 @@ describe('a response that no worker has taken', () => {
 });
 
 describe('a response that is not queued any more', () => {
+  it('is left to the worker that takes it between the look and the end', async () => {
+    const id = await store.accepted();
+    const { client } = store.server;
+    const lookThenTake = async (key: string, ...names: string[]) => {
+      look.mockRestore();
+      const found = await client.hmget(key, ...names);
+      await take(id, 'a');
+      return found;
+    };
+    // The one form in which the store calls it.
+    const look = vi.spyOn(client, 'hmget').mockImplementation(lookThenTake as typeof client.hmget);
+    expect(await store.caller.endIfQueued(id, unwanted, 'requested')).toEqual({ kind: 'begun' });
+    expect(await store.field(id, 'cancel')).toBeNull();
+    expect(store.queuedEnds).toEqual([]);
+  });
+
+  it('is left to the release that wrote it', async () => {
+    const id = await store.accepted({ fields: { version: 'another' } });
+    expect(await end(id, unwanted)).toEqual({ kind: 'unknown_version' });
+    expect(await store.field(id, 'status')).toBe('queued');
+  });
+
   it('is left to the worker that runs it', async () => {
     const id = await store.accepted();
     await take(id, 'a');
-    expect(await end(id, unwanted)).toMatchObject({ status: 'in_progress' });
+    expect(await store.caller.endIfQueued(id, unwanted, 'requested')).toEqual({ kind: 'begun' });
     expect(await store.caller.read(id)).toMatchObject({ status: 'in_progress' });
+    expect(await store.field(id, 'cancel')).toBeNull();
   });
 
   it('may be gone', async () => {
     const id = await store.accepted();
     await store.server.client.del(store.keys.record(id));
-    expect(await end(id, unwanted)).toBeUndefined();
+    expect(await end(id, unwanted)).toEqual({ kind: 'missing' });
     expect(await store.server.client.exists(store.keys.record(id))).toBe(0);
   });
 });
