@@ -1,10 +1,14 @@
-import type { ResponseIndex } from './index/response-index.ts';
-import { ActStore, type ActStoreOptions } from './acts/act-store.ts';
+import type { LiveSettings, Settings } from '@sluice/config';
+import type { ResponseQueue } from '@sluice/queue';
+import type { CallerStore } from '@sluice/response-store';
+import type { Redis } from 'ioredis';
+import { ActStore } from './acts/act-store.ts';
 import { BulkActs, type BulkActsOptions } from './acts/bulk-acts.ts';
 import { Audit } from './audit/audit.ts';
-import { AuditLog, type AuditLogOptions } from './audit/audit-log.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import type { ResponseIndex } from './index/response-index.ts';
 import { KeyActs, type KeyChanging } from './keys/key-acts.ts';
-import { keptPauses, type KeptPausesOptions } from './queues/kept-pauses.ts';
+import { keptPauses } from './queues/kept-pauses.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
 import {
   type ServiceReports,
@@ -35,28 +39,23 @@ export interface Operator {
 }
 
 export interface OperatorOptions
-  extends Omit<OperatorResponsesOptions, 'audit' | 'acts' | 'tails' | 'matching'>,
-    Omit<OperatorQueuesOptions, 'audit' | 'acts'>,
-    Omit<ResponseTailsOptions, 'store' | 'most' | 'pollMs'>,
-    Pick<BulkActsOptions, 'reportEveryMs'>,
-    Pick<KeptPausesOptions, 'queue'>,
-    ServiceReportsOptions {
+  extends Pick<OperatorResponsesOptions, 'endResponse' | 'createAgain' | 'positionOf'>,
+    Pick<ResponseTailsOptions, 'presentEvents' | 'bodyBudget'>,
+    Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
+    Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
+    Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
+  settings: Pick<Settings, 'models' | 'console'>;
+  live: LiveSettings;
   /** For the audit log, acts, statistics and the mark of the store. */
-  connection: ActStoreOptions['connection'] &
-    AuditLogOptions['connection'] &
-    KeptPausesOptions['connection'] &
-    ServiceReportsOptions['connection'];
-  settings: OperatorResponsesOptions['settings'] & ServiceReportsOptions['settings'];
-  live: OperatorResponsesOptions['live'] & ServiceReportsOptions['live'];
-  store: OperatorResponsesOptions['store'] &
-    OperatorQueuesOptions['store'] &
-    ResponseTailsOptions['store'] &
-    ServiceReportsOptions['store'];
-  queue: OperatorQueuesOptions['queue'] & KeptPausesOptions['queue'] & ServiceReportsOptions['queue'];
+  connection: Redis;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+  store: CallerStore;
+  queue: ResponseQueue;
   index: ResponseIndex;
+  keyChanges: KeyChanging;
   /** Finds the responses for an act on many; the index by default. */
   matching?: OperatorResponsesOptions['matching'] | undefined;
-  keyChanges: KeyChanging;
   tails?: Pick<ResponseTailsOptions, 'most' | 'pollMs'>;
   /** How long a silent act counts as alive, in milliseconds; see `ActStore`. */
   leaseMs?: number | undefined;
