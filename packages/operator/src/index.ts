@@ -6,5 +6,4 @@ export { drainQueue } from './queues/drain-queue.ts';
 export { type ReadQueue, readQueues } from './reports/queue-report.ts';
 export type { KnownKeys, TenantReporter } from './reports/report-sources.ts';
 export type { MatchingResponses } from './responses/matching-responses.ts';
-export type { RequestAgain } from './responses/operator-responses.ts';
 export type { TailReader } from './responses/response-tails.ts';

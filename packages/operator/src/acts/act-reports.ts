@@ -18,8 +18,8 @@ export type Word = 'go_on' | 'stopped' | 'interrupted' | 'lost';
 const words: Readonly<Record<ActReply, Word>> = { go_on: 'go_on', stop: 'stopped', lost: 'lost' };
 
 /**
- * Says again and again how far an act is, which keeps its lease, however long one response takes. What Redis answered last
- * says whether it may go on. While Redis does not answer nobody knows that, and the act waits.
+ * Reports the progress of an act again and again, which keeps its lease, however long one response takes. The last reply of Redis
+ * says whether the act may go on. While Redis does not answer, the act waits.
  */
 export class ActReports {
   readonly #options: ActReportsOptions;
@@ -46,19 +46,19 @@ export class ActReports {
     }
   }
 
-  /** The same once Redis has answered again: for what it was too busy for. */
+  /** The same once Redis has answered again: for a response that failed because Redis was too busy. */
   async afterNext(): Promise<Word> {
     await this.#next.promise;
     return this.mayGoOn();
   }
 
-  /** Says nothing any more. */
+  /** Reports nothing any more. */
   async stop(): Promise<void> {
     this.#over.abort();
     await this.#running;
   }
 
-  /** Writes the end. It has the time of a lease for that: past it everybody takes the act for interrupted anyway. */
+  /** Writes the end, for as long as a lease at most: after that everybody reads the act as interrupted anyway. */
   async end(): Promise<void> {
     await this.stop();
     const { store, act, everyMs, signal, logger } = this.#options;

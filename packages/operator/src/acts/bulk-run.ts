@@ -15,22 +15,22 @@ export interface BulkRunOptions {
   reportEveryMs?: number | undefined;
 }
 
-/** Responses that are dealt with at a time. */
+/** Responses that are handled at a time. */
 const atATime = 8;
 
 const defaultReportEveryMs = 500;
 
-/** How often one response is tried again that Redis or the service was too busy for. */
+/** How often a response is tried for which Redis or the service is too busy. */
 const mostTries = 3;
 
-/** Kinds of error that are told of an act. */
+/** Most error codes that an act names. */
 const mostCodes = 5;
 
 /**
  * One act on many responses, from its first report to its last.
  *
- * It goes on only while Redis takes its reports. So it waits out an outage, and one whose place was taken meanwhile does nothing
- * more. Each response is dealt with once, and never more of them than were confirmed.
+ * It goes on only while Redis takes its reports. So it waits out an outage, and stops when another act has taken its lease meanwhile.
+ * It handles each response once, and never more of them than were confirmed.
  */
 export class BulkRun {
   readonly #options: BulkRunOptions;
@@ -133,7 +133,7 @@ export class BulkRun {
   }
 }
 
-/** Whether the same may succeed in a moment. */
+/** Whether another try may succeed in a moment. */
 function mayPass(error: unknown): boolean {
   return (
     isRedisUnavailable(error) || (error instanceof ServiceError && error.code === 'server_is_overloaded')

@@ -81,11 +81,6 @@ export class JournalIndex {
     return this.#newest !== undefined;
   }
 
-  /** Whether the store did not answer the last time it was asked. */
-  get isAway(): boolean {
-    return this.#isAway;
-  }
-
   /** Begins to read. Resolves when the newest page is there, or the store does not answer. */
   async start(): Promise<void> {
     await this.#lookOnce();

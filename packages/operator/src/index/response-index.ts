@@ -29,18 +29,18 @@ export interface ResponseIndexOptions {
   now?: () => number;
 }
 
-/** How long the thread rests after its first death, and at most: each death in a row doubles it. In milliseconds. */
+/** How long the thread rests after its first death, and at most, in milliseconds. Each death in a row doubles the rest. */
 const firstRestMs = 1_000;
 const longestRestMs = 60_000;
 
 /** Fewest rows that are kept after deaths by memory. */
 const leastKept = 1_000;
 
-/** How long what needs all of the journal waits for it to be read, in milliseconds. */
+/** How long a question about all of the journal waits for the journal to be read, in milliseconds. */
 const loadWithinMs = 15_000;
 const lookEveryMs = 100;
 
-/** Those who follow rows at a time: each has all rows counted four times a second. */
+/** Most followers of rows at a time: for each, all rows are counted four times a second. */
 const mostFollowers = 100;
 
 /** Ids of one page of `ids`. */
@@ -48,10 +48,10 @@ const idsPerPage = 500;
 
 /**
  * The index over the responses of all tenants, in a thread of its own that is started by the first question and ends when
- * nobody has asked for a while. Nothing of it is kept elsewhere: the next thread reads the journal anew. After a death it rests
- * before that, and after one by memory it keeps half as many rows from then on.
+ * nobody has asked for a while. Nothing of it is kept elsewhere: the next thread reads the journal anew. A thread that died is
+ * started again after a rest, and with half as many rows when it died of too little memory.
  *
- * Every question is answered, or refused with `server_is_overloaded` when the store has not been heard of, or the thread
+ * Every question is answered, or refused with `server_is_overloaded` when the store has not answered yet, or the thread
  * does not answer in time.
  */
 export class ResponseIndex {
@@ -104,7 +104,7 @@ export class ResponseIndex {
     return (await this.#ask('story', { subject: subjectOfResponse(responseId), facts })).answer;
   }
 
-  /** How many match. Waits until all of the journal is read, because somebody acts on it. */
+  /** How many match. Waits until all of the journal is read, because an operator acts on the number. */
   async count(filter: ResponseSearch): Promise<number> {
     return this.#askOfAll('count', { filter });
   }

@@ -16,8 +16,8 @@ const batchSize = 20;
 export const unknownEnd = 'end_unknown';
 
 /**
- * Makes up for what the journal was never told, because a process died before it wrote its last lines, or while the store
- * was silent. It compares the open rows with the store's set of open responses:
+ * Mends rows whose last lines never reached the journal, because a process died before it wrote them, or the store was silent. It
+ * compares the open rows with the store's set of open responses:
  *
  * - a row that claims to be open, of a response that is not: its end is read from the record. When the record is gone as well,
  *   nobody can say how it ended, and the row says that, once two rounds have found it so: its last lines may be under way.
@@ -46,7 +46,7 @@ export class RowHealer {
     this.#table = table;
   }
 
-  /** Rejects while the store does not answer; what it had not got to is found by the next round. */
+  /** Rejects while the store does not answer; the next round finds the rest. */
   async round(): Promise<void> {
     const ended = await this.#endedRows();
     await this.#read(ended.slice(0, mostRecords));
@@ -97,7 +97,7 @@ export class RowHealer {
   }
 }
 
-/** A record of another release is nobody's that this one knows; Redis that does not answer is another matter. */
+/** A record of another release counts as unknown. An error of Redis is thrown. */
 async function readIfKnown(
   store: Pick<ResponseStore, 'readSummary'>,
   id: string,

@@ -14,8 +14,8 @@ export interface KeptPausesOptions
 }
 
 /**
- * Pauses the queues again that an operator had paused when the store was emptied under this process. He asked that nothing of these
- * queues runs, and has not asked for anything else since. The audit log and the log of the process say so.
+ * When the store was emptied under this process, pauses the queues again that an operator had paused: nobody has asked to resume them.
+ * The audit log and the log of the process say so.
  */
 export function keptPauses({
   queue,

@@ -7,14 +7,14 @@ import {
 } from '@sluice/contract/admin';
 import type { AnnouncedProcess } from '@sluice/service-stats';
 
-/** A process that was heard of, and what it said. */
+/** A process, and its last announcement. */
 export interface HeardProcess {
   id: string;
   seenAt: number;
   said: Announcement;
 }
 
-/** Those that can be read. What another release says in words that this one does not know is left out. */
+/** The processes whose announcement can be read. Those of another release that this one does not know are left out. */
 export function heardProcesses(announced: readonly AnnouncedProcess[]): HeardProcess[] {
   return announced.flatMap(({ id, seenAt, report }) => {
     const { data } = announcementSchema.safeParse(report);
@@ -64,7 +64,7 @@ export function upstreamRows(processes: readonly HeardProcess[], now: number): U
   }));
 }
 
-/** Time has passed since it was said. */
+/** An upstream as it is some time after the announcement. */
 function aged(upstream: ReportedUpstream, elapsedMs: number): ReportedUpstream {
   return {
     ...upstream,

@@ -61,7 +61,7 @@ export function serviceReports(options: ServiceReportsOptions): ServiceReports {
     async queues() {
       const [read, announced] = await Promise.all([
         readQueues(sources),
-        sources.processes().catch(() => []), // The queues are there without their slots, too.
+        sources.processes().catch(() => []), // Queues are worth reporting without their slots.
       ]);
       return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
     },
