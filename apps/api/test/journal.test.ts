@@ -18,7 +18,7 @@ async function start(options: TestApiOptions = {}): Promise<TestApi> {
 }
 
 /** The admin listener of an api, over an index of its own if one is given. */
-async function adminOf(api: TestApi, index: ResponseIndex = api.index) {
+async function adminOf(api: TestApi, index: ResponseIndex = api.operator.index) {
   const admin = await adminAppOf(api, { operator: operatorOf(api, { index }) });
   closing.push(() => admin.close());
   const get = async (path: string) => {
@@ -187,11 +187,11 @@ describe('the list of responses over all tenants', () => {
     const api = await start({ withoutWorker: true });
     const created: string[] = [];
     for (let at = 0; at < 7; at += 1) created.push(idOf(await api.create({ ...body, background: true })));
-    await eventually(async () => (await api.index.count({ status: ['queued'] })) === 7);
+    await eventually(async () => (await api.operator.index.count({ status: ['queued'] })) === 7);
     const pages: string[][] = [];
-    for await (const page of api.index.ids({ status: ['queued'] })) pages.push(page);
+    for await (const page of api.operator.index.ids({ status: ['queued'] })) pages.push(page);
     expect(pages).toEqual([created.toReversed()]);
-    expect(await api.index.count({ tenant: ['nobody'] })).toBe(0);
+    expect(await api.operator.index.count({ tenant: ['nobody'] })).toBe(0);
   });
 });
 
@@ -423,7 +423,7 @@ describe('while Redis is silent', () => {
     await eventually(async () => (await list()).index.state === 'unavailable');
     expect((await list()).total).toBe(1);
     expect(await get(`/responses/${id}`)).toMatchObject({ status: 503 });
-    await expect(api.index.count({})).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    await expect(api.operator.index.count({})).rejects.toMatchObject({ code: 'server_is_overloaded' });
     proxy.speak();
     await eventually(async () => (await list()).index.state === 'ready');
     await eventually(async () => (await api.create(body)).status === 200);

@@ -1,46 +1,36 @@
-import { limitsInEffect } from '@sluice/config';
 import type { Act, AuditEntry } from '@sluice/contract/admin';
-import { makeOperator, type MatchingResponses, type Operator, type OperatorOptions } from '@sluice/operator';
+import type { MatchingResponses, Operator, OperatorOptions } from '@sluice/operator';
 import { createLogger, FailedLogins } from '@sluice/runtime';
 import { KeyStore } from '@sluice/stored-keys';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
-import { OperatorKeys } from '../src/admin/acting/operator-keys.ts';
 import { type AdminAppOptions, buildAdminApp } from '../src/admin/admin-app.ts';
-import { KeyChanges } from '../src/admin/keys/index.ts';
-import { reportTenants } from '../src/admin/tenant-report.ts';
-import { operatorPorts } from '../src/operator-ports.ts';
+import { makeApiOperator } from '../src/api-operator.ts';
 import { describedAnswers } from './described-answers.ts';
 import type { TestApi } from './test-api.ts';
 
 export const actionToken = 'action-token-of-the-test';
 
-/** The operator of a test api, as a process of it would have it. */
-export function operatorOf(api: TestApi, more: Partial<OperatorOptions> = {}): Operator {
-  const { settings, live, store, queue, index, now, commands: connection } = api;
-  const keyPrefix = api.keys.prefix;
-  const memory = { used: { usedBytes: 1, limitBytes: 100 }, usedPercent: 1 };
-  return makeOperator({
-    ...{ settings, live, store, queue, index, now, connection, keyPrefix, memory },
-    ...operatorPorts(api),
-    keys: { known: { file: settings.keys, stored: [], revokedAt: ({ revokedAt }) => revokedAt } },
-    keyChanges: new OperatorKeys({
-      settings: () => settings,
-      changes: new KeyChanges({
-        store: new KeyStore({ connection, keyPrefix }),
-        isSafe: () => store.isDurable(),
-      }),
-    }),
-    tenantUse: (tenants) =>
-      reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used.limitBytes)),
-    redis: { facts: undefined },
-    onQueueSwitched: () => undefined,
-    tails: { pollMs: { first: 20, longest: 50 } },
-    reportEveryMs: 20,
-    logger: loggerOf(api),
-    ...more,
-  });
+/** Another operator of a test api, who knows the keys of its file, and is told of everything sooner. */
+export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}): Operator {
+  const { settings } = api;
+  return makeApiOperator(
+    {
+      ...api,
+      memory: { used: { usedBytes: 1, limitBytes: 100 }, usedPercent: 1 },
+      redis: { facts: undefined },
+      keys: { settings, known: { file: settings.keys, stored: [], revokedAt: ({ revokedAt }) => revokedAt } },
+      keyStore: new KeyStore({ connection: api.commands, keyPrefix: api.keyPrefix }),
+      logger: loggerOf(api),
+    },
+    {
+      index: api.operator.index,
+      tails: { pollMs: { first: 20, longest: 50 } },
+      reportEveryMs: 20,
+      ...replaced,
+    },
+  );
 }
 
 /** The admin listener of a test api, without tokens. */

@@ -96,7 +96,7 @@ export class OperatorResponses {
    * The request and the answer of a response: the JSON of a `ResponseContent`. Memory for it is held until the returned function
    * is called.
    */
-  content(responseId: string, asker: Asker): Promise<{ json: Buffer; letGo: () => void }> {
+  content(responseId: string, asker: Asker): Promise<{ json: Buffer; free: () => void }> {
     return this.#options.audit.perform(
       { action: 'response.reveal', target: responseId, ...asker },
       () => this.#content(responseId),
@@ -174,7 +174,7 @@ export class OperatorResponses {
     }
   }
 
-  async #content(responseId: string): Promise<{ json: Buffer; letGo: () => void }> {
+  async #content(responseId: string): Promise<{ json: Buffer; free: () => void }> {
     const { store, bodyBudget } = this.#options;
     const { tenant, largeRequestBytes, longEndBytes } = await findResponse(store, responseId);
     const held = bodyBudget.open(operators);
@@ -189,7 +189,7 @@ export class OperatorResponses {
       const head = `{"object":"response_content","instructions":${JSON.stringify(instructions)},"input":`;
       const tail = `,"output":${JSON.stringify(output)},"output_text":${JSON.stringify(outputText(output))}}`;
       const json = Buffer.concat([Buffer.from(head), bytesOf(input), Buffer.from(tail)]);
-      return { json, letGo: () => held.release() };
+      return { json, free: () => held.release() };
     } catch (error) {
       held.release();
       throw error;

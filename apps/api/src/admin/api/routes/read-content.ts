@@ -18,10 +18,10 @@ export const readContent = actingRoute({
   answers: [json(responseContentSchema)],
   errors: [...actingErrors, 'not_found'],
   async handle({ params: { id }, request, reply }, { operator }) {
-    const { json: body, letGo } = await operator.responses.content(id, askerOf(request));
+    const { json: body, free } = await operator.responses.content(id, askerOf(request));
     const { raw } = reply;
-    raw.once('close', letGo);
-    if (raw.destroyed) letGo();
+    raw.once('close', free);
+    if (raw.destroyed) free();
     // A reader that takes nothing any more must not hold it for ever.
     raw.setTimeout(stalledMs, () => raw.destroy());
     return reply.type(jsonType).send(body);
