@@ -17,7 +17,6 @@ COPY packages/admission/package.json packages/admission/
 COPY packages/stored-keys/package.json packages/stored-keys/
 COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/
-COPY packages/sealed-content/package.json packages/sealed-content/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/
 COPY packages/client-tests/package.json packages/client-tests/

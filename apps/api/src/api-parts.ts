@@ -11,7 +11,7 @@ import {
   type RedisWatch,
   throttledWarning,
 } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';

@@ -5,7 +5,7 @@ import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, type Telemetry, throttledWarning } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';

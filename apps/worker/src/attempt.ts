@@ -7,7 +7,7 @@ import {
 import type { ProviderError } from '@sluice/providers';
 import type { ClaimedRecord } from '@sluice/response-store';
 import { type AttemptTrace, parseTraceparent, randomBytes, traceOfAttempt } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { LargeWrites } from './large-writes.ts';

@@ -13,13 +13,12 @@ import { registerMetrics } from './routes/metrics.ts';
 import { registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
-import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
 
 export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
-  live: TenantsOptions['live'] & AdminContext['live'];
+  live: AdminContext['live'];
   operator: AdminContext['operator'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
@@ -34,8 +33,8 @@ export interface AdminAppOptions {
 
 /**
  * The operator's listener, apart from the API and with a credential of its own: the console, the admin API it speaks, the
- * dashboard of the queues, the metrics, the figures for an autoscaler, and the limits of tenants. Only the admin API can change anything, or
- * show a prompt or an answer, and only for a request with the action token.
+ * dashboard of the queues, the metrics, and the figures for an autoscaler. Only the admin API can change anything, or show a prompt or
+ * an answer, and only for a request with the action token.
  */
 export async function buildAdminApp({
   queue,
@@ -81,7 +80,6 @@ export async function buildAdminApp({
   await registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
-  registerTenants(app, { reports: operator.reports, live });
   await registerQueues(app, queue);
   return app;
 }

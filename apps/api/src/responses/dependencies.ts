@@ -2,7 +2,7 @@ import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** What everything that handles responses in an api process works with. */

@@ -19,7 +19,7 @@ import { OverviewFeed } from './overview-feed.ts';
 import { OverviewReader } from './overview-reader.ts';
 import { heardProcesses } from './process-report.ts';
 import { queueRows, readQueues } from './queue-report.ts';
-import type { ReportSources, TenantReporter } from './report-sources.ts';
+import type { ReportSources } from './report-sources.ts';
 import { TenantDirectory } from './tenant-directory.ts';
 import { tenantRows } from './tenant-rows.ts';
 
@@ -29,7 +29,6 @@ export interface ServiceReports {
   history: (span: HistorySpan) => Promise<History>;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
-  tenantUse: TenantReporter;
   keys: (query: KeyPageQuery) => KeyList;
 }
 
@@ -66,7 +65,6 @@ export function serviceReports(options: ServiceReportsOptions): ServiceReports {
       return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
     },
     tenants: (query) => tenantRows(sources, directory, query),
-    tenantUse: sources.tenantUse,
     keys: (query) => keyRows(sources, query),
   };
 }

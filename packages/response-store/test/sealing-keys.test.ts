@@ -1,6 +1,6 @@
 import { eventually, testRedis, type TestRedis } from '@sluice/testing';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ContentSealer, SealingKeys } from '../src/index.ts';
+import { ContentSealer, SealingKeys } from '../src/sealed-content/index.ts';
 
 let redis: TestRedis;
 const started: SealingKeys[] = [];
