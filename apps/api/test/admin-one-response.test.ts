@@ -1,7 +1,7 @@
 import { newResponseId } from '@sluice/contract';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
 
@@ -88,6 +88,16 @@ describe('cancelling a response', () => {
     const id = await begun.wait();
     expect(await admin.post(`/responses/${id}/cancel`)).toMatchObject({ body: { status: 'cancelled' } });
     expect((await waiting).json()['status']).toBe('cancelled');
+  });
+
+  it('reads its record once', async () => {
+    await withoutWorker();
+    const { json } = await api.create({ model, input: 'Hi', background: true });
+    const reads = (['read', 'readShort', 'readWhole', 'readSummary'] as const).map((read) =>
+      vi.spyOn(api.store, read),
+    );
+    expect(await admin.post(`/responses/${String(json()['id'])}/cancel`)).toMatchObject({ status: 200 });
+    expect(reads.flatMap(({ mock }) => mock.calls)).toHaveLength(1);
   });
 
   it('leaves one that has ended as it is', async () => {

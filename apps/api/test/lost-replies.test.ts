@@ -1,5 +1,5 @@
 import { eventually, latch, type RedisProxy, readSse, startRedisProxy } from '@sluice/testing';
-import type { Run } from '@sluice/worker/scripted-worker';
+import type { Run } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
 

@@ -63,5 +63,5 @@ export type { LeaseState } from './transitions/check-leases.ts';
 export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';
 export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
-export type { FinishResult } from './transitions/finish.ts';
+export type { FinishResult, QueuedEnding } from './transitions/finish.ts';
 export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';

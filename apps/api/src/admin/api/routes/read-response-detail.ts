@@ -2,7 +2,6 @@ import { responseIdSchema } from '@sluice/contract';
 import { responseDetailSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { responseDetail } from '../../response-detail.ts';
 import { readingRoute } from '../admin-route.ts';
 
 /** A path that names a response. An id of the wrong shape is refused, because it can only be a slip. */
@@ -17,7 +16,5 @@ export const readResponseDetail = readingRoute({
   params: responseParams,
   answers: [json(responseDetailSchema)],
   errors: ['invalid_value', 'not_found', 'server_is_overloaded'],
-  handle({ params }, { detail }) {
-    return responseDetail(detail, params.id);
-  },
+  handle: ({ params }, { operator }) => operator.responses.detail(params.id),
 });

@@ -11,13 +11,13 @@ export const readSession = readingRoute({
   summary: 'What the service is, and whether the request may change anything.',
   answers: [json(sessionSchema)],
   errors: ['rate_limit_exceeded'],
-  handle({ request }, { settings, actionToken, acting, apiUrl, index }) {
+  handle({ request }, { settings, operator, apiUrl, ...gate }) {
     return {
       object: 'session',
       version: serviceVersion,
       api_url: apiUrl(),
-      acting: actingOf(request.raw, { actionToken, failedTokens: acting.failedTokens }),
-      journal: index.isKept,
+      acting: actingOf(request.raw, gate),
+      journal: operator.index.isKept,
       statistics: settings.console.statistics,
       models: settings.models.map(({ id }) => id),
     };
