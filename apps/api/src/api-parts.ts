@@ -210,6 +210,7 @@ export function makeApiParts({
     actStore: new ActStore({ connection: commands, keyPrefix }),
     keyChanges: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
     keySettings: () => keys.settings,
+    onRetried: (retried) => telemetry.emit('response.repeated', retried),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
     failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
     now: () => clock.now(),

@@ -34,6 +34,7 @@ function build(token: string | undefined): Promise<FastifyInstance> {
     acting: actingOf(api),
     token: undefined,
     actionToken: token,
+    developmentKey: async () => 'sk-sluice-dev-of-the-test',
     apiUrl: () => 'http://127.0.0.1:3000',
     reports: testReports(api),
     failedLogins: new FailedLogins(),
@@ -58,7 +59,10 @@ describe('GET /admin/v1/session', () => {
   ])('says what %j may do', async (headers, acting) => {
     expect(await ask('/admin/v1/session', headers)).toMatchObject({
       status: 200,
-      body: { object: 'session', acting },
+      body: {
+        ...{ object: 'session', acting, takes_development_key: true },
+        development_key: acting === 'open' ? 'sk-sluice-dev-of-the-test' : null,
+      },
     });
   });
 

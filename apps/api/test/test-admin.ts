@@ -36,6 +36,7 @@ export function actingOf(api: TestApi, more: Partial<ActingOptions> & { leaseMs?
     }),
     keySettings: () => api.settings,
     failedTokens: new FailedLogins(),
+    onRetried: (retried) => api.telemetry.emit('response.repeated', retried),
     onQueueSwitched: () => undefined,
     tails: { pollMs: { first: 20, longest: 50 } },
     reportEveryMs: 20,

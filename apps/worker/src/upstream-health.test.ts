@@ -31,7 +31,7 @@ function seeded(seed: number): () => number {
   };
 }
 
-function setUp({ adaptive = true, random = () => 0 } = {}) {
+function setUp({ adaptive = true, random = () => 0 }: { adaptive?: boolean; random?: () => number } = {}) {
   let at = 0;
   const logged: string[] = [];
   const write = (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`);

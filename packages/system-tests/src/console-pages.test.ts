@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Session } from '@sluice/contract/admin';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -239,6 +240,29 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await first?.getByLabel('Answer').getByText('what a sluice is').waitFor();
     await second?.getByText("Invalid 'temperature'").first().waitFor();
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('offers the development key of a service that takes one, to whoever may act', async () => {
+    const { page, complaints } = await open('/playground');
+    await page.route('**/admin/v1/session', async (route) => {
+      const answer = await route.fetch();
+      const session = (await answer.json()) as Session; // The API's own answer.
+      const isOpen = session.acting === 'open';
+      const development_key = isOpen ? service.key : null;
+      await route.fulfill({
+        response: answer,
+        json: { ...session, takes_development_key: true, development_key },
+      });
+    });
+    await page.reload();
+    await page.getByText('Unlock the console to use the development key').waitFor();
+    expect(await button(page, 'Send').isDisabled()).toBe(true);
+    await unlock(page);
+    await page.getByText('The development key of this service').waitFor();
+    await button(page, 'Send').click();
+    await page.getByText('Done', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
     await page.context().close();
   });
 

@@ -33,6 +33,8 @@ export interface AdminAppOptions {
   token: string | undefined;
   /** What changes something has to carry it; without one nothing can be changed. */
   actionToken: AdminContext['actionToken'];
+  /** None by default. */
+  developmentKey?: AdminContext['developmentKey'];
   apiUrl: AdminContext['apiUrl'];
   reports: AdminContext['reports'];
   failedLogins: FailedLogins;
@@ -57,6 +59,7 @@ export async function buildAdminApp({
   acting,
   token,
   actionToken,
+  developmentKey = async () => undefined,
   apiUrl,
   reports,
   failedLogins,
@@ -97,6 +100,7 @@ export async function buildAdminApp({
     detail,
     reports,
     actionToken,
+    developmentKey,
     apiUrl,
     logger,
   });

@@ -43,6 +43,8 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     row: rowOf(story, summary),
     is_kept: summary !== undefined,
     request_id: summary?.requestId ?? story?.requestId ?? null,
+    retry_of: story?.retryOf ?? null,
+    retried_as: story?.retriedAs ?? [],
     metadata: summary?.request.metadata ?? {},
     parameters: summary ? parametersOf(summary.request) : {},
     previous_response_id: summary?.previousId ?? null,

@@ -38,6 +38,7 @@ export interface OperatorResponsesOptions {
   live: Pick<LiveSettings, 'keys'>;
   json: Pick<JsonReader, 'prepare'>;
   bodyBudget: BodyBudget;
+  onRetried: (retried: { responseId: string; copyId: string }) => void;
 }
 
 /** Memory that is held for operators counts against no tenant: none has this name. */
@@ -116,7 +117,9 @@ export class OperatorResponses {
         },
       );
       if (created.kind === 'left') throw new Error('nobody can leave a retry');
-      return { object: 'retried', id: created.answer.response.id, retry_of: responseId };
+      const { id } = created.answer.response;
+      this.#options.onRetried({ responseId, copyId: id });
+      return { object: 'retried', id, retry_of: responseId };
     } finally {
       memory.release();
     }

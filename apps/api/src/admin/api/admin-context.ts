@@ -13,6 +13,8 @@ export interface AdminContext {
   /** Undefined: nothing can be changed. */
   actionToken: string | undefined;
   acting: Acting;
+  /** The development key while it is taken. */
+  developmentKey: () => Promise<string | undefined>;
   /** Where the API answers. */
   apiUrl: () => string;
   /** The responses of all tenants, as the journal has them. */

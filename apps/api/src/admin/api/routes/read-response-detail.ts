@@ -1,12 +1,8 @@
-import { responseIdSchema } from '@sluice/contract';
+import { responseIdSchema, responseParamsSchema } from '@sluice/contract';
 import { responseDetailSchema } from '@sluice/contract/admin';
-import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { responseDetail } from '../../response-detail.ts';
+import { responseDetail, unknownResponse } from '../../response-detail.ts';
 import { readingRoute } from '../admin-route.ts';
-
-/** A path that names a response. An id of the wrong shape is refused, because it can only be a slip. */
-export const responseParams = z.object({ id: responseIdSchema });
 
 export const readResponseDetail = readingRoute({
   name: 'readResponseDetail',
@@ -14,10 +10,11 @@ export const readResponseDetail = readingRoute({
   path: '/responses/:id',
   summary:
     'One response without its content: how far it is, why it waited, its attempts, and what happened to it.',
-  params: responseParams,
+  params: responseParamsSchema,
   answers: [json(responseDetailSchema)],
-  errors: ['invalid_value', 'not_found', 'server_is_overloaded'],
+  errors: ['not_found', 'server_is_overloaded'],
   handle({ params }, { detail }) {
+    if (!responseIdSchema.safeParse(params.id).success) throw unknownResponse();
     return responseDetail(detail, params.id);
   },
 });
