@@ -301,7 +301,7 @@ describe('the journal of a response', () => {
     expect(told.journal).toEqual([
       { at: 1_000, what: 'accepted', detail: 'request id req_1' },
       { at: 1_010, what: 'called', detail: 'attempt 1, provider p, upstream model um' },
-      { at: 1_010, what: 'claimed', detail: 'attempt 1, worker w1' },
+      { at: 1_010, what: 'claimed', detail: 'attempt 1, worker h (process 7)' },
       {
         at: 6_000,
         what: 'ended',

@@ -94,8 +94,10 @@ const unsaid: ReadonlySet<string> = new Set([
   'pid',
 ]);
 
-/** The members of a line as a person reads them. */
-function detailOf(members: Record<string, unknown>): string | null {
+/** The members of a line as a person reads them. A worker is named as the overview names it, where the line says how. */
+function detailOf({ ...members }: Record<string, unknown>): string | null {
+  const { host, pid } = members;
+  if (host !== undefined && pid !== undefined) members['worker'] = `${String(host)} (process ${String(pid)})`;
   const said = Object.entries(members).filter(
     ([name, value]) => value !== undefined && value !== false && value !== '' && !unsaid.has(name),
   );

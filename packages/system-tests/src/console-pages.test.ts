@@ -121,6 +121,17 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     });
   });
 
+  it.each([1280, 1000, 720])('fits its tables into a width of %i', async (width) => {
+    const { page } = await open('/responses', { viewport: { width, height: 800 } });
+    await page.getByText(`${completed + 1} responses`).waitFor();
+    await table(page).getByRole('row').nth(1).waitFor();
+    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
+    await page.goto(page.url().replace('/responses', '/tenants'));
+    await page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor();
+    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
+    await page.context().close();
+  });
+
   it('narrows the list by filters that complete themselves, by metadata and by an id', async () => {
     const { page, complaints } = await open('/responses');
     await button(page, 'Status').click();

@@ -44,7 +44,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const isShown = {
     sm: useMediaQuery('(min-width: 44em)', true, { getInitialValueInEffect: false }),
     md: useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false }),
-    lg: useMediaQuery('(min-width: 78em)', true, { getInitialValueInEffect: false }),
+    lg: useMediaQuery('(min-width: 80em)', true, { getInitialValueInEffect: false }),
   };
   const shown = columns.filter(({ hideBelow }) => hideBelow === undefined || isShown[hideBelow]);
   const body = useRef<HTMLDivElement>(null);

@@ -55,7 +55,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'accepted',
     header: 'Accepted',
-    width: '4.75rem',
+    width: '5.25rem',
     align: 'end',
     hideBelow: 'sm',
     cell: ({ accepted_at: at }) => <Moment at={at} />,
@@ -65,7 +65,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
     header: 'Waited',
     width: '4.5rem',
     align: 'end',
-    hideBelow: 'sm',
+    hideBelow: 'lg',
     cell: (row) => <Waited row={row} />,
   },
   {
@@ -91,7 +91,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'error',
     header: 'Error',
-    width: 'minmax(6.5rem, 1.5fr)',
+    width: 'minmax(7.5rem, 1.5fr)',
     hideBelow: 'md',
     cell: ({ error_code: code }) => code !== null && <code className={classes['code']}>{code}</code>,
   },
