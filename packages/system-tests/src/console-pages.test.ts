@@ -269,6 +269,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.reload();
     await page.getByText('Unlock the console to use the development key').waitFor();
     expect(await button(page, 'Send').isDisabled()).toBe(true);
+    await button(page, 'Locked').click();
     await unlock(page);
     await page.getByText('The development key of this service').waitFor();
     await button(page, 'Send').click();

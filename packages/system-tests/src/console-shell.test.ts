@@ -182,10 +182,10 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     const path = (name: string) => page.locator(`.opblock-summary-path[data-path="${name}"]`);
     await path('/models').waitFor();
     expect(await page.locator('.servers select').inputValue()).toBe('/v1');
-    const isDark = () => page.evaluate<boolean>(`document.documentElement.classList.contains('dark-mode')`);
-    expect(await isDark()).toBe(true);
+    const html = (theme: string) => page.locator(`html${theme}`).waitFor({ state: 'attached' });
+    await html('.dark-mode');
     await page.emulateMedia({ colorScheme: 'light' });
-    expect(await isDark()).toBe(false);
+    await html(':not(.dark-mode)');
     await page.getByPlaceholder('Filter by tag or path').fill('input_items');
     await path('/models').waitFor({ state: 'hidden' });
     await path('/responses/{id}/input_items').waitFor();
