@@ -133,7 +133,8 @@ for (const { store, says, env, isHere } of stores) {
       const after = await bannerOf(run({ command: 'start', env }));
       expect(after.token).toBe(token);
       const audit = (await (await fetch(`${after.adminUrl}/admin/v1/audit`)).json()) as { data: unknown[] };
-      expect(audit.data).toHaveLength(8);
+      // The wrong token, too.
+      expect(audit.data).toHaveLength(9);
     });
 
     it('leaves no process and no port after a Ctrl-C', async () => {
