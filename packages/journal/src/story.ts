@@ -97,7 +97,7 @@ const unsaid: ReadonlySet<string> = new Set([
 /** The members of a line as a person reads them. A worker is named as the overview names it, where the line says how. */
 function detailOf({ ...members }: Record<string, unknown>): string | null {
   const { host, pid } = members;
-  if (host !== undefined && pid !== undefined) members['worker'] = `${String(host)} (process ${String(pid)})`;
+  if (typeof host === 'string' && typeof pid === 'number') members['worker'] = `${host} (process ${pid})`;
   const said = Object.entries(members).filter(
     ([name, value]) => value !== undefined && value !== false && value !== '' && !unsaid.has(name),
   );

@@ -160,8 +160,8 @@ it('an installation of the workspace keeps no headers of the Node.js that it bri
   const dependencies = { [name]: `file:${name}-1.0.0.tgz` };
   await writeFile(join(at, 'package.json'), JSON.stringify({ scripts, dependencies }));
   await run('npm', ['install', '--offline', '--no-audit', '--ignore-scripts=false'], { cwd: at });
-  const installed = join(at, 'node_modules', name);
-  expect([existsSync(join(installed, 'bin/node')), existsSync(join(installed, 'include'))]).toEqual([
+  const brought = join(at, 'node_modules', name);
+  expect([existsSync(join(brought, 'bin/node')), existsSync(join(brought, 'include'))]).toEqual([
     true,
     false,
   ]);

@@ -83,9 +83,9 @@ describe('what the README says', () => {
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   it('to write into the file makes a service with that model and that key', async () => {
-    const [keys = expect.unreachable()] = blocksOf('yaml', pageOf('deployment')).filter((block) =>
-      block.startsWith('keys:'),
-    );
+    const keys =
+      blocksOf('yaml', pageOf('deployment')).find((block) => block.startsWith('keys:')) ??
+      expect.unreachable();
     await writeFile(join(directory, 'sluice.yaml'), blocksOf('yaml').join('') + keys);
     const process = startProcess({
       command: 'start',
