@@ -141,7 +141,9 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await table(page).getByText('invalid_prompt').waitFor();
     expect(page.url()).toContain('status=failed');
     await button(page, 'Clear filters').click();
-    const search = page.getByRole('searchbox', { name: 'Search responses by id or metadata' });
+    const search = page.getByRole('searchbox', { name: /^Search responses by their id/ });
+    await search.fill('words of a prompt');
+    await page.getByText('Only ids and metadata are searched').waitFor();
     await search.fill('order:seventeen');
     await page.getByText('1 response', { exact: true }).waitFor();
     await search.fill(answeredId);
