@@ -66,6 +66,7 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     }),
     tenantUse: (tenants) =>
       reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes)),
+    onRetried: (retried) => telemetry.emit('response.repeated', retried),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
     now: () => clock.now(),
     ...replaced,

@@ -1,4 +1,4 @@
-import type { OpenSettings, Settings } from '@sluice/config';
+import { type OpenSettings, readDevelopmentKey, type Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
 import type { Traces } from '@sluice/traces';
@@ -92,6 +92,8 @@ export class ApiProcess {
       settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
+      developmentKey: async () =>
+        parts.keys.acceptsDevelopmentKey ? readDevelopmentKey(settings.dataDir) : undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
       failedTokens: new FailedLogins({ trustedProxies }),

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 function build(token: string | undefined): Promise<FastifyInstance> {
-  return adminAppOf(api, { actionToken: token });
+  return adminAppOf(api, { actionToken: token, developmentKey: async () => 'sk-sluice-dev-of-the-test' });
 }
 
 const ask = async (url: string, headers: Record<string, string> = {}) => {
@@ -37,7 +37,10 @@ describe('GET /admin/v1/session', () => {
   ])('says what %j may do', async (headers, acting) => {
     expect(await ask('/admin/v1/session', headers)).toMatchObject({
       status: 200,
-      body: { object: 'session', acting },
+      body: {
+        ...{ object: 'session', acting, takes_development_key: true },
+        development_key: acting === 'open' ? 'sk-sluice-dev-of-the-test' : null,
+      },
     });
   });
 

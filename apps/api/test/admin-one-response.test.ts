@@ -1,4 +1,5 @@
 import { newResponseId } from '@sluice/contract';
+import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -31,6 +32,8 @@ async function ended(body: object, key = apiKeys.first): Promise<string> {
   await eventually(async () => (await api.store.read(id))?.end !== undefined);
   return id;
 }
+
+const detailOf = async (id: string) => responseDetailSchema.parse((await admin.ask(`/responses/${id}`)).body);
 
 /** What a worker was given of a run, but for how its answer is delivered, as JSON: texts can be long. */
 function given(run: TestApi['worker']['runs'][number] | undefined): string {
@@ -147,6 +150,19 @@ describe('retrying a response', () => {
     expect((await api.get(`/v1/responses/${id}`, apiKeys.first)).status).toBe(404);
     const items = await api.get(`/v1/responses/${id}/input_items`, apiKeys.second);
     expect(JSON.stringify(items.json())).toContain('Ünïcode 🌊');
+  });
+
+  it('is told of both: what was made of it, and what it was made of', async () => {
+    const id = await ended({});
+    const copies = [String((await admin.post(`/responses/${id}/retry`)).body['id'])];
+    await eventually(async () => (await detailOf(id)).retried_as.length === 1);
+    copies.push(String((await admin.post(`/responses/${id}/retry`)).body['id']));
+    await eventually(async () => (await detailOf(id)).retried_as.length === 2);
+    expect(await detailOf(id)).toMatchObject({ retry_of: null, retried_as: copies });
+    for (const copy of copies) {
+      await eventually(async () => (await detailOf(copy)).retry_of === id);
+      expect(await detailOf(copy)).toMatchObject({ row: { mode: 'background' }, retried_as: [] });
+    }
   });
 
   it.each([

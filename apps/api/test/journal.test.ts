@@ -153,8 +153,8 @@ describe('the list of responses over all tenants', () => {
     expect(await get('/responses/facets?field=input')).toMatchObject({ status: 400 });
     expect(await get('/responses/events?after=1')).toMatchObject({ status: 400 });
     expect(await get('/responses/elsewhere')).toMatchObject({
-      status: 400,
-      body: { error: { param: 'id' } },
+      status: 404,
+      body: { error: { code: 'not_found' } },
     });
     expect(await get(`/responses/create-response_0${'a'.repeat(31)}`)).toMatchObject({ status: 404 });
   });

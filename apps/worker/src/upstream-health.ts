@@ -38,6 +38,9 @@ export interface UpstreamHealthOptions {
   random: () => number;
 }
 
+/** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
+const comeBackMs = 1_000;
+
 /** An upstream: the way to it, and what is known of its models by name. */
 interface Upstream {
   connection: CircuitBreaker;
@@ -111,7 +114,10 @@ export class UpstreamHealth {
     return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
   }
 
-  /** Waits in the line of each of these routes that is busy, until its turn has come; see `pause` for the rest. */
+  /**
+   * Waits in the line of each of these routes that is busy, until its turn has come; see `pause` for the rest. A route that was down and is
+   * back is left to its waiters at random moments ("full jitter"): all of them at once could bring it down again.
+   */
   async waitForTurn(
     waiter: WaitingResponse,
     routes: readonly ModelRoute[],
@@ -126,11 +132,14 @@ export class UpstreamHealth {
       if (health.blockOf(waiter)?.because === 'busy') busy.add(health.pressure);
       else blocked.add(health);
     }
+    const down = [...blocked].filter(({ isDown }) => isDown);
     for (const line of waiter.lines) if (!busy.has(line)) line.leave(waiter);
     for (const line of busy) line.join(waiter);
     for (const health of blocked) health.waiting.add(waiter);
+    const turn = AbortSignal.any([signal, woken.signal]);
     try {
-      await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
+      await this.pause(atMostMs, turn);
+      if (down.some(({ isDown }) => !isDown)) await pause(this.#options.random() * comeBackMs, turn);
     } finally {
       for (const health of blocked) health.waiting.delete(waiter);
     }

@@ -39,7 +39,7 @@ export interface Operator {
 }
 
 export interface OperatorOptions
-  extends Pick<OperatorResponsesOptions, 'endResponse' | 'createAgain' | 'positionOf'>,
+  extends Pick<OperatorResponsesOptions, 'endResponse' | 'createAgain' | 'onRetried' | 'positionOf'>,
     Pick<ResponseTailsOptions, 'presentEvents' | 'bodyBudget'>,
     Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
     Pick<OperatorQueuesOptions, 'onQueueSwitched'>,

@@ -42,6 +42,8 @@ export interface TelemetryEvents {
     origin: TraceContext | undefined;
   };
   /** A response that waited in the line of its tenant may go into its queue. */
+  /** An operator made another response of its request. */
+  'response.repeated': { responseId: string; copyId: string };
   'response.let_in': { responseId: string };
   /** A request to create a response was refused with 429 or 503; `model` is empty when that was not known yet. */
   'response.refused': { tenant: string; model: string; code: string };

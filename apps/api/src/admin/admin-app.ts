@@ -24,6 +24,8 @@ export interface AdminAppOptions {
   token: string | undefined;
   /** A request that changes something has to carry it; without one nothing can be changed. */
   actionToken: AdminContext['actionToken'];
+  /** None by default. */
+  developmentKey?: AdminContext['developmentKey'];
   apiUrl: AdminContext['apiUrl'];
   failedLogins: FailedLogins;
   /** The same for action tokens. */
@@ -44,6 +46,7 @@ export async function buildAdminApp({
   operator,
   token,
   actionToken,
+  developmentKey = async () => undefined,
   apiUrl,
   failedLogins,
   failedTokens: failed,
@@ -75,7 +78,10 @@ export async function buildAdminApp({
     write: (act, detail) => operator.audit.noteRefusal(act, detail),
   });
   app.addHook('onClose', () => failedTokens.stop());
-  registerAdminApi(app, { settings, live, operator, actionToken, failedTokens, apiUrl, logger });
+  registerAdminApi(app, {
+    ...{ settings, live, operator, actionToken, failedTokens },
+    ...{ developmentKey, apiUrl, logger },
+  });
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);

@@ -70,6 +70,10 @@ export const responseDetailSchema = z.object({
   /** Whether its record is kept. Without it there is only what the journal says. */
   is_kept: z.boolean(),
   request_id: z.string().nullable(),
+  /** The response of which an operator made this one: in the background and stored, however that one was asked for. */
+  retry_of: z.string().nullable(),
+  /** The responses that operators made of it, oldest first. */
+  retried_as: z.array(z.string()),
   metadata: z.record(z.string(), z.string()),
   /** The members of its request that are no content. */
   parameters: z.record(z.string(), z.unknown()),

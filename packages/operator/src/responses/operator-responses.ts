@@ -35,6 +35,8 @@ export interface OperatorResponsesOptions extends Omit<DetailSources, 'store'> {
   endResponse: (responseId: string) => Promise<Status | undefined>;
   /** Accepts a request again, in the background, by the rules of a key. Resolves with the id of the new response. */
   createAgain: (key: KeySettings, request: RequestAgain) => Promise<string>;
+  /** Told of each response that was created again. */
+  onRetried: (retried: { responseId: string; copyId: string }) => void;
   audit: Pick<Audit, 'perform'>;
   acts: Pick<BulkActs, 'start'>;
   tails: Pick<ResponseTails, 'open' | 'requireRoom'>;
@@ -151,7 +153,7 @@ export class OperatorResponses {
   }
 
   async #retry(responseId: string): Promise<string> {
-    const { store, bodyBudget, createAgain } = this.#options;
+    const { store, bodyBudget, createAgain, onRetried } = this.#options;
     const { tenant, status, largeRequestBytes } = await findResponse(store, responseId);
     if (!isTerminal(status)) {
       throw new ServiceError('not_retryable', 'This response has not ended; cancel it first, or wait.');
@@ -168,7 +170,9 @@ export class OperatorResponses {
         store.previousOf(responseId),
       ]);
       if (!record || input === undefined) throw responseNotFound();
-      return await createAgain(key, { body: bodyOf(record, input), previousId, memory: held });
+      const copyId = await createAgain(key, { body: bodyOf(record, input), previousId, memory: held });
+      onRetried({ responseId, copyId });
+      return copyId;
     } finally {
       held.release();
     }

@@ -3,6 +3,7 @@ import type { Phase, ResponseDetail, ResponseRow } from '@sluice/contract/admin'
 import type { ResponseStory } from '@sluice/journal';
 import type { CallerStore, ResponseSummary } from '@sluice/response-store';
 import type { ResponseIndex } from '../index/response-index.ts';
+import { isResponseId } from './find-response.ts';
 
 /** Most bytes of a request that are read when it is kept apart from its record: as many as a page shows. */
 const mostRequestBytes = 1024 * 1024;
@@ -29,6 +30,7 @@ export interface PlaceInQueue {
  * @throws {ServiceError} when both are.
  */
 export async function responseDetail(sources: DetailSources, responseId: string): Promise<ResponseDetail> {
+  if (!isResponseId(responseId)) throw unknownResponse();
   const { index, store, settings, now } = sources;
   const summary = await store.readSummary(responseId, { mostRequestBytes });
   const position =
@@ -48,6 +50,8 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     row: rowOf(story, summary),
     is_kept: summary !== undefined,
     request_id: summary?.requestId ?? story?.requestId ?? null,
+    retry_of: story?.retryOf ?? null,
+    retried_as: story?.retriedAs ?? [],
     metadata: summary?.request.metadata ?? {},
     parameters: summary ? parametersOf(summary.request) : {},
     previous_response_id: summary?.previousId ?? null,

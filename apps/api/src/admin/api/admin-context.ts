@@ -12,6 +12,8 @@ export interface AdminContext {
   actionToken: string | undefined;
   /** Counts wrong action tokens. */
   failedTokens: RefusedTokens;
+  /** The development key while it is taken. */
+  developmentKey: () => Promise<string | undefined>;
   /** Where the API answers. */
   apiUrl: () => string;
   logger: Logger;
