@@ -26,8 +26,9 @@ import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
+import { InputBudget, inputBytesOfHeap } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
-import { budgetOfHeap, OutputBudget } from './output-budget.ts';
+import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -49,8 +50,8 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Where a response runs that may take its process down; undefined where that is here. */
   isolate: Isolate | undefined;
-  /** Of what a worker may hold of answers under way, what this process may; 1 for all of it. */
-  outputShare: number;
+  /** Share of the memory that a worker may use for inputs and answers under way; 1 for all of it. */
+  memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
   /** Moves the jobs of responses into their queues. */
@@ -82,6 +83,8 @@ export class AttemptRunner {
     const { commands, control, bulk, largeValues, subscriber } = this.clients;
     this.clock = new RedisClock({ client: commands, logger });
     const workerId = randomUUID();
+    const heapBytes = getHeapStatistics().heap_size_limit;
+    const inputBudget = new InputBudget(inputBytesOfHeap(spareBytes(heapBytes), options.memoryShare));
     this.store = new AttemptStore({
       now: () => (this.clock.isSynchronized ? this.clock.now() : undefined),
       commands,
@@ -97,6 +100,7 @@ export class AttemptRunner {
       totalMs: timeouts.totalMs,
       maxAttempts: recovery.maxAttempts,
       context: { bytes: limits.contextBytes, turns: limits.contextTurns },
+      roomForInput: (wanted) => inputBudget.take(wanted),
       leaseMs: recovery.lockMs * leaseShare,
       onError: throttledWarning(logger, 'lease not renewed').warn,
       onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
@@ -141,7 +145,8 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
-      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit, options.outputShare)),
+      inputBudget,
+      outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },
@@ -175,7 +180,7 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack(record: ClaimedRecord): Promise<void> {
+  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
     return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
   }
 
@@ -189,9 +194,15 @@ export class AttemptRunner {
   }
 
   async #endPostponed(responseId: string): Promise<void> {
-    const claimed = await this.store.claim(responseId, randomUUID());
-    if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
-    else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+    const token = randomUUID();
+    try {
+      const claimed = await this.store.claim(responseId, token);
+      if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
+      else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+      else if (claimed.kind === 'no_room') await this.giveBack(claimed.held);
+    } finally {
+      this.#dependencies.inputBudget.giveBack(token);
+    }
   }
 
   /** Models may share a queue: its jobs wait only while none of them could run. */

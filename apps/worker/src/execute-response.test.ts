@@ -25,6 +25,7 @@ import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { ModelRoute } from './model-routes.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { InputBudget } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
 import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -159,6 +160,7 @@ function setUp(options: SetUpOptions = {}) {
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
+    inputBudget: new InputBudget(1_000_000),
     otherReleases: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),

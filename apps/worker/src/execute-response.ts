@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { modeOf } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
-import type { ClaimedRecord, LimitedBefore } from '@sluice/response-store';
+import type { ClaimedRecord, LimitedBefore, PostponedClaim } from '@sluice/response-store';
 import { pause, type TelemetryEvents } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, Attempt, type AttemptDependencies } from './attempt.ts';
@@ -18,6 +18,7 @@ import {
 import { endWithoutRun } from './end-without-run.ts';
 import { estimatedUsage } from './estimated-usage.ts';
 import { giveBack } from './give-back.ts';
+import type { InputBudget } from './input-budget.ts';
 import type { Suspect } from './isolation/isolated-runs.ts';
 import { chooseRoute, type RouteBlock, type TriedRoutes, untried } from './model-routes.ts';
 import type { OtherReleases } from './other-releases.ts';
@@ -35,6 +36,12 @@ const handOverMs = 1_000;
 /** When a response is looked at again that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
+/**
+ * When a response is looked at again that found no room for its input: longer the more were postponed, in milliseconds, so
+ * that a tenant with thousands of them costs the store few claims a second.
+ */
+const roomDelayMs = { least: 500, each: 20, most: 30_000 };
+
 /** Runs a response that was lost so often in another process; undefined when there is no place for it. */
 export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
 
@@ -45,6 +52,7 @@ export type ExecuteDependencies = AttemptDependencies &
     /** Where a response runs whose last run died with its process; undefined where that is here. */
     isolate: Isolate | undefined;
     postponed: PostponedResponses;
+    inputBudget: Pick<InputBudget, 'giveBack'>;
     otherReleases: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
@@ -68,34 +76,64 @@ export async function executeResponse(
   const tried: TriedRoutes = new Map();
   const limits = new OwnLimits();
   for (;;) {
-    const claimed = await claimResponse(dependencies, responseId, randomUUID());
-    switch (claimed.kind) {
-      case 'nothing':
-        return { kind: 'settled' };
-      case 'held':
-        return { kind: 'later', afterMs: heldDelayMs };
-      case 'crowded':
-        dependencies.telemetry.emit('claim.crowded', { responseId });
-        return { kind: 'parked' };
-      case 'unknown_version':
-        return { kind: 'later', afterMs: dependencies.otherReleases.pauseMs(responseId) };
-      case 'end':
-        return endWithoutRun(dependencies, claimed.record, claimed.because);
-      case 'run': {
-        const { record } = claimed;
-        if (record.losses > 0 && dependencies.isolate) {
-          // It claims for itself there.
-          await giveBack(dependencies, record, { isCounted: false });
-          const apart = dependencies.isolate({ responseId, tenant: record.tenant, losses: record.losses });
-          return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
-        }
-        const { now, storeNow } = dependencies;
-        limits.take(record.limited, now(), (at) => storeNow() - at);
-        const outcome = await runAttempt(dependencies, record, { tried, limits });
-        if (outcome.kind !== 'again') return outcome;
-      }
+    const token = randomUUID();
+    try {
+      const outcome = await executeClaimed(dependencies, responseId, token, { tried, limits });
+      if (outcome.kind !== 'again') return outcome;
+    } finally {
+      dependencies.inputBudget.giveBack(token);
     }
   }
+}
+
+async function executeClaimed(
+  dependencies: ExecuteDependencies,
+  responseId: string,
+  token: string,
+  { tried, limits }: { tried: TriedRoutes; limits: OwnLimits },
+): Promise<AttemptOutcome> {
+  const claimed = await claimResponse(dependencies, responseId, token);
+  switch (claimed.kind) {
+    case 'nothing':
+      return { kind: 'settled' };
+    case 'held':
+      return { kind: 'later', afterMs: heldDelayMs };
+    case 'crowded':
+      dependencies.telemetry.emit('claim.crowded', { responseId });
+      return { kind: 'parked' };
+    case 'no_room':
+      return postponeForRoom(dependencies, claimed.held);
+    case 'unknown_version':
+      return { kind: 'later', afterMs: dependencies.otherReleases.pauseMs(responseId) };
+    case 'end':
+      return endWithoutRun(dependencies, claimed.record, claimed.because);
+    case 'run': {
+      const { record } = claimed;
+      if (record.losses > 0 && dependencies.isolate) {
+        // It claims for itself there.
+        await giveBack(dependencies, record, { isCounted: false });
+        const apart = dependencies.isolate({ responseId, tenant: record.tenant, losses: record.losses });
+        return apart ?? { kind: 'later', afterMs: isolatedDelayMs };
+      }
+      const { now, storeNow } = dependencies;
+      limits.take(record.limited, now(), (at) => storeNow() - at);
+      return runAttempt(dependencies, record, { tried, limits });
+    }
+  }
+}
+
+/** Gives a response back until there may be room for its input. */
+async function postponeForRoom(
+  dependencies: ExecuteDependencies,
+  { id, token, model, attempt }: PostponedClaim,
+): Promise<Outcome> {
+  const { postponed, telemetry, random } = dependencies;
+  const { least, each, most } = roomDelayMs;
+  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
+  const afterMs = withJitter(Math.min(Math.max(least, postponed.size * each), most), random);
+  postponed.add(id, afterMs);
+  telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because: 'memory', afterMs });
+  return { kind: 'later', afterMs };
 }
 
 function claimedFact({ record, trace }: Attempt, worker: string): TelemetryEvents['attempt.claimed'] {

@@ -63,7 +63,7 @@ export function countWorker(
   });
   const postponed = new Counter({
     name: 'sluice_attempts_postponed_total',
-    help: 'Attempts that were given back because no route took calls: parked, busy, saturated, or all were open.',
+    help: 'Attempts that were given back because no route took calls (parked, busy, saturated, or all were open), or there was no room for the input (memory).',
     labelNames: ['model', 'because'],
     registers,
   });

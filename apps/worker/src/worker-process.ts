@@ -92,7 +92,7 @@ export class WorkerProcess {
     const isolate: Isolate = (suspect) => this.#isolated.run(suspect);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
     const parts = { settings, providers, telemetry, logger };
-    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn, outputShare: 1 });
+    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn, memoryShare: 1 });
     this.#jobs = queueClient(settings.redisUrl, { logger });
     const { commands, ...others } = this.#runner.clients;
     this.#journal = openJournal(telemetry, {

@@ -27,7 +27,7 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.
-    outputShare: 1 / mostProcesses,
+    memoryShare: 1 / mostProcesses,
     // The worker has the queues.
     holdQueue: () => undefined,
     onLetIn: (letIn) => {
