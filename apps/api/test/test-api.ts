@@ -64,6 +64,8 @@ export interface TestApiOptions {
   bodyBytesInFlight?: number;
   contextBytes?: number;
   contextTurns?: number;
+  /** Requests that may be open at once; see `OpenRequests`. */
+  mostCallers?: number;
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
@@ -288,7 +290,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     logger,
   });
   const registry = new Registry();
-  const open = new OpenRequests();
+  const open = new OpenRequests(options.mostCallers);
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const readLimits = new ReadLimits();
   const sockets = new SocketConnections({
