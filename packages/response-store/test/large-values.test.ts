@@ -3,6 +3,7 @@ import { eventually, latch, startRedisProxy } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { defaultCell } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
+import type { LargeValueConnection } from '../src/record/connection.ts';
 import { oneServer, type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
@@ -102,6 +103,21 @@ describe('the connection for large values', () => {
       await other.close();
       await proxy.stop();
     }
+  });
+
+  it('refuses a value when too many bytes wait before it, and takes it after that', async () => {
+    const written = Promise.withResolvers<'OK'>();
+    const set = vi.fn<() => Promise<'OK'>>(() => written.promise);
+    // Nothing else of it is used here.
+    const values = new LargeValues({ set } as unknown as LargeValueConnection, 1_000);
+    const first = values.write('first', [Buffer.alloc(600)], 1_000);
+    await expect(values.write('second', [Buffer.alloc(600)], 1_000)).rejects.toMatchObject({
+      code: 'server_is_overloaded',
+    });
+    written.resolve('OK');
+    await first;
+    await values.write('second', [Buffer.alloc(600)], 1_000);
+    expect(set).toHaveBeenCalledTimes(2);
   });
 
   it('leaves what went ahead of an accept that never came to its expiry', async () => {
