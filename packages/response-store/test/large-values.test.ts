@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, inject, it, vi } fro
 import { defaultCell } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
 import type { LargeValueConnection } from '../src/record/connection.ts';
+import type { RoomForInput } from '../src/transitions/claim.ts';
 import { oneServer, type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
@@ -60,6 +61,31 @@ describe.each(servers)(
       expect(await client.exists(store.keys.large(erased))).toBe(0);
       expect(await client.exists(store.keys.large(vanished))).toBe(0);
       expect(await client.pttl(store.keys.large(ended))).toBeGreaterThan(0);
+    });
+
+    it('is not read for an end that needs nothing of it', async () => {
+      const id = await store.accepted({ text: input, request: { instructions } });
+      await store.caller.cancel(id, 'requested');
+      expect(await store.take(id, 'a')).toMatchObject({
+        kind: 'end',
+        because: 'cancelled',
+        record: { input: [], request: { model: 'simulator' } },
+      });
+    });
+
+    it('is not read by a worker that has no room for it and all that comes before it', async () => {
+      const first = await store.ended({ text: input });
+      const id = await store.accepted({ text: 'Go on', previousId: first, request: { instructions } });
+      const roomForInput = vi.fn<RoomForInput>(() => false);
+      expect(await store.take(id, 'a', { roomForInput })).toMatchObject({
+        kind: 'no_room',
+        held: { id, token: 'a', attempt: 1, model: 'simulator' },
+      });
+      const [[wanted] = []] = roomForInput.mock.calls;
+      expect(wanted).toMatchObject({ token: 'a', tenant: expect.any(String) });
+      expect(wanted?.bytes).toBeGreaterThan(input.length + instructions.length);
+      roomForInput.mockReturnValue(true);
+      expect(await store.take(id, 'b', { roomForInput })).toMatchObject({ kind: 'run', record: { id } });
     });
 
     it('ends instead of running on a part of it when somebody deleted that', async () => {

@@ -134,21 +134,23 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(letIn)));
   const fields = parseFields(claimedFields, values);
+  const isRun = ended === undefined;
   const { tenant = '', asked_bytes: asked = 0, request_ahead: besides = 0 } = fields;
   const wanted = { token: options.token, tenant, bytes: asked + besides };
-  if (kind === 'run' && options.roomForInput?.(wanted) === false) {
+  if (isRun && options.roomForInput?.(wanted) === false) {
     const { model } = parseRecord(fields)?.request ?? { model: '' };
     return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
   }
-  const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
+  // The end needs none of what was asked for, which may be large.
+  const ahead = isRun ? await readRequestAhead(access, responseId, fields.request_ahead) : undefined;
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
-  const input = await inputAt(access, responseId, fields);
-  const isLost = !input || (fields.request_ahead && ahead === undefined);
+  const input = isRun ? await inputAt(access, responseId, fields) : [];
+  const isLost = isRun && (!input || (fields.request_ahead && ahead === undefined));
   const because = ended ?? (isLost ? 'input_lost' : undefined);
   const claimed: ClaimedRecord = {
     ...found,
-    ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
+    ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
