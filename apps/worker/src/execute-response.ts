@@ -52,7 +52,7 @@ export type ExecuteDependencies = AttemptDependencies &
     /** Where a response runs whose last run died with its process; undefined where that is here. */
     isolate: Isolate | undefined;
     postponed: PostponedResponses;
-    inputBudget: Pick<InputBudget, 'giveBack'>;
+    inputBudget: InputBudget;
     otherReleases: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
@@ -129,9 +129,10 @@ async function postponeForRoom(
 ): Promise<Outcome> {
   const { postponed, telemetry, random } = dependencies;
   const { least, each, most } = roomDelayMs;
-  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
   const afterMs = withJitter(Math.min(Math.max(least, postponed.size * each), most), random);
+  // Before it is given back: a cancellation meanwhile finds it.
   postponed.add(id, afterMs);
+  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
   telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because: 'memory', afterMs });
   return { kind: 'later', afterMs };
 }
