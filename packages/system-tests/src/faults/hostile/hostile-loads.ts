@@ -101,8 +101,8 @@ export const hostileLoads: readonly HostileLoad[] = [
     mechanism: 'answers under way',
     words: { hostile: 'answers of 15 MB', good: 'the same bytes in answers of 500 kB' },
     loads: {
-      hostile: create(2, { input: `say ${15 * megabyte}`, ...background }),
-      good: create(60, { input: `say ${megabyte / 2}`, ...background }),
+      hostile: create(1, { input: `say ${15 * megabyte}`, ...background }),
+      good: create(30, { input: `say ${megabyte / 2}`, ...background }),
     },
   },
   {

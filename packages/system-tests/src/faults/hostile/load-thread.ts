@@ -27,8 +27,10 @@ parentPort?.postMessage(await startLoadUpstream());
 async function send({ url, key, mechanism, kind, forMs }: LoadOrder): Promise<LoadResult> {
   const load = hostileLoads.find((each) => each.mechanism === mechanism)?.loads[kind];
   if (!load) throw new Error(`there is no load of ${mechanism}`);
-  const caller = callers.get(key) ?? loadCallerOf(url, key);
-  callers.set(key, caller);
+  // Each service has callers of its own, which know what they have stored there.
+  const name = `${url} ${key}`;
+  const caller = callers.get(name) ?? loadCallerOf(url, key);
+  callers.set(name, caller);
   const result: LoadResult = new Map();
   const underWay = new Set<Promise<void>>();
   const startedAt = performance.now();
