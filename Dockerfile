@@ -17,7 +17,6 @@ COPY packages/admission/package.json packages/admission/
 COPY packages/stored-keys/package.json packages/stored-keys/
 COPY packages/operator-acts/package.json packages/operator-acts/
 COPY packages/service-stats/package.json packages/service-stats/
-COPY packages/sealed-content/package.json packages/sealed-content/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/
 COPY packages/client-tests/package.json packages/client-tests/
@@ -26,6 +25,7 @@ COPY packages/contract/package.json packages/contract/
 COPY packages/embedded-store/package.json packages/embedded-store/
 COPY packages/journal/package.json packages/journal/
 COPY packages/traces/package.json packages/traces/
+COPY packages/wiring/package.json packages/wiring/
 COPY packages/response-store/package.json packages/response-store/
 COPY packages/providers/package.json packages/providers/
 COPY packages/queue/package.json packages/queue/

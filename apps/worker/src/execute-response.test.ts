@@ -8,7 +8,7 @@ import {
   newResponseId,
 } from '@sluice/contract';
 import type { ClaimedRecord } from '@sluice/response-store';
-import { ContentSealer, sealingKeyOf } from '@sluice/sealed-content';
+import { ContentSealer, sealingKeyOf } from '@sluice/response-store/sealed-content';
 import { Telemetry } from '@sluice/runtime';
 import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
 import {

@@ -1,6 +1,6 @@
 import type { ContextItem, InputItem } from '@sluice/contract';
 import { ProviderError } from '@sluice/providers';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 
 /** What stands before the summary of a compacted conversation. */
 const summaryHeading = 'Summary of the conversation so far:\n\n';

@@ -2,7 +2,7 @@ import type { Generation } from '@sluice/contract';
 import { ProviderError } from '@sluice/providers';
 import type { ResponseContext } from '@sluice/response-store';
 import { isRedisUnavailable, pause } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { Attempt } from './attempt.ts';
 import type { AttemptFailure } from './conclude-attempt.ts';
 import { openContext } from './open-context.ts';

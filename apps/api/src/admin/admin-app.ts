@@ -15,7 +15,6 @@ import { registerMetrics } from './routes/metrics.ts';
 import { registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
-import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
 
 export interface AdminAppOptions {
   queue: ResponseQueue;
@@ -27,7 +26,7 @@ export interface AdminAppOptions {
   index: ResponseIndex;
   /** The index by default. */
   matching?: AdminContext['matching'];
-  live: TenantsOptions['live'] & AdminContext['live'];
+  live: AdminContext['live'];
   acting: AdminContext['acting'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
@@ -41,7 +40,7 @@ export interface AdminAppOptions {
 
 /**
  * The operator's listener, apart from the API and with a credential of its own: the console, the admin API it speaks, the
- * dashboard of the queues, the metrics, what an autoscaler asks, and the limits of tenants. Only the admin API can change anything, or show a prompt or
+ * dashboard of the queues, the metrics, and what an autoscaler asks. Only the admin API can change anything, or show a prompt or
  * an answer, and only for who has the action token.
  */
 export async function buildAdminApp({
@@ -104,7 +103,6 @@ export async function buildAdminApp({
   await registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
-  registerTenants(app, { reports, live });
   await registerQueues(app, queue);
   return app;
 }

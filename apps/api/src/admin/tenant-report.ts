@@ -8,7 +8,7 @@ export type ReportedTenant = Pick<
   'tenant' | 'weight' | 'tiers' | 'models' | 'limits' | 'use'
 >;
 
-/** The answer of `GET /tenants`, and what `sluice tenants --json` prints. */
+/** Tenants as `sluice tenants --json` prints them. */
 export interface TenantReport {
   tenants: ReportedTenant[];
 }

@@ -1,5 +1,5 @@
 import { estimateTokens, type InputItem, ServiceError } from '@sluice/contract';
-import { ContentSealer, type SealingKey } from '@sluice/sealed-content';
+import { ContentSealer, type SealingKey } from '@sluice/response-store/sealed-content';
 
 /** What opens the sealed content of a request. Plain data that a thread can be sent. */
 export interface Sealing {

@@ -2,7 +2,7 @@ import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** What everything that handles responses in an api process works with. */
@@ -11,7 +11,7 @@ export interface ResponsesDependencies {
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
-  queue: Pick<ResponseQueue, 'ahead' | 'departures' | 'enqueue' | 'order' | 'park' | 'remove'>;
+  queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
   /** What seals the content of a tenant. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { createProvider } from '@sluice/providers';
-import { createLogger, runMain, Telemetry, tellParent } from '@sluice/runtime';
+import { createLogger, runMain, tellParent, throttledWarning } from '@sluice/runtime';
+import { connect, isolatedRole } from '@sluice/wiring';
 import { AttemptRunner } from '../attempt-runner.ts';
 import { mostProcesses } from './choose-place.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
@@ -13,26 +15,37 @@ const send = (message: FromIsolated) => tellParent(message);
 
 async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): Promise<AttemptRunner> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
-  const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
-  telemetry.onEvery((told) => send({ type: 'happened', told }));
+  const workerId = randomUUID();
+  const role = isolatedRole({
+    processId: workerId,
+    onEndAskedFor: (responseId) => runner.endAskedFor(responseId),
+    roomForInput: (wanted) => runner.roomForInput(wanted),
+    onError: throttledWarning(logger, 'lease not renewed').warn,
+  });
+  const wired = connect(settings, role, {
+    logger,
+    // The worker has the queues.
+    letInAll: (letIn) => {
+      if (letIn.length > 0) send({ type: 'let_in', letIn });
+    },
+    onQueueError: throttledWarning(logger, 'queue error').warn,
+  });
+  wired.telemetry.onEvery((told) => send({ type: 'happened', told }));
   const runner = new AttemptRunner({
     settings,
+    wired,
+    workerId,
     providers: new Map(
       settings.providers.map((provider) => [
         provider.id,
         createProvider(provider, settings.timeouts, logger),
       ]),
     ),
-    telemetry,
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.
     memoryShare: 1 / mostProcesses,
-    // The worker has the queues.
     holdQueue: () => undefined,
-    onLetIn: (letIn) => {
-      if (letIn.length > 0) send({ type: 'let_in', letIn });
-    },
   });
   await runner.start();
   return runner;

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import type { Redis } from 'ioredis';
-import { conditions, table, type Table } from '../delivery-page.ts';
 import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
@@ -13,6 +14,13 @@ import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
 import type { SoakResult } from './soak.ts';
 
+export interface Table {
+  title: string;
+  text: string;
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+}
+
 export interface FaultsPage {
   /** What ran: a size, or a number of tries. */
   size: string;
@@ -23,9 +31,9 @@ export interface FaultsPage {
 }
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
-export async function renderFaultsPage({ size, sections, ...run }: FaultsPage): Promise<string> {
+export async function renderFaultsPage({ sections, ...run }: FaultsPage): Promise<string> {
   const bodies = sections.map(render);
-  const about = await conditions({ ...run, others: [['size', size]] });
+  const about = await conditions(run);
   return `${[introduction, about, ...bodies].join('\n\n')}\n`;
 }
 
@@ -218,7 +226,7 @@ export function eventsSection(result: EventsResult): Table {
       ['events', figure(result.events)],
       ['connections that were resumed', figure(result.reconnects)],
       ['violations', figure(result.violations.length)],
-      ...byName(result.ends).map(([type, count]) => [`ended with ${type}`, figure(count)]),
+      ...byName(result.ends).map(([end, count]) => [`ended with ${end}`, figure(count)]),
       ...byName(result.faults).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
     ],
   };
@@ -275,4 +283,35 @@ function byName(counts: ReadonlyMap<string, number>): [string, number][] {
 /** A whole number, or a dash where nothing was measured. */
 export function figure(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : '–';
+}
+
+/** What the figures of a page depend on, as a table. */
+async function conditions({ seed, tookMs, redis, size }: Omit<FaultsPage, 'sections'>): Promise<string> {
+  const cpu = cpus()[0]?.model.trim() ?? 'unknown';
+  const memoryGiB = Math.round(totalmem() / 2 ** 30);
+  const server = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? 'unknown';
+  return table(
+    ['', ''],
+    [
+      [
+        'date',
+        `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1000)} s`,
+      ],
+      ['machine', `${cpu}, ${availableParallelism()} cores, ${memoryGiB} GiB, ${type()} ${release()}`],
+      ['versions', `sluice ${ownVersion()}, Node ${process.version.slice(1)}, Redis ${server}`],
+      ['seed', String(seed)],
+      ['size', size],
+    ],
+  );
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version; // every package.json has a version
+}
+
+/** A table in Markdown. Words of the first column are aligned left, and figures right. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }

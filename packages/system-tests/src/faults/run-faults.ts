@@ -1,6 +1,5 @@
 import { type LocalRedis, type Progress, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import type { Table } from '../delivery-page.ts';
 import { copiedSources } from '../patched-build.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
@@ -14,6 +13,7 @@ import {
   outageSection,
   renderFaultsPage,
   soakSection,
+  type Table,
   testedSection,
 } from './faults-page.ts';
 import { runHostile } from './hostile/run-hostile.ts';

@@ -30,7 +30,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'one tenant may have all bytes in flight',
     patch: {
       file: `${api}/src/bodies/body-budget.ts`,
-      find: 'if (ofTenant > most / 2)',
+      find: 'if ((this.#heldBy.get(tenant) ?? 0) + bytes > most / 2)',
       replace: 'if (false)',
     },
     tests: `${api}/test/limits.test.ts`,
@@ -101,7 +101,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
   {
     name: 'a caller who is still there is told that its response was cancelled',
     patch: {
-      file: `${api}/src/responses/create-response.ts`,
+      file: `${api}/src/responses/answer.ts`,
       find: 'throw touchLost();',
       replace: 'void touchLost;',
     },
@@ -210,7 +210,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a claim that an outage kept from being given back stands',
     patch: {
       file: `${worker}/src/running-attempts.ts`,
-      find: 'if (this.#letGo.size < mostLetGo) this.#letGo.set(id, ofResponse);',
+      find: 'if (this.#releases.size < mostReleases) this.#releases.set(id, ofResponse);',
       replace: '',
     },
     tests: `${worker}/src/running-attempts.test.ts`,

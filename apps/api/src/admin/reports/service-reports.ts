@@ -31,7 +31,6 @@ export interface ServiceReports {
   history: (span: HistorySpan) => Promise<History>;
   queues: () => Promise<QueueList>;
   tenants: (query: TenantPageQuery) => Promise<TenantList>;
-  tenantUse: TenantReporter;
   keys: (query: KeyPageQuery) => KeyList;
 }
 
@@ -68,7 +67,6 @@ export function serviceReports(sources: ReportSources): ServiceReports {
       return { object: 'list', data: queueRows(read, heardProcesses(announced), sources) };
     },
     tenants: (query) => tenantRows({ ...sources, tenantUse }, directory, query),
-    tenantUse,
     keys: (query) => keyRows(sources, query),
   };
 }
