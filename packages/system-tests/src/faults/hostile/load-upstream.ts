@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -12,14 +12,21 @@ const pieceCharacters = 16_000;
  * always fails. It keeps nothing of what it was sent. Returns its base URL.
  */
 export async function startLoadUpstream(): Promise<string> {
-  const server = createServer(async (request, response) => {
-    let text = '';
-    for await (const piece of request) if (text.length < mostLookedAt) text += String(piece);
+  const server = createServer((request, response) => {
     response.once('error', () => undefined);
-    await answer(text, response);
+    void textOf(request)
+      .then((text) => answer(text, response))
+      .catch(() => response.destroy()); // The caller left.
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`; // It listens on a port.
+}
+
+/** The beginning of a body, which is read to its end. */
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const piece of request) if (text.length < mostLookedAt) text += String(piece);
+  return text;
 }
 
 async function answer(text: string, response: ServerResponse): Promise<void> {

@@ -96,8 +96,8 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
       for (let round = 1; round <= rounds; round += 1) {
         onProgress(`hostile: ${load.mechanism}, round ${round} of ${rounds}`);
         // Who goes first alternates, so that neither kind always runs behind the other.
-        const order: Kind[] = round % 2 === 0 ? ['good', 'hostile'] : ['hostile', 'good'];
-        for (const kind of order) await runKind(site, { load, kind, cells });
+        const kinds: Kind[] = round % 2 === 0 ? ['good', 'hostile'] : ['hostile', 'good'];
+        for (const kind of kinds) await runKind(site, { load, kind, cells });
       }
       const heaps = await measureHeaps(site, load);
       result.cells.push(...cells);
