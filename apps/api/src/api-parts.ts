@@ -60,6 +60,8 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
   /** How long a thread may take for one body, in milliseconds. */
   threadMs?: number;
   socketTimes?: Partial<SocketTimes>;
+  /** Requests that may be open at once; see `OpenRequests`. */
+  mostCallers?: number;
   indexHealEveryMs?: number;
 }
 
@@ -95,7 +97,7 @@ export function makeApiParts({
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
   const settingsWatch = watch?.({ apply: (changed) => keys.takeSettings(changed), log: logger });
-  const open = new OpenRequests();
+  const open = new OpenRequests(replaced.mostCallers);
   const readLimits = new ReadLimits();
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const metrics = createMetrics({ logger, labels: { role: 'api' } });

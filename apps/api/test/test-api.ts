@@ -50,6 +50,8 @@ export interface TestApiOptions {
   bodyBytesInFlight?: number;
   contextBytes?: number;
   contextTurns?: number;
+  /** Requests that may be open at once; see `OpenRequests`. */
+  mostCallers?: number;
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
@@ -228,6 +230,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       onListenerError: (error) => {
         throw error;
       },
+      ...(options.mostCallers !== undefined && { mostCallers: options.mostCallers }),
       ...(options.threadMs !== undefined && { threadMs: options.threadMs }),
       ...(options.socketTimes && { socketTimes: options.socketTimes }),
       indexHealEveryMs: 200,

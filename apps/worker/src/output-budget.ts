@@ -14,9 +14,14 @@ export interface OutputBudgetOptions {
   freeBytes: number;
 }
 
+/** What a heap of so many bytes has to spare for inputs and answers. */
+export function spareBytes(heapBytes: number): number {
+  return Math.max(0, heapBytes - ownBytes);
+}
+
 /** The budget of a process whose heap may have so many bytes, or a part of it. */
 export function budgetOfHeap(heapBytes: number, part = 1): OutputBudgetOptions {
-  return { bytes: Math.floor(Math.max(0, heapBytes - ownBytes) * heapShare * part), freeBytes };
+  return { bytes: Math.floor(spareBytes(heapBytes) * heapShare * part), freeBytes };
 }
 
 interface OfTenant {

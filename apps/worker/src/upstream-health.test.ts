@@ -31,7 +31,13 @@ function seeded(seed: number): () => number {
   };
 }
 
-function setUp({ adaptive = true, random = () => 0 }: { adaptive?: boolean; random?: () => number } = {}) {
+interface SetUpOptions {
+  adaptive?: boolean;
+  latencyTolerance?: number;
+  random?: () => number;
+}
+
+function setUp({ adaptive = true, latencyTolerance = 0, random = () => 0 }: SetUpOptions = {}) {
   let at = 0;
   const logged: string[] = [];
   const write = (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -41,7 +47,7 @@ function setUp({ adaptive = true, random = () => 0 }: { adaptive?: boolean; rand
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
   const health = new UpstreamHealth({
     routes: [small, large, elsewhere],
-    pressure: new Map([['a', { adaptive, floor: 1 }]]),
+    pressure: new Map([['a', { adaptive, floor: 1, ...(latencyTolerance && { latencyTolerance }) }]]),
     saturation: new Map(),
     slotsOf: () => 32,
     onSaturated: () => undefined,
@@ -337,6 +343,26 @@ describe('a route that limits calls', () => {
     health.begin(small, response('one'));
     expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
     for (let calls = 0; calls < 31; calls += 1) expect(health.begin(small, response('other'))).toBeDefined();
+  });
+});
+
+describe('a limit that latency has lowered', () => {
+  it('binds the tenant whose calls were slow, and no other', () => {
+    const { health, response, succeed, pass } = setUp({ latencyTolerance: 2 });
+    for (let round = 0; round < 16; round += 1) {
+      succeed(small, response('other'));
+      const calls = Array.from({ length: 32 }, () => health.begin(small, response('one')));
+      pass(round < 10 ? 50 : 2_000);
+      for (const call of calls) {
+        call?.answered(() => 100);
+        call?.succeeded();
+      }
+    }
+    const taken = Array.from({ length: 32 }, () => health.begin(small, response('one'))).filter(Boolean);
+    expect(taken.length).toBeLessThan(32);
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
+    for (let calls = taken.length; calls < 32; calls += 1)
+      expect(health.begin(small, response('other'))).toBeDefined();
   });
 });
 

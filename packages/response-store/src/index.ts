@@ -60,7 +60,7 @@ export type { Accepting, ContextLimits } from './transitions/accept.ts';
 export type { AcceptResult, ReferenceProblem, TenantUse } from './transitions/accept-result.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
-export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';
+export { type Claim, type ClaimEnd, lossesToBeAlone, type PostponedClaim } from './transitions/claim.ts';
 export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
 export type { FinishResult, QueuedEnding } from './transitions/finish.ts';

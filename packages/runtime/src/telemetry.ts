@@ -140,7 +140,7 @@ export interface TelemetryEvents {
   'attempt.given_back': { responseId: string; model: string; attempt: number };
   /** An attempt rejected, by a silent store or a defect; the rescue looks after its response. */
   'attempt.dropped': { responseId: string; model: string; attempt: number };
-  /** No route takes calls for now, and the response goes back to its queue; the attempt does not count. */
+  /** No route takes calls for now, or there is no room for the input, and the response goes back to its queue; the attempt does not count. */
   'attempt.postponed': {
     responseId: string;
     model: string;
@@ -208,8 +208,8 @@ interface UpstreamUsage {
 /** How the caller of a response gets it. */
 type CallMode = 'whole' | 'stream' | 'background';
 
-/** Why no route takes calls. */
-type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated';
+/** Why no route takes calls; `memory`: the process has no room for the input. */
+type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated' | 'memory';
 
 export type TelemetryEvent = keyof TelemetryEvents;
 

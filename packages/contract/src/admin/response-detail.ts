@@ -22,6 +22,8 @@ export const waitReasons = [
   'upstream_busy',
   /** Its upstream's own queue is too long. */
   'upstream_saturated',
+  /** Its worker had no room for its input. */
+  'worker_memory',
   /** It waited for another try after a failed one. */
   'retry_delay',
   /** A worker stopped or died, and another one had to take it. */

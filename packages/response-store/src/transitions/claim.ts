@@ -25,6 +25,7 @@ const claimedFields = [
     'followed',
     'input',
     'large_bytes',
+    'asked_bytes',
     'request_id',
     'limited',
     'limited_at',
@@ -75,9 +76,17 @@ export type Claim =
   | { kind: 'nothing'; because: 'missing' | 'terminal' }
   /** A worker that lives runs it, as far as anybody can tell: try again in a while. */
   | { kind: 'held' }
+  /** The lease is taken, but there is no room for the input, which was not read. The claimer gives the response back. */
+  | { kind: 'no_room'; held: PostponedClaim }
   /** As many of its tenant run as may: it has to `standInLine`. */
   | { kind: 'crowded' }
   | { kind: 'unknown_version' };
+
+/** What is known of a response whose input was not read. */
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
+
+/** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
+export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
 
 export interface ClaimOptions {
   token: string;
@@ -92,6 +101,8 @@ export interface ClaimOptions {
   leaseLapseMs: number;
   totalMs: number;
   maxAttempts: number;
+  /** Default: there is always room. */
+  roomForInput?: RoomForInput | undefined;
 }
 
 /**
@@ -123,15 +134,23 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(letIn)));
   const fields = parseFields(claimedFields, values);
-  const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
+  const isRun = ended === undefined;
+  const { tenant = '', asked_bytes: asked = 0, request_ahead: besides = 0 } = fields;
+  const wanted = { token: options.token, tenant, bytes: asked + besides };
+  if (isRun && options.roomForInput?.(wanted) === false) {
+    const { model } = parseRecord(fields)?.request ?? { model: '' };
+    return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
+  }
+  // The end needs none of what was asked for, which may be large.
+  const ahead = isRun ? await readRequestAhead(access, responseId, fields.request_ahead) : undefined;
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
-  const input = await inputAt(access, responseId, fields);
-  const isLost = !input || (fields.request_ahead && ahead === undefined);
+  const input = isRun ? await inputAt(access, responseId, fields) : [];
+  const isLost = isRun && (!input || (fields.request_ahead && ahead === undefined));
   const because = ended ?? (isLost ? 'input_lost' : undefined);
   const claimed: ClaimedRecord = {
     ...found,
-    ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
+    ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
