@@ -161,7 +161,12 @@ function beginAttempt(dependencies: ExecuteDependencies, execution: Execution, r
   const { tenant, serviceTier: tier, acceptedAt, request } = record;
   telemetry.emit('attempt.claimed', {
     ...about(record),
-    ...{ tenant, mode: modeOf(request), tier, acceptedAt, worker: workerId, trace: attempt.trace },
+    tenant,
+    mode: modeOf(request),
+    tier,
+    acceptedAt,
+    worker: workerId,
+    trace: attempt.trace,
   });
   return { kind: 'call', attempt };
 }

@@ -193,7 +193,13 @@ export class UpstreamHealth {
     const gate = watch?.gate(route.model);
     const about = { provider: route.provider.id, upstreamModel: route.model };
     return new RouteHealth({
-      ...{ route, connection, gate, longestRetryAfterMs, now, random, settings: breaker },
+      route,
+      connection,
+      gate,
+      longestRetryAfterMs,
+      now,
+      random,
+      settings: breaker,
       pressure: this.#pressureOf(route),
       slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,

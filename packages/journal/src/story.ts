@@ -39,7 +39,8 @@ export function storyOf(table: RowTable, subject: string, facts: StoryFacts): Re
   const around: QueueSurroundings = {
     lastStart: (from, to) => lastStartOf(table, row, { models: inQueue, from, to }),
     pauses: queue === undefined ? [] : facts.pausesOf(queue),
-    ...{ position, now },
+    position,
+    now,
   };
   const accepted = lines.find((line) => line.what === 'accepted');
   return {

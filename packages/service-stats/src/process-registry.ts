@@ -125,7 +125,9 @@ export async function readProcesses(
   now: number,
 ): Promise<AnnouncedProcess[]> {
   const heard = await heardBetween(connection, processesKey(keyPrefix), {
-    ...{ from: String(now - silentMs), to: '+inf', most: mostRead },
+    from: String(now - silentMs),
+    to: '+inf',
+    most: mostRead,
   });
   if (heard.length === 0) return [];
   const reports = await connection.mget(heard.map(({ id }) => processKey(keyPrefix, id)));
@@ -141,7 +143,9 @@ export async function readLostProcesses(
   now: number,
 ): Promise<AnnouncedProcess[]> {
   const lost = await heardBetween(connection, heardKey(keyPrefix), {
-    ...{ from: String(now - rememberedMs), to: `(${now - silentMs}`, most: mostLost },
+    from: String(now - rememberedMs),
+    to: `(${now - silentMs}`,
+    most: mostLost,
   });
   if (lost.length === 0) return [];
   const wills = await connection.hmget(willsKey(keyPrefix), ...lost.map(({ id }) => id));

@@ -130,7 +130,11 @@ export class ResponseAcceptor {
       throw error;
     }
     this.#dependencies.telemetry.emit('response.accepted', {
-      ...{ responseId, requestId, tenant: key.name, model: request.model, tier: serviceTier },
+      responseId,
+      requestId,
+      tenant: key.name,
+      model: request.model,
+      tier: serviceTier,
       mode: modeOf(request),
       acceptedAt: result.acceptedAt,
       isInLine: result.priority === undefined,

@@ -106,7 +106,9 @@ export class ResponseCreator {
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
     const subscription = store.follow(responseId, {
-      ...{ cursor: 1, readFirst: false, derived: false },
+      cursor: 1,
+      readFirst: false,
+      derived: false,
       hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
     });
     const isKept = isKeptAfterEnd(creation.pending.request);

@@ -73,7 +73,10 @@ export async function readEventPage(
   const { record, cursor, derived, waitMs } = request;
   tellResumed(dependencies.telemetry, caller, record);
   const subscription = store.follow(record.id, {
-    ...{ cursor, readFirst: true, derived, looksAgain: false },
+    cursor,
+    readFirst: true,
+    derived,
+    looksAgain: false,
     hold: caller.hold,
   });
   try {

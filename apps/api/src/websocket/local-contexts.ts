@@ -118,7 +118,7 @@ export class ConnectionContexts {
   }
 
   clear(): void {
-    for (const responseId of [...this.#kept.keys()]) this.drop(responseId);
+    for (const responseId of this.#kept.keys()) this.drop(responseId);
   }
 
   #keep(responseId: string, kept: Kept, bytes: number): void {

@@ -1,6 +1,6 @@
 import { useMediaQuery } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 'react';
 import classes from './data-table.module.css';
 import { LoadingState } from './states.tsx';
 
@@ -94,35 +94,53 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           {items.map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
+            const transform = `translateY(${item.start - scrollMargin}px)`;
             return (
-              // The keyboard has the link in the row; the click on all of it is for the mouse alone.
-              <div
+              <TableRow
                 key={item.key}
-                role="row"
-                aria-rowindex={item.index + 2}
-                aria-selected={isSelected?.(row)}
-                className={classes['row']}
-                data-opens={onOpen !== undefined}
-                style={{
-                  ...tracks,
-                  height: item.size,
-                  transform: `translateY(${item.start - scrollMargin}px)`,
-                }}
-                onClick={(event) => {
-                  if (!isOwnClick(event.target)) onOpen?.(row);
-                }}
+                index={item.index}
+                style={{ ...tracks, height: item.size, transform }}
+                isSelected={isSelected?.(row)}
+                onOpen={onOpen && (() => onOpen(row))}
               >
                 {shown.map(({ key, cell, align }) => (
                   <div key={key} role="cell" className={classes['cell']} data-align={align}>
                     {cell(row)}
                   </div>
                 ))}
-              </div>
+              </TableRow>
             );
           })}
         </div>
       </div>
       {rows.length === 0 && (isLoading === true ? <LoadingState /> : empty)}
+    </div>
+  );
+}
+
+interface TableRowProps {
+  index: number;
+  style: CSSProperties;
+  isSelected: boolean | undefined;
+  onOpen: (() => void) | undefined;
+  children: ReactNode;
+}
+
+/** A row. The keyboard has the link in it; the click on all of it is for the mouse alone. */
+function TableRow({ index, style, isSelected, onOpen, children }: TableRowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      className={classes['row']}
+      data-opens={onOpen !== undefined}
+      style={style}
+      onClick={(event) => {
+        if (!isOwnClick(event.target)) onOpen?.();
+      }}
+    >
+      {children}
     </div>
   );
 }

@@ -37,8 +37,10 @@ export const footprint: Scenario = {
     const plan = context.quick ? plans.quick : plans.full;
     const starts = await startOften(context, plan);
     const service = await startService({
-      ...{ directory: context.directory, profile: context.profile },
-      ...{ redisUrl: context.redis.url, upstreamUrl: context.upstreamUrl },
+      directory: context.directory,
+      profile: context.profile,
+      redisUrl: context.redis.url,
+      upstreamUrl: context.upstreamUrl,
       models: [modelName(silent), modelName(brisk)],
       concurrency: plan.streams,
     });

@@ -29,9 +29,22 @@ export interface ResponseSummary {
 }
 
 const names = [
-  ...(['version', 'id', 'tenant', 'status', 'tier', 'queue', 'request_id', 'accepted_at'] as const),
-  ...(['started_at', 'attempt', 'stream', 'seq', 'previous', 'asked_bytes'] as const),
-  ...(['request', 'request_ahead'] as const),
+  'version',
+  'id',
+  'tenant',
+  'status',
+  'tier',
+  'queue',
+  'request_id',
+  'accepted_at',
+  'started_at',
+  'attempt',
+  'stream',
+  'seq',
+  'previous',
+  'asked_bytes',
+  'request',
+  'request_ahead',
 ] satisfies FieldName[];
 
 /**

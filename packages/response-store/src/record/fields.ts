@@ -132,19 +132,28 @@ export function fieldsBy(writer: Writer): FieldName[] {
  * none of them holds one. An empty one is absent. A field of its own would cost a waiting response some seventy bytes.
  */
 export const factFields = [
-  ...([
-    'version',
-    'id',
-    'tenant',
-    'tier',
-    'queue',
-    'request_id',
-    'weight',
-    'accepted_at',
-    'queue_by',
-  ] as const),
-  ...(['stream', 'stored', 'background', 'previous', 'context_turns', 'asked_bytes'] as const),
-  ...(['large_bytes', 'request_ahead', 'idempotency', 'turn', 'cost', 'tokens', 'most_output'] as const),
+  'version',
+  'id',
+  'tenant',
+  'tier',
+  'queue',
+  'request_id',
+  'weight',
+  'accepted_at',
+  'queue_by',
+  'stream',
+  'stored',
+  'background',
+  'previous',
+  'context_turns',
+  'asked_bytes',
+  'large_bytes',
+  'request_ahead',
+  'idempotency',
+  'turn',
+  'cost',
+  'tokens',
+  'most_output',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */

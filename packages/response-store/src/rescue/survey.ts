@@ -15,17 +15,18 @@ const surveyScript = defineScript({
 });
 
 const kinds = [
-  ...([
-    'vanished',
-    'gone',
-    'unknown_version',
-    'cancelled',
-    'expired',
-    'unqueued',
-    'overdue',
-    'stopping',
-  ] as const),
-  ...(['held', 'left_out', 'queued', 'in_progress'] as const),
+  'vanished',
+  'gone',
+  'unknown_version',
+  'cancelled',
+  'expired',
+  'unqueued',
+  'overdue',
+  'stopping',
+  'held',
+  'left_out',
+  'queued',
+  'in_progress',
 ] as const;
 
 /** The state of a response without an end; see survey.lua for the kinds. */

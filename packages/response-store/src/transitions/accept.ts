@@ -26,10 +26,7 @@ const acceptScript = defineScript({
   writes: fieldsBy('accept'),
   file: new URL('../../src/transitions/accept.lua', import.meta.url),
   fragments: [...enterFragments, ...fragments('clock')],
-  keys: [
-    ...(['record', 'log', 'open', 'load', 'fair', 'stored_list', 'idempotency'] as const),
-    ...(['large', 'previous_record'] as const),
-  ],
+  keys: ['record', 'log', 'open', 'load', 'fair', 'stored_list', 'idempotency', 'large', 'previous_record'],
   args: factNames,
   numbers: numberNames,
 });

@@ -152,8 +152,15 @@ export type QueuedEnding =
   | { kind: 'unknown_version' };
 
 const queuedFields = [
-  ...(['version', 'tenant', 'queue', 'stream', 'stored', 'background'] as const),
-  ...(['status', 'seq', 'request'] as const),
+  'version',
+  'tenant',
+  'queue',
+  'stream',
+  'stored',
+  'background',
+  'status',
+  'seq',
+  'request',
 ] satisfies FieldName[];
 
 /**
