@@ -52,7 +52,9 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     index:
       replaced.index ??
       new ResponseIndex({
-        ...{ redisUrl: settings.redisUrl, keyPrefix: settings.keyPrefix, settings: settings.console },
+        redisUrl: settings.redisUrl,
+        keyPrefix: settings.keyPrefix,
+        settings: settings.console,
         ...(healEveryMs !== undefined && { healEveryMs }),
         onError: (error) => telemetry.emit('index.ended', { error }),
       }),

@@ -50,22 +50,35 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     row: rowOf(story, summary),
     is_kept: summary !== undefined,
     request_id: summary?.requestId ?? story?.requestId ?? null,
+    queue_position: position?.position ?? null,
+    estimated_start_at: position?.startsInMs === undefined ? null : Math.round(now() + position.startsInMs),
+    phases: story?.phases ?? (summary ? phasesOfRecord(summary) : []),
+    ...toldByJournal(story),
+    ...toldByRecord(summary),
+    events: { is_kept: hasEvents, last: hasEvents && summary.streams ? summary.sequenceNumber : null },
+  };
+}
+
+function toldByJournal(story: ResponseStory | undefined) {
+  return {
     retry_of: story?.retryOf ?? null,
     retried_as: story?.retriedAs ?? [],
+    attempts: story?.attempts ?? [],
+    journal: story?.journal ?? [],
+    journal_left_out: story?.leftOut ?? 0,
+  };
+}
+
+function toldByRecord(summary: ResponseSummary | undefined) {
+  const end = summary?.end;
+  return {
     metadata: summary?.request.metadata ?? {},
     parameters: summary ? parametersOf(summary.request) : {},
     previous_response_id: summary?.previousId ?? null,
     input_bytes: summary?.askedBytes ?? null,
-    queue_position: position?.position ?? null,
-    estimated_start_at: position?.startsInMs === undefined ? null : Math.round(now() + position.startsInMs),
-    phases: story?.phases ?? (summary ? phasesOfRecord(summary) : []),
-    attempts: story?.attempts ?? [],
-    journal: story?.journal ?? [],
-    journal_left_out: story?.leftOut ?? 0,
-    usage: summary?.end?.usage ?? null,
-    error: summary?.end?.error ?? null,
-    incomplete_reason: summary?.end?.incomplete_details?.reason ?? null,
-    events: { is_kept: hasEvents, last: hasEvents && summary.streams ? summary.sequenceNumber : null },
+    usage: end?.usage ?? null,
+    error: end?.error ?? null,
+    incomplete_reason: end?.incomplete_details?.reason ?? null,
   };
 }
 
@@ -76,6 +89,9 @@ function unknownResponse(): ServiceError {
   );
 }
 
+/** In place of what the journal would tell. */
+const noRow = { started_at: null, first_output_at: null, ended_at: null, attempts: 0 };
+
 /** The journal knows more; the record knows what is not in the journal yet. */
 function rowOf(story: ResponseStory | undefined, summary: ResponseSummary | undefined): ResponseRow {
   if (!summary) {
@@ -83,6 +99,7 @@ function rowOf(story: ResponseStory | undefined, summary: ResponseSummary | unde
     return story.row;
   }
   const { end } = summary;
+  const { started_at, first_output_at, ended_at, attempts } = story?.row ?? noRow;
   return {
     id: summary.id,
     tenant: summary.tenant,
@@ -92,10 +109,10 @@ function rowOf(story: ResponseStory | undefined, summary: ResponseSummary | unde
     status: summary.status,
     error_code: end?.error?.code ?? null,
     accepted_at: summary.acceptedAt,
-    started_at: story?.row.started_at ?? summary.startedAt ?? null,
-    first_output_at: story?.row.first_output_at ?? null,
-    ended_at: story?.row.ended_at ?? endOf(summary),
-    attempts: Math.max(summary.attempts, story?.row.attempts ?? 0),
+    started_at: started_at ?? summary.startedAt ?? null,
+    first_output_at,
+    ended_at: ended_at ?? endOf(summary),
+    attempts: Math.max(summary.attempts, attempts),
     input_tokens: end?.usage?.input_tokens ?? null,
     output_tokens: end?.usage?.output_tokens ?? null,
   };

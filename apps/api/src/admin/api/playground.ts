@@ -31,10 +31,12 @@ const passedOn = [
 ] as const;
 
 /** Headers of an answer that are kept from the browser, because they belong to one connection, or would speak for this listener. */
-const keptBack = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['date', 'set-cookie', 'www-authenticate', 'clear-site-data', 'refresh'],
-]);
+const keptBack = new Set(
+  (
+    'connection keep-alive proxy-authenticate te trailer transfer-encoding upgrade ' +
+    'date set-cookie www-authenticate clear-site-data refresh'
+  ).split(' '),
+);
 
 /** The paths of the API that a browser may ask for, once `..` and the like are resolved. */
 const allowed = /^\/v1\/(responses|models)(\/.*)?$/;
