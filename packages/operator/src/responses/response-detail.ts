@@ -50,12 +50,19 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     row: rowOf(story, summary),
     is_kept: summary !== undefined,
     request_id: summary?.requestId ?? story?.requestId ?? null,
-    queue_position: position?.position ?? null,
-    estimated_start_at: position?.startsInMs === undefined ? null : Math.round(now() + position.startsInMs),
+    ...toldOfPlace(position, now()),
     phases: story?.phases ?? (summary ? phasesOfRecord(summary) : []),
     ...toldByJournal(story),
     ...toldByRecord(summary),
     events: { is_kept: hasEvents, last: hasEvents && summary.streams ? summary.sequenceNumber : null },
+  };
+}
+
+function toldOfPlace(place: PlaceInQueue | undefined, now: number) {
+  const startsInMs = place?.startsInMs;
+  return {
+    queue_position: place?.position ?? null,
+    estimated_start_at: startsInMs === undefined ? null : Math.round(now + startsInMs),
   };
 }
 
