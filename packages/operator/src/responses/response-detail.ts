@@ -44,7 +44,6 @@ export async function responseDetail(sources: DetailSources, responseId: string)
   // A record is worth showing without its story, such as while the index does not answer.
   const story = await (summary ? told?.catch(() => undefined) : told);
   if (!summary && !story) throw unknownResponse();
-  const hasEvents = summary !== undefined && (!summary.streams || (await store.hasLog(responseId)));
   return {
     object: 'response_detail',
     row: rowOf(story, summary),
@@ -54,8 +53,15 @@ export async function responseDetail(sources: DetailSources, responseId: string)
     phases: story?.phases ?? (summary ? phasesOfRecord(summary) : []),
     ...toldByJournal(story),
     ...toldByRecord(summary),
-    events: { is_kept: hasEvents, last: hasEvents && summary.streams ? summary.sequenceNumber : null },
+    events: await keptEvents(store, summary),
   };
+}
+
+/** Events of a response that was not streamed are derived from its end. */
+async function keptEvents(store: DetailSources['store'], summary: ResponseSummary | undefined) {
+  const { streams = false } = summary ?? {};
+  const isKept = summary !== undefined && (!streams || (await store.hasLog(summary.id)));
+  return { is_kept: isKept, last: isKept && streams ? summary.sequenceNumber : null };
 }
 
 function toldOfPlace(place: PlaceInQueue | undefined, now: number) {
