@@ -15,7 +15,7 @@ COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/
 COPY packages/stored-keys/package.json packages/stored-keys/
-COPY packages/operator-acts/package.json packages/operator-acts/
+COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/

@@ -1,4 +1,4 @@
-import type { OpenSettings, Settings } from '@sluice/config';
+import { type OpenSettings, readDevelopmentKey, type Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
 import type { Traces } from '@sluice/traces';
@@ -92,8 +92,11 @@ export class ApiProcess {
       settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
+      developmentKey: async () =>
+        parts.keys.acceptsDevelopmentKey ? readDevelopmentKey(settings.dataDir) : undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
+      failedTokens: new FailedLogins({ trustedProxies }),
       logger,
     });
     const adminUrl = await listen(
@@ -114,7 +117,7 @@ export class ApiProcess {
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
-    parts.pauses.start();
+    parts.operator.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
   }
@@ -128,7 +131,7 @@ export class ApiProcess {
   async stop(reason: StopReason): Promise<void> {
     this.#isStopping = true;
     const parts = this.#parts;
-    const acting = parts.acting.acts.stop();
+    const acts = parts.operator.acts.stop();
     parts.stats.announce();
     const { drainTimeoutMs } = this.#options.settings;
     let graceMs = drainTimeoutMs * interruptShare;
@@ -148,7 +151,7 @@ export class ApiProcess {
     }, drainTimeoutMs * lingerShare);
     await closing;
     clearTimeout(cut);
-    await acting;
+    await acts;
     await parts.watch?.stop();
     await parts.keys.stop();
     await parts.sealing.stop();
@@ -157,11 +160,9 @@ export class ApiProcess {
     await parts.bodies.stop();
     await parts.responses.stop();
     await parts.store.stop();
-    await Promise.all([parts.stats.stop(), parts.pauses.stop()]);
-    parts.reports.overview.stop();
+    await parts.stats.stop();
     await this.#admin?.close();
-    await parts.acting.failedTokens.stop();
-    await parts.index.stop();
+    await parts.operator.stop();
     await this.#options.traces?.stop(drainTimeoutMs * traceShare);
     parts.metrics.stop();
     await closeConnections(parts);

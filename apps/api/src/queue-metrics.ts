@@ -1,6 +1,6 @@
+import type { ReadQueue } from '@sluice/operator';
 import type { ResponseQueue } from '@sluice/queue';
 import { Gauge, type Registry } from 'prom-client';
-import type { ReadQueue } from './admin/reports/queue-report.ts';
 
 /** A reading that is younger is not made again, in milliseconds: all gauges of a scrape share one, and so do scrapers. */
 const freshMs = 1_000;

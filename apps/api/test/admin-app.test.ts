@@ -1,13 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
-import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-import { actingOf } from './test-admin.ts';
-import { testReports } from './test-reports.ts';
+import { adminAppOf } from './test-admin.ts';
 
 const token = 'admin-token-of-the-test';
 
@@ -24,26 +21,13 @@ afterEach(async () => {
 });
 
 async function build(options: { withToken: boolean; models?: TestApi['settings']['models'] }): Promise<void> {
-  admin = await buildAdminApp({
-    queue: api.queue,
-    registry: api.registry,
+  admin = await adminAppOf(api, {
     settings: {
       models: options.models ?? api.settings.models,
       workerConcurrency: 2,
       console: api.settings.console,
     },
-    store: api.store,
-    responses: api.responses,
-    clock: api.clock,
-    index: api.index,
-    live: api.live,
-    acting: actingOf(api),
     token: options.withToken ? token : undefined,
-    actionToken: undefined,
-    apiUrl: () => 'http://127.0.0.1:3000',
-    reports: testReports(api),
-    failedLogins: new FailedLogins({ wait: () => Promise.resolve() }),
-    logger: createLogger({ name: 'api', level: 'silent' }),
   });
 }
 

@@ -10,8 +10,9 @@ import { closeConnections, type ConnectedSettings, type RunnerClients, type Wire
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
+import { InputBudget, inputBytesOfHeap, type WantedInput } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
-import { budgetOfHeap, OutputBudget } from './output-budget.ts';
+import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -33,8 +34,8 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Runs responses that may take their process down; undefined where they run in this process. */
   isolate: Isolate | undefined;
-  /** The share of a worker's memory for answers that this process may use; 1 for all of it. */
-  outputShare: number;
+  /** The share of a worker's memory for inputs and answers that this process may use; 1 for all of it. */
+  memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
 }
@@ -52,6 +53,7 @@ export class AttemptRunner {
   readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #providers: ReadonlyMap<string, Provider>;
+  readonly #inputBudget: InputBudget;
   readonly #dependencies: ExecuteDependencies;
 
   constructor(options: AttemptRunnerOptions) {
@@ -60,6 +62,8 @@ export class AttemptRunner {
     const { recovery } = settings;
     const { telemetry } = wired;
     this.#providers = providers;
+    const heapBytes = getHeapStatistics().heap_size_limit;
+    this.#inputBudget = new InputBudget(inputBytesOfHeap(spareBytes(heapBytes), options.memoryShare));
     this.clock = wired.clock;
     this.store = wired.store;
     this.#sealing = new SealingKeys({
@@ -102,7 +106,8 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
-      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit, options.outputShare)),
+      inputBudget: this.#inputBudget,
+      outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },
@@ -125,6 +130,11 @@ export class AttemptRunner {
     this.health.start();
   }
 
+  /** Takes room for an input that a claim is about to read. False when there is none. */
+  roomForInput(wanted: WantedInput): boolean {
+    return this.#inputBudget.take(wanted);
+  }
+
   /** Runs a response until it has its end, or until it must be given back. */
   execute(responseId: string): Promise<Outcome> {
     return executeResponse(this.#dependencies, responseId);
@@ -136,7 +146,7 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack(record: ClaimedRecord): Promise<void> {
+  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
     return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
   }
 
@@ -153,9 +163,15 @@ export class AttemptRunner {
   }
 
   async #endPostponed(responseId: string): Promise<void> {
-    const claimed = await this.store.claim(responseId, randomUUID());
-    if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
-    else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+    const token = randomUUID();
+    try {
+      const claimed = await this.store.claim(responseId, token);
+      if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
+      else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+      else if (claimed.kind === 'no_room') await this.giveBack(claimed.held);
+    } finally {
+      this.#inputBudget.giveBack(token);
+    }
   }
 
   /** Holds a queue while no model of it takes calls. */

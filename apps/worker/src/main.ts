@@ -13,6 +13,9 @@ import {
 import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
+/** For tests of an api, which run a worker in their own process. */
+export { WorkerProcess };
+
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
   const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });

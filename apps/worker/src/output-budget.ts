@@ -14,9 +14,14 @@ export interface OutputBudgetOptions {
   freeBytes: number;
 }
 
+/** The bytes of a heap that inputs and answers may have. */
+export function spareBytes(heapBytes: number): number {
+  return Math.max(0, heapBytes - ownBytes);
+}
+
 /** The budget of a process with a heap of this many bytes, or a part of that budget. */
 export function budgetOfHeap(heapBytes: number, part = 1): OutputBudgetOptions {
-  return { bytes: Math.floor(Math.max(0, heapBytes - ownBytes) * heapShare * part), freeBytes };
+  return { bytes: Math.floor(spareBytes(heapBytes) * heapShare * part), freeBytes };
 }
 
 interface OfTenant {

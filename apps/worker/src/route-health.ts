@@ -90,6 +90,11 @@ export class RouteHealth {
     return this.#options.gate;
   }
 
+  /** Whether it is down, so that a probe has to find out whether it is back. */
+  get isDown(): boolean {
+    return this.breaker.state !== 'closed' || this.#options.connection.state !== 'closed';
+  }
+
   /** Why it takes no call of a response now, or of a new tenant without one; undefined when it does. */
   blockOf(response?: WaitingResponse): RouteBlock | undefined {
     return this.#blockOf(response?.tenant, response);

@@ -38,6 +38,9 @@ export interface UpstreamHealthOptions {
   random: () => number;
 }
 
+/** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
+const comeBackMs = 1_000;
+
 /** An upstream: its connection, and the health of its models by name. */
 interface Upstream {
   connection: CircuitBreaker;
@@ -112,7 +115,11 @@ export class UpstreamHealth {
     return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
   }
 
-  /** Waits for the first of these routes: in the line of each that is busy, and for news of the others; see `pause`. */
+  /**
+   * Waits for the first of these routes: in the line of each that is busy, and for news of the others; see `pause`. When a
+   * route that was down is back, its waiters come at random moments ("full jitter"): all of them at once could bring it down
+   * again.
+   */
   async waitForTurn(
     waiter: WaitingResponse,
     routes: readonly ModelRoute[],
@@ -127,11 +134,14 @@ export class UpstreamHealth {
       if (health.blockOf(waiter)?.because === 'busy') busy.add(health.pressure);
       else blocked.add(health);
     }
+    const down = [...blocked].filter(({ isDown }) => isDown);
     for (const line of waiter.lines) if (!busy.has(line)) line.leave(waiter);
     for (const line of busy) line.join(waiter);
     for (const health of blocked) health.waiting.add(waiter);
+    const turn = AbortSignal.any([signal, woken.signal]);
     try {
-      await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
+      await this.pause(atMostMs, turn);
+      if (down.some(({ isDown }) => !isDown)) await pause(this.#options.random() * comeBackMs, turn);
     } finally {
       for (const health of blocked) health.waiting.delete(waiter);
     }

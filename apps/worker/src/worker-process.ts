@@ -83,6 +83,7 @@ export class WorkerProcess {
     const role = workerRole({
       processId: workerId,
       onEndAskedFor: (responseId) => this.#runner.endAskedFor(responseId),
+      roomForInput: (wanted) => this.#runner.roomForInput(wanted),
       onError: throttledWarning(logger, 'lease not renewed').warn,
     });
     const { warn } = throttledWarning(logger, 'queue error');
@@ -104,7 +105,7 @@ export class WorkerProcess {
       logger,
       isolate: (suspect) => this.#isolated.run(suspect),
       holdQueue: (held, forMs) => this.#worker.hold(held, forMs),
-      outputShare: 1,
+      memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, settings, { logger });
     this.#worker = new QueueConsumer({

@@ -128,7 +128,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
       });
       if (accepted.kind !== 'accepted') throw new Error(`not accepted: ${accepted.kind}`);
       if (isNoted) await store.noteJob(responseId);
-      if (!withoutJob) await queue.enqueue(name, responseId, 1);
+      if (!withoutJob) await queue.enqueue(name, responseId, accepted.priority ?? 1);
       return responseId;
     },
     ended: (responseId) =>

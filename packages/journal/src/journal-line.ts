@@ -35,6 +35,9 @@ const lineTable = {
     word: 'd',
     members: ['attempt', 'status', 'code', 'because', 'inputTokens', 'outputTokens'],
   },
+  /** An operator made another response of its request, and that one itself; `other` is the id. */
+  retried_as: { word: 'k', members: ['other'] },
+  retry_of: { word: 'o', members: ['other'] },
   /** A line about a queue, not about a response. */
   paused: { word: 'q', members: ['isPaused'] },
 } as const satisfies Record<string, { word: string; members: readonly Member[] }>;
@@ -65,6 +68,7 @@ interface MemberTypes {
   result: string;
   inputTokens: number;
   outputTokens: number;
+  other: string;
   isPaused: boolean;
 }
 type Member = keyof MemberTypes;

@@ -54,6 +54,10 @@ export function keepJournal(
       digests,
     });
   });
+  telemetry.on('response.repeated', ({ responseId, copyId }) => {
+    say(responseId, { what: 'retried_as', at: now(), other: copyId });
+    say(copyId, { what: 'retry_of', at: now(), other: responseId });
+  });
   telemetry.on('response.let_in', ({ responseId }) => say(responseId, { what: 'let_in', at: now() }));
   telemetry.on('claim.crowded', ({ responseId }) => say(responseId, { what: 'crowded', at: now() }));
   telemetry.on('response.taken_back', ({ responseId }) => say(responseId, { what: 'taken_back', at: now() }));

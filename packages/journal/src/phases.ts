@@ -29,6 +29,7 @@ const blockReasons: Record<string, WaitReason> = {
   open: 'upstream_open',
   busy: 'upstream_busy',
   saturated: 'upstream_saturated',
+  memory: 'worker_memory',
 };
 
 /**

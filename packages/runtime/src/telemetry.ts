@@ -42,6 +42,8 @@ export interface TelemetryEvents {
     origin: TraceContext | undefined;
   };
   /** A response that waited in the line of its tenant may go into its queue. */
+  /** An operator made another response of its request. */
+  'response.repeated': { responseId: string; copyId: string };
   'response.let_in': { responseId: string };
   /** A request to create a response was refused with 429 or 503; `model` is empty when that was not known yet. */
   'response.refused': { tenant: string; model: string; code: string };
@@ -138,7 +140,7 @@ export interface TelemetryEvents {
   'attempt.given_back': { responseId: string; model: string; attempt: number };
   /** An attempt rejected, by a silent store or a defect; the rescue looks after its response. */
   'attempt.dropped': { responseId: string; model: string; attempt: number };
-  /** No route takes calls for now, and the response goes back to its queue; the attempt does not count. */
+  /** No route takes calls for now, or there is no room for the input, and the response goes back to its queue; the attempt does not count. */
   'attempt.postponed': {
     responseId: string;
     model: string;
@@ -206,8 +208,8 @@ interface UpstreamUsage {
 /** How the caller of a response gets it. */
 type CallMode = 'whole' | 'stream' | 'background';
 
-/** Why no route takes calls. */
-type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated';
+/** Why no route takes calls; `memory`: the process has no room for the input. */
+type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated' | 'memory';
 
 export type TelemetryEvent = keyof TelemetryEvents;
 

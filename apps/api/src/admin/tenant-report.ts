@@ -13,9 +13,6 @@ export interface TenantReport {
   tenants: ReportedTenant[];
 }
 
-/** Says of tenants, in their order, what they may do and what they use now. */
-export type TenantReporter = (tenants: readonly Tenant[]) => Promise<TenantReport>;
-
 /**
  * Says of tenants, in their order, what they may do and what they use now. Their limits are those in effect, with what
  * they have as their share of the service.

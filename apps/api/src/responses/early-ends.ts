@@ -1,5 +1,5 @@
-import { cancelled, isTerminal, nothingProduced } from '@sluice/contract';
-import type { CancelReason, ResponseRecord } from '@sluice/response-store';
+import { cancelled, nothingProduced } from '@sluice/contract';
+import type { CancelReason } from '@sluice/response-store';
 import type { BackgroundWork } from './background-work.ts';
 import type { Departure } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -68,26 +68,25 @@ export class EarlyEnds {
   }
 
   /**
-   * Cancels a response that this process is attached to, and waits for its end. That may be another end: the first to be
-   * written counts.
+   * Cancels a response that this process is attached to, and waits for its end, which may be another one: the first to be
+   * written counts. The response is still open only when no worker answered in time.
    *
-   * @returns the record as it stands then; still open only when no worker answered in time, undefined when it is gone.
+   * @returns whether there was anything to cancel.
    */
-  async cancel(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
+  async cancel(responseId: string, reason: 'requested' | 'deleted'): Promise<boolean> {
     const { store } = this.#dependencies;
-    if (isTerminal(record.status)) return record;
-    const wait = store.awaitEnd(record.id);
+    const wait = store.awaitEnd(responseId);
     try {
-      await store.attach(record.id);
-      const isAsked = await this.#askForEnd(record.id, reason);
+      await store.attach(responseId);
+      const isAsked = await this.#askForEnd(responseId, reason);
       if (isAsked) {
         wait.begin(obeyWithinMs);
         await wait.outcome;
       }
+      return isAsked;
     } finally {
       wait.close();
     }
-    return store.read(record.id);
   }
 
   /**

@@ -65,8 +65,10 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
   // A frame has no headers: each turn is a trace of its own.
   const trace = surroundings.beginTrace?.(undefined);
   let code: string | undefined;
+  let leave: (() => void) | undefined;
   try {
     const key = surroundings.keyFor(turn);
+    leave = open.enter(key.name);
     const caller: Caller = {
       key,
       requestId,
@@ -91,6 +93,7 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
     turn.reservation.release();
     writer.gone.removeEventListener('abort', onGone);
     underWay.end();
+    leave?.();
     telemetry.emit('turn.answered', { code, elapsedMs: performance.now() - turn.arrivedAt, trace });
   }
 }

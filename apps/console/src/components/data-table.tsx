@@ -11,8 +11,8 @@ export interface Column<Row> {
   /** A track of a CSS grid: `8rem`, `minmax(10rem, 2fr)`; `minmax(6rem, 1fr)` when left out. */
   width?: string;
   align?: 'start' | 'end';
-  /** Hidden on screens that are narrower than a phone in landscape (`sm`), or than a laptop (`md`). */
-  hideBelow?: 'sm' | 'md';
+  /** Hidden on screens that are narrower than a phone in landscape (`sm`), a tablet (`md`) or a laptop (`lg`). */
+  hideBelow?: 'sm' | 'md' | 'lg';
 }
 
 interface DataTableProps<Row> {
@@ -41,11 +41,12 @@ interface DataTableProps<Row> {
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, rowKey, total, onOpen, isSelected, onEnd, isLoading, empty } = props;
   const { rowHeight = 44 } = props;
-  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false });
-  const isMedium = useMediaQuery('(min-width: 44em)', true, { getInitialValueInEffect: false });
-  const shown = columns.filter(
-    ({ hideBelow }) => !((hideBelow === 'md' && !isWide) || (hideBelow === 'sm' && !isMedium)),
-  );
+  const isShown = {
+    sm: useMediaQuery('(min-width: 44em)', true, { getInitialValueInEffect: false }),
+    md: useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false }),
+    lg: useMediaQuery('(min-width: 80em)', true, { getInitialValueInEffect: false }),
+  };
+  const shown = columns.filter(({ hideBelow }) => hideBelow === undefined || isShown[hideBelow]);
   const body = useRef<HTMLDivElement>(null);
   const scrollMargin = useOffsetTop(body);
   const virtualizer = useWindowVirtualizer({

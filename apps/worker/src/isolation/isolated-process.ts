@@ -19,6 +19,7 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
   const role = isolatedRole({
     processId: workerId,
     onEndAskedFor: (responseId) => runner.endAskedFor(responseId),
+    roomForInput: (wanted) => runner.roomForInput(wanted),
     onError: throttledWarning(logger, 'lease not renewed').warn,
   });
   const wired = connect(settings, role, {
@@ -43,7 +44,7 @@ async function start({ settings }: Extract<ToIsolated, { type: 'settings' }>): P
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.
-    outputShare: 1 / mostProcesses,
+    memoryShare: 1 / mostProcesses,
     holdQueue: () => undefined,
   });
   await runner.start();

@@ -30,6 +30,7 @@ const claimedFields = [
   'followed',
   'input',
   'large_bytes',
+  'asked_bytes',
   'request_id',
   'limited',
   'limited_at',
@@ -79,9 +80,17 @@ export type Claim =
   | { kind: 'nothing'; because: 'missing' | 'terminal' }
   /** A worker that lives runs it, as far as anybody can tell: try again in a while. */
   | { kind: 'held' }
+  /** The lease is taken, but there is no room for the input, which was not read. The claimer gives the response back. */
+  | { kind: 'no_room'; held: PostponedClaim }
   /** As many of its tenant run as may: it has to `standInLine`. */
   | { kind: 'crowded' }
   | { kind: 'unknown_version' };
+
+/** What is known of a response whose input was not read. */
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
+
+/** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
+export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
 
 export interface ClaimOptions {
   token: string;
@@ -96,6 +105,8 @@ export interface ClaimOptions {
   leaseLapseMs: number;
   totalMs: number;
   maxAttempts: number;
+  /** Default: there is always room. */
+  roomForInput?: RoomForInput | undefined;
 }
 
 /**
@@ -125,9 +136,24 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
   access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
-  const { record: found, isInputLost } = await readClaimed(access, responseId, { claimed, options });
+  const fields = parseFields(claimedFields, claimed.values);
+  const isRun = ended === undefined;
+  if (isRun && !hasRoom(fields, options)) {
+    const { model } = parseRecord(fields)?.request ?? { model: '' };
+    const { attempt } = claimed;
+    return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
+  }
+  const { record: found, isInputLost } = await readClaimed(access, responseId, { fields, claimed, options });
   const because = ended ?? (isInputLost ? 'input_lost' : undefined);
   return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
+}
+
+type ClaimedFields = ReturnType<typeof parseFields<(typeof claimedFields)[number]>>;
+
+/** Whether the worker may hold the input of a response beside those that it holds already. */
+function hasRoom(fields: ClaimedFields, { token, roomForInput }: ClaimOptions): boolean {
+  const { tenant = '', asked_bytes: asked = 0, request_ahead: besides = 0 } = fields;
+  return roomForInput?.({ token, tenant, bytes: asked + besides }) !== false;
 }
 
 /** The reply of the script; see claim.lua. A response that is not claimed has the kind alone. */
@@ -137,22 +163,29 @@ function parseClaimReply(reply: unknown) {
   return { kind, now, attempt, sequenceNumber, runBy, values, losses, letIn };
 }
 
-/** The record of a claimed response, with its large values, which the script does not read. */
+/**
+ * The record of a claimed response, with its large values, which the script does not read. A response that is only ended needs
+ * none of them.
+ */
 async function readClaimed(
   access: LargeAccess,
   responseId: string,
-  { claimed, options }: { claimed: ReturnType<typeof parseClaimReply>; options: ClaimOptions },
+  {
+    fields,
+    claimed,
+    options,
+  }: { fields: ClaimedFields; claimed: ReturnType<typeof parseClaimReply>; options: ClaimOptions },
 ): Promise<{ record: ClaimedRecord; isInputLost: boolean }> {
   const { kind, now, attempt, sequenceNumber, runBy, losses } = claimed;
-  const fields = parseFields(claimedFields, claimed.values);
-  const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
+  const isRun = kind === 'run';
+  const ahead = isRun ? await readRequestAhead(access, responseId, fields.request_ahead) : undefined;
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
-  const input = await inputAt(access, responseId, fields);
-  const isRequestLost = Boolean(fields.request_ahead) && ahead === undefined;
+  const input = isRun ? await inputAt(access, responseId, fields) : [];
+  const isRequestLost = isRun && Boolean(fields.request_ahead) && ahead === undefined;
   const record: ClaimedRecord = {
     ...found,
-    ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
+    ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,

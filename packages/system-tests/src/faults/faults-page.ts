@@ -5,6 +5,7 @@ import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import { heapBounds, type HostileResult, rounds } from './hostile/run-hostile.ts';
 import type { OutageResult } from './long-outage.ts';
 import type { EventsResult } from './cut-streams.ts';
 import type { MixResult } from './mix.ts';
@@ -31,11 +32,22 @@ export interface FaultsPage {
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
 export async function renderFaultsPage({ sections, ...run }: FaultsPage): Promise<string> {
-  const bodies = sections.map(({ title, text, columns, rows }) =>
-    [`## ${title}`, text, ...(rows.length > 0 ? [table(columns, rows)] : [])].join('\n\n'),
-  );
+  const bodies = sections.map(render);
   const about = await conditions(run);
   return `${[introduction, about, ...bodies].join('\n\n')}\n`;
+}
+
+function render({ title, text, columns, rows }: Table): string {
+  return [`## ${title}`, text, ...(rows.length > 0 ? [table(columns, rows)] : [])].join('\n\n');
+}
+
+/** A page with these sections in place of those with the same titles; new ones come last. */
+export function renewSections(page: string, sections: readonly Table[]): string {
+  const [head = '', ...bodies] = page.trimEnd().split(/\n\n(?=## )/);
+  const titleOf = (body: string) => body.split('\n', 1)[0];
+  const renewed = new Map(bodies.map((body) => [titleOf(body), body]));
+  for (const body of sections.map(render)) renewed.set(titleOf(body), body);
+  return `${[head, ...renewed.values()].join('\n\n')}\n`;
 }
 
 const introduction = `# Faults
@@ -116,6 +128,49 @@ export function corpusSection({ sent, statuses, problems, times, alonePercentile
   };
 }
 
+/** What a quiet tenant feels of a hostile one, and what processes hold meanwhile. */
+export function hostileSections({ cells, heaps, atRest, violations }: HostileResult): Table[] {
+  const all = (times: readonly number[]) => times.map(figure).join(', ');
+  return [
+    {
+      title: 'A hostile tenant beside a quiet one',
+      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends one short request after the other. Times are its 99th percentiles in milliseconds, one for each of ${rounds} rounds. The goal: the median of the first is at most 20 % over that of the second. Violations, which are requests of the quiet tenant that were not answered, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
+      columns: [
+        'mechanism',
+        'hostile',
+        'control',
+        'when',
+        'requests',
+        'p99, hostile',
+        'p99, control',
+        'ratio',
+      ],
+      rows: cells.map(({ load, moment, asked, p99 }) => [
+        load.mechanism,
+        load.words.hostile,
+        load.words.good,
+        moment,
+        figure(asked),
+        all(p99.hostile),
+        all(p99.good),
+        (percentile(p99.hostile, 0.5) / percentile(p99.good, 0.5)).toFixed(2),
+      ]),
+    },
+    {
+      title: 'Memory under a hostile tenant',
+      text: `What is alive in a process after a full collection while each hostile load is under way, beyond the ${figure(atRest.api)} MiB of an api and ${figure(atRest.worker)} MiB of a worker at rest. The budgets of a process add up to ${figure(heapBounds.api)} MiB in an api and ${figure(heapBounds.worker)} MiB in a worker ([budgets.md](budgets.md)); more than that is a violation.`,
+      columns: ['mechanism', 'api, MiB', 'worker, MiB', 'RSS of the api, MiB', 'RSS of the worker, MiB'],
+      rows: heaps.map(({ mechanism, api, worker, rss }) => [
+        mechanism,
+        figure(api - atRest.api),
+        figure(worker - atRest.worker),
+        figure(rss.api),
+        figure(rss.worker),
+      ]),
+    },
+  ];
+}
+
 /** Which cells notice that a mechanism is missing. */
 export function mutantsSection(results: readonly MutantResult[]): Table {
   return {
@@ -160,7 +215,6 @@ export function mixSection(
   };
 }
 
-/** What the processes took over a long time. */
 /** What readers of long streams saw while everything around them broke. */
 export function eventsSection(result: EventsResult): Table {
   return {
@@ -197,6 +251,7 @@ export function outageSection(result: OutageResult): Table {
   };
 }
 
+/** What the processes took over a long time. */
 export function soakSection(result: SoakResult): Table {
   const { minutes, responses, left, kills, rows, violations } = result;
   const units = {

@@ -36,6 +36,24 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     tests: `${api}/test/limits.test.ts`,
   },
   {
+    name: 'one tenant may hold all inputs of a worker',
+    patch: {
+      file: `${worker}/src/input-budget.ts`,
+      find: 'this.held(tenant) + counted > most || ',
+      replace: '',
+    },
+    tests: `${worker}/src/input-budget.test.ts`,
+  },
+  {
+    name: 'one tenant may have all requests that are open',
+    patch: {
+      file: `${api}/src/open-requests.ts`,
+      find: 'own >= this.#mostCallers / 2',
+      replace: 'own >= this.#mostCallers',
+    },
+    tests: `${api}/test/limits.test.ts`,
+  },
+  {
     name: 'one tenant may have all threads that read JSON',
     patch: {
       file: `${api}/src/bodies/json-threads.ts`,

@@ -1,3 +1,4 @@
+import type { TailReader } from '@sluice/operator';
 import type { FastifyReply } from 'fastify';
 import { commentOf, EventStream, frameInPieces, frameOf, plainHeaders } from '../../event-stream.ts';
 
@@ -8,17 +9,9 @@ const heartbeatMs = 15_000;
 const mostUnread = 4 * 1024 * 1024;
 
 /** One live answer: events for a page of the console. */
-export interface LiveAnswer {
+export interface LiveAnswer extends TailReader {
   /** Sends an event; `id` is what a client that comes back names as `last-event-id`. Nothing happens once it has ended. */
   send(event: string, data: unknown, id?: string): void;
-  /**
-   * Sends an event whose data is JSON already, and waits until the client has taken enough for another one: for what can be
-   * read as slowly as the client is, however large. Rejects when the client is gone, or takes nothing for half a minute.
-   */
-  sendInTurn(event: string, json: string | readonly Buffer[], id?: string): Promise<void>;
-  end(): void;
-  /** Aborted when the client has left, is too slow, or the answer has ended. */
-  readonly signal: AbortSignal;
 }
 
 /** Answers with server-sent events, as long as the client stays and reads. */
@@ -43,7 +36,7 @@ export function answerLive(reply: FastifyReply, { stalledMs }: { stalledMs?: num
     if (stream.unreadBytes > mostUnread) stream.cut(new Error('The client is too far behind'));
   };
   const heartbeat = setInterval(() => {
-    // Whoever has not taken what there is needs no other sign of life.
+    // A client that has not taken what there is needs no other sign of life.
     if (!stream.isFull) write(commentOf('still here'));
   }, heartbeatMs);
   stream.gone.addEventListener('abort', end, { once: true });

@@ -13,7 +13,7 @@ export const followAllResponses = readingRoute({
   query: filterQuerySchema,
   answers: [eventStream(rowsEventSchema)],
   errors: filterErrors,
-  handle({ query, reply }, { index }) {
+  handle({ query, reply }, { operator: { index } }) {
     index.requireRoom();
     const live = answerLive(reply);
     if (!index.isKept) {
