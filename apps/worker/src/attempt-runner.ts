@@ -32,15 +32,15 @@ export interface AttemptRunnerOptions {
   /** Every upstream of the settings, by its id. Closed with the runner. */
   providers: ReadonlyMap<string, Provider>;
   logger: Logger;
-  /** Where a response runs that may take its process down; undefined where that is here. */
+  /** Runs responses that may take their process down; undefined where they run in this process. */
   isolate: Isolate | undefined;
-  /** Share of the memory that a worker may use for inputs and answers under way; 1 for all of it. */
+  /** The share of a worker's memory for inputs and answers under way that this process may use; 1 for all of it. */
   memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
 }
 
-/** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
+/** Runs responses, whether their ids come from a queue or from the worker that started this process. */
 export class AttemptRunner {
   readonly store: AttemptStore;
   readonly running: RunningAttempts;
@@ -151,7 +151,7 @@ export class AttemptRunner {
   }
 
   /**
-   * Ends a response that somebody asked to end. One that was given back for a while has nobody else to end it; the rescue does when
+   * Ends a response that is cancelled. Nobody runs one that was given back for a while, so this ends it; the rescue does when
    * this fails.
    */
   endAskedFor(responseId: string): void {
@@ -174,7 +174,7 @@ export class AttemptRunner {
     }
   }
 
-  /** Models may share a queue: its jobs wait only while none of them could run. */
+  /** Holds a queue while no model of it takes calls. */
   #holdQueue(queue: string): number {
     const { settings, holdQueue } = this.#options;
     const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
@@ -187,7 +187,7 @@ export class AttemptRunner {
     return holdMs;
   }
 
-  /** While the upstream has too much to do, jobs for its models stay where others can take them. */
+  /** Leaves jobs to other workers while the upstream of their models has too much to do. */
   #holdQueuesOf(provider: string): void {
     const { models } = this.#options.settings;
     const routed = models.filter(({ routes }) => routes.some((route) => route.provider === provider));

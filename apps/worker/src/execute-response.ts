@@ -15,16 +15,16 @@ import type { OtherReleases } from './other-releases.ts';
 import { OwnLimits } from './own-limits.ts';
 import { withJitter } from './retry-delay.ts';
 
-/** When a response is looked at again that waits for a place in another process, in milliseconds. */
+/** When to look again at a response that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
 /**
- * When a response is looked at again that found no room for its input: longer the more were postponed, in milliseconds, so
- * that a tenant with thousands of them costs the store few claims a second.
+ * When to look again at a response that found no room for its input, in milliseconds: later the more were postponed, so that a
+ * tenant with thousands of them costs the store few claims a second.
  */
 const roomDelayMs = { least: 500, each: 20, most: 30_000 };
 
-/** Runs a response that was lost so often in another process; undefined when there is no place for it. */
+/** Runs a response in another process, because its runs died with theirs; undefined when there is no place for it. */
 export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
 
 export type ExecuteDependencies = CallModelDependencies &
@@ -38,7 +38,7 @@ export type ExecuteDependencies = CallModelDependencies &
     workerId: string;
   };
 
-/** What to do next for a response. */
+/** The next thing to do for a response. */
 type Step = NextStep | { kind: 'call'; attempt: Attempt };
 
 /** A response in the hands of this process. */

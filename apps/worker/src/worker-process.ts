@@ -34,10 +34,10 @@ import { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
 
-/** Of the time to drain, what is left for ending what did not finish. */
+/** Running attempts have this share of the drain time. The rest is for ending those that did not finish. */
 const abortShare = 0.8;
 
-/** Of the time to drain, what the last traces may take. */
+/** The last traces may take this share of the drain time. */
 const traceShare = 0.05;
 
 export interface WorkerProcessOptions {

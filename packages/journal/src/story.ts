@@ -5,7 +5,7 @@ import { type JournalLine, parseEntry } from './journal-line.ts';
 import { phasesOf, type QueueSurroundings } from './phases.ts';
 import type { RowTable } from './row-table.ts';
 
-/** What the journal tells of one response. */
+/** The story of one response, from the journal. */
 export interface ResponseStory {
   row: ResponseRow;
   requestId: string | null;
@@ -19,7 +19,7 @@ export interface ResponseStory {
   leftOut: number;
 }
 
-/** What has to be known beside the journal to tell it. */
+/** Facts that a story needs besides the journal. */
 export interface StoryFacts extends Pick<QueueSurroundings, 'position' | 'now'> {
   /** The models of the settings, and the queue of each. */
   models: readonly { id: string; queue: string }[];
@@ -65,7 +65,7 @@ function linesOf({ entries }: IndexedRow): JournalLine[] {
   return lines.toSorted((one, other) => one.at - other.at || order(one) - order(other));
 }
 
-/** Of what happened in one millisecond the accept comes first, and the end last. */
+/** Sorts lines of the same millisecond: the accept comes first, and the end last. */
 function order({ what }: JournalLine): number {
   return what === 'accepted' ? -1 : what === 'ended' ? 1 : 0;
 }

@@ -1,8 +1,8 @@
 import type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.ts';
 
 /**
- * What happens in a process that is worth counting, logging or tracing, with what is known of it. One map for all roles:
- * metrics and logs are listeners, and whatever else wants to know becomes one, too.
+ * The events of a process that are worth counting, logging or tracing, with their facts. One map serves all roles: metrics,
+ * logs and anything else that needs them are listeners.
  *
  * Facts carry ids, words and numbers, never a prompt, an answer or a key. Times are milliseconds.
  */
@@ -126,7 +126,7 @@ export interface TelemetryEvents {
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;
-    /** What the upstream said of it, without a word of the request, keys and addresses. */
+    /** The upstream's own words, without any of the request, and without keys and addresses. */
     reason?: string | undefined;
     error: unknown;
   };

@@ -7,7 +7,7 @@
  */
 export const names = {
   span: {
-    /** Of the kind `gen_ai.client.inference`. */
+    /** A span of the kind `gen_ai.client.inference`. */
     call: (model: string) => `${inference} ${model}`,
     request: (method: string, route: string) => `${method} ${route}`,
     turn: 'WEBSOCKET response.create',

@@ -3,13 +3,13 @@ import type { FinishedSpan } from './finished-span.ts';
 export interface SpanBatchesOptions {
   /** Sends an export. Rejects when it was not taken. */
   send: (spans: readonly FinishedSpan[]) => Promise<void>;
-  /** Spans that wait at most, spans of one export, and how long they are gathered, in milliseconds. */
+  /** Most spans that wait, most spans of one export, and how long they are gathered, in milliseconds. */
   limits: { most: number; size: number; delayMs: number };
-  /** Told why spans were dropped. */
+  /** Called with the reason why spans were dropped. */
   onDropped: (error: unknown, spans: number) => void;
 }
 
-/** Gathers spans and sends them, one export after the other. Those that are more than may wait are dropped. */
+/** Gathers spans and sends them, one export after the other. Spans beyond the limit of waiting ones are dropped. */
 export class SpanBatches {
   readonly #options: SpanBatchesOptions;
   readonly #full: FinishedSpan[][] = [];
@@ -36,7 +36,7 @@ export class SpanBatches {
     else this.#timer ??= setTimeout(() => this.#flush(), delayMs).unref();
   }
 
-  /** Sends what waits, and resolves when that is taken or given up. Nothing is added any more. */
+  /** Sends the waiting spans, and resolves when they are taken or given up. Takes no more spans. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#flush();

@@ -111,7 +111,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'an accept does not look at the chain before it',
     patch: {
       file: `${store}/src/transitions/accept.lua`,
-      find: "if turns_before > context_turns then return { 'context_too_long' } end",
+      find: "if turns_before > most_context_turns then return { 'context_too_long' } end",
       replace: '',
     },
     tests: `${api}/test/references.test.ts`,
