@@ -14,7 +14,7 @@ COPY apps/console/package.json apps/console/
 COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/
-COPY packages/stored-keys/package.json packages/stored-keys/
+COPY packages/tenants/package.json packages/tenants/
 COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/
 COPY packages/bench/package.json packages/bench/

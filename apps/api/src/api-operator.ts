@@ -1,4 +1,3 @@
-import { limitsInEffect, type LiveSettings } from '@sluice/config';
 import { isLifecycleType, newRequestId } from '@sluice/contract';
 import { makeOperator, type Operator, type OperatorOptions, ResponseIndex } from '@sluice/operator';
 import {
@@ -11,14 +10,11 @@ import {
   typeOf,
 } from '@sluice/response-store';
 import { type Logger, randomBytes } from '@sluice/runtime';
-import type { KeyStore } from '@sluice/stored-keys';
+import type { LiveSettings, Tenants } from '@sluice/tenants';
 import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
 import { OperatorKeys } from './admin/acting/operator-keys.ts';
-import { KeyChanges } from './admin/keys/index.ts';
-import { reportTenants } from './admin/tenant-report.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
-import type { KeysInEffect } from './keys-in-effect.ts';
 import { holdWhenThereIsRoom } from './plugins/caller.ts';
 import { CallerPresence } from './responses/caller.ts';
 import { dialects } from './responses/dialect.ts';
@@ -32,8 +28,7 @@ export interface OperatedParts
     Pick<OperatorOptions, 'memory' | 'redis'> {
   settings: ConnectedSettings;
   live: LiveSettings;
-  keys: Pick<KeysInEffect, 'known' | 'settings'>;
-  keyStore: KeyStore;
+  tenants: Tenants;
   responses: Responses;
   bodies: BodyThreads;
   bodyBudget: BodyBudget;
@@ -44,7 +39,7 @@ export interface OperatedParts
 
 /** Makes the operator of an api. The steps that an api alone can take are here: it accepts responses, waits for them, and sends events. */
 export function makeApiOperator(parts: OperatedParts, replaced: Partial<OperatorOptions> = {}): Operator {
-  const { settings, live, store, clients, clock, telemetry, keys, keyStore, memory, responses } = parts;
+  const { settings, clients, clock, telemetry, tenants, responses } = parts;
   const { indexHealEveryMs: healEveryMs } = parts;
   return makeOperator({
     ...parts,
@@ -62,12 +57,9 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     createAgain: (key, request) => createAgain(parts, key, request),
     positionOf: (queue, responseId) => responses.positionOf(queue, responseId),
     presentEvents,
-    keyChanges: new OperatorKeys({
-      settings: () => keys.settings,
-      changes: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
-    }),
-    tenantUse: (tenants) =>
-      reportTenants(store, tenants, (own) => limitsInEffect(own, live.limits, memory.used?.limitBytes)),
+    keys: tenants,
+    keyChanges: new OperatorKeys(tenants),
+    tenantUse: (asked) => tenants.report(asked),
     onRetried: (retried) => telemetry.emit('response.repeated', retried),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
     now: () => clock.now(),

@@ -1,4 +1,4 @@
-import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
+import type { OpenSettings, Settings, SettingsWatch } from '@sluice/config';
 import type { Operator } from '@sluice/operator';
 import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
 import {
@@ -13,7 +13,7 @@ import {
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
-import { KeyStore } from '@sluice/stored-keys';
+import { LiveSettings, Tenants } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
 import {
   type ApiClients,
@@ -29,7 +29,6 @@ import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
-import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ReadLimits } from './read-limits.ts';
@@ -68,7 +67,7 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
 export interface ApiParts extends Wired<ApiClients, CallerStore> {
   live: LiveSettings;
-  keys: KeysInEffect;
+  tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
   memory: Pick<RedisMemory, 'usedPercent' | 'used' | 'start' | 'stop'>;
@@ -96,7 +95,7 @@ export function makeApiParts({
   replaced = {},
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
-  const settingsWatch = watch?.({ apply: (changed) => keys.takeSettings(changed), log: logger });
+  const settingsWatch = watch?.({ apply: (changed) => tenants.takeSettings(changed), log: logger });
   const open = new OpenRequests(replaced.mostCallers);
   const readLimits = new ReadLimits();
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
@@ -115,8 +114,16 @@ export function makeApiParts({
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
   const memory = replaced.memory ?? new RedisMemory({ commands, onError });
-  const keyStore = new KeyStore({ connection: commands, keyPrefix });
-  const keys = new KeysInEffect({ settings, live, store: keyStore, logger });
+  const tenants = new Tenants({
+    settings,
+    live,
+    connection: commands,
+    keyPrefix,
+    store,
+    logger,
+    redisBytes: () => memory.used?.limitBytes,
+    isSafe: () => store.isDurable(),
+  });
   const sealing = new SealingKeys({
     connection: commands,
     keyPrefix,
@@ -158,7 +165,7 @@ export function makeApiParts({
     ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
   const operator = makeApiOperator({
-    ...{ ...wired, settings, live, keys, keyStore, memory, redis, responses, bodies, bodyBudget, logger },
+    ...{ ...wired, settings, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -188,7 +195,7 @@ export function makeApiParts({
   return {
     ...wired,
     live,
-    keys,
+    tenants,
     watch: settingsWatch,
     redis,
     memory,

@@ -1,6 +1,7 @@
-import { type OpenSettings, readDevelopmentKey, type Settings } from '@sluice/config';
+import type { OpenSettings, Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
+import { readDevelopmentKey } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
 import { closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
@@ -70,7 +71,7 @@ export class ApiProcess {
     const { settings, logger, onListening, onReady } = this.#options;
     const { server } = settings;
     const { trustedProxies } = server;
-    await parts.keys.takeSettings(settings);
+    await parts.tenants.takeSettings(settings);
     await parts.clock.start();
     // It listens for messages from the first connection on, and waits for that as long as it takes.
     const storeStarted = parts.store.start();
@@ -93,7 +94,7 @@ export class ApiProcess {
       token: server.adminToken,
       actionToken: server.adminActionToken,
       developmentKey: async () =>
-        parts.keys.acceptsDevelopmentKey ? readDevelopmentKey(settings.dataDir) : undefined,
+        parts.tenants.acceptsDevelopmentKey ? readDevelopmentKey(settings.dataDir) : undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
       failedTokens: new FailedLogins({ trustedProxies }),
@@ -112,14 +113,14 @@ export class ApiProcess {
     await parts.redis.start(signal);
     await storeStarted;
     if (!parts.clock.isSynchronized) await parts.clock.sample();
-    await parts.keys.start(signal);
+    await parts.tenants.start(signal);
     await parts.sealing.start();
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
     parts.operator.start();
     parts.watch?.start();
-    onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
+    onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
 
   /** Reads the settings file at once, and puts what changed in it into effect. */
@@ -153,7 +154,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await acts;
     await parts.watch?.stop();
-    await parts.keys.stop();
+    await parts.tenants.stop();
     await parts.sealing.stop();
     parts.redis.stop();
     parts.memory.stop();

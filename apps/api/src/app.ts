@@ -1,6 +1,6 @@
-import type { LiveSettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
+import type { LiveSettings } from '@sluice/tenants';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { JsonReader } from './bodies/json-reader.ts';

@@ -1,7 +1,8 @@
-import { hashKey, type KeySettings, LiveSettings, type StoredKey } from '@sluice/config';
+import { hashKey, type KeySettings } from '@sluice/config';
 import { keyListSchema, tenantListSchema } from '@sluice/contract/admin';
-import type { KnownKeys, OperatorOptions } from '@sluice/operator';
+import type { OperatorOptions } from '@sluice/operator';
 import type { Figures, StatsReading } from '@sluice/service-stats';
+import { type KnownKeys, LiveSettings, type StoredKey } from '@sluice/tenants';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startTestApi, type TestApi } from './test-api.ts';

@@ -1,16 +1,9 @@
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createKey,
-  developmentKey,
-  hashKey,
-  openSettings,
-  type StoredKey,
-  storedKeyText,
-} from '@sluice/config';
+import { hashKey, openSettings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
-import { KeyStore } from '@sluice/stored-keys';
+import { createKey, developmentKey, KeyStore, type StoredKey, storedKeyText, Tenants } from '@sluice/tenants';
 import {
   eventually,
   freePort,
@@ -22,7 +15,6 @@ import {
   type TestRedis,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KeyChanges, revokeStoredKey } from '../src/admin/keys/index.ts';
 import { type ApiAddresses, ApiProcess } from '../src/api-process.ts';
 
 /** How soon a change must be in effect in every api. */
@@ -304,8 +296,14 @@ describe('a service without keys in its file', () => {
   /** Revokes a key as `sluice keys revoke` does. */
   async function revoke(id: string): Promise<void> {
     const { settings } = openSettings({ env: {}, argv: [], cwd: directory, role: 'start' });
-    const changes = new KeyChanges({ store: storedKeys(), isSafe: async () => true });
-    await revokeStoredKey({ settings, change: (decide) => changes.change(decide) }, id);
+    const tenants = new Tenants({
+      ...{ settings, connection: redis.client, keyPrefix: `${redis.prefix}:{0}:` },
+      store: { tenantUse: async () => [] },
+      redisBytes: () => undefined,
+      isSafe: async () => true,
+      logger: createLogger({ name: 'operator', level: 'silent' }),
+    });
+    await tenants.revokeKey(id);
   }
 
   it('takes its development key beside stored keys, also after a restart', async () => {

@@ -1,7 +1,7 @@
 import type { Act, AuditEntry } from '@sluice/contract/admin';
 import type { MatchingResponses, Operator, OperatorOptions } from '@sluice/operator';
 import { createLogger, FailedLogins } from '@sluice/runtime';
-import { KeyStore } from '@sluice/stored-keys';
+import { Tenants } from '@sluice/tenants';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
@@ -20,12 +20,17 @@ export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}
       ...api,
       memory: { used: { usedBytes: 1, limitBytes: 100 }, usedPercent: 1 },
       redis: { facts: undefined },
-      keys: { settings, known: { file: settings.keys, stored: [], revokedAt: ({ revokedAt }) => revokedAt } },
-      keyStore: new KeyStore({ connection: api.commands, keyPrefix: api.keyPrefix }),
+      tenants: new Tenants({
+        ...{ settings, live: api.live, connection: api.commands, keyPrefix: api.keyPrefix, store: api.store },
+        redisBytes: () => 100,
+        isSafe: () => api.store.isDurable(),
+        logger: loggerOf(api),
+      }),
       logger: loggerOf(api),
     },
     {
       index: api.operator.index,
+      keys: { known: { file: settings.keys, stored: [], revokedAt: ({ revokedAt }) => revokedAt } },
       tails: { pollMs: { first: 20, longest: 50 } },
       reportEveryMs: 20,
       ...replaced,

@@ -1,4 +1,4 @@
-import { createKey, loadSettings, type Settings } from '@sluice/config';
+import { loadSettings, type Settings } from '@sluice/config';
 import { type CellKeys, defaultCell, type Lease, ProcessLease } from '@sluice/response-store';
 import {
   closeRedis,
@@ -8,6 +8,7 @@ import {
   subscriberClient,
   waitForRedis,
 } from '@sluice/runtime';
+import { createKey } from '@sluice/tenants';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { apiClients, closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-import { developmentActionToken, developmentKey, loadSettings, type Settings } from '@sluice/config';
+import { developmentActionToken, loadSettings, type Settings } from '@sluice/config';
 import { type RunningStore, startStore } from '@sluice/embedded-store';
 import {
   closeRedis,
@@ -9,6 +9,7 @@ import {
   runProcess,
 } from '@sluice/runtime';
 import type { Logger } from '@sluice/runtime';
+import { developmentKey } from '@sluice/tenants';
 import { banner, reachable } from './banner.ts';
 import { ChildProcesses } from './child-processes.ts';
 import { discover } from './discovery/discover.ts';

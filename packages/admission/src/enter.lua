@@ -8,29 +8,24 @@ local function rate_keys(load, tenant)
   return prefix .. 'rate:requests:' .. tenant, prefix .. 'rate:tokens:' .. tenant
 end
 
--- Reads the limits and the size of one response, as `printLimits` wrote them.
+-- Reads the limits of a tenant and the size of one response, as `printLimits` wrote them, by their names.
 local function limits_of(words)
-  if words == '' then return { input_tokens = 0, output_tokens = 0 } end
-  local requests, tokens, queued, units, stored, concurrent, input, output, most_input, truncates =
-    string.match(words, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')
-  return {
-    requests_per_minute = tonumber(requests), tokens_per_minute = tonumber(tokens), tenant_queued = tonumber(queued),
-    tenant_units = tonumber(units), stored = tonumber(stored), concurrent = tonumber(concurrent), input_tokens = tonumber(input),
-    output_tokens = tonumber(output), most_input = tonumber(most_input), truncates = truncates == '1'
-  }
+  local limits = { input_tokens = 0, output_tokens = 0 }
+  for name, value in string.gmatch(words, '(%S+)=(%S+)') do limits[name] = tonumber(value) end
+  return limits
 end
 
--- Adds a weight to a counter unless that takes it over a bound. Returns whether it was added, and how many wait then.
+-- Adds a weight to a counter unless that takes it over a bound; nil is none. Returns whether it was added, and how many wait then.
 --
 -- Counters that were lost, because somebody deleted them, are too low for as long as something waits that they do not
 -- know. Taking a large response off such a counter borrows from its number, which leaves a size that nothing has: it
 -- counts as none.
-local function add_within(load, counter, weight, most, most_units)
+local function add_within(load, counter, weight, most, most_bytes)
   local sum = redis.call('HINCRBY', load, counter, weight)
   local units = sum % per_response
   if units >= per_response / 2 then units = 0 end
   local count = math.floor(sum / per_response)
-  if count <= most and units <= most_units then return true, count end
+  if count <= (most or math.huge) and units * 1024 <= (most_bytes or math.huge) then return true, count end
   redis.call('HINCRBY', load, counter, '-' .. weight)
   return false, count - 1
 end
@@ -60,13 +55,13 @@ end
 
 -- Lets a response into the queue, or says why not. A refusal leaves every number as it was.
 --
--- Limits are numbers; nil is no limit. `weight` is text, so that it is passed on without being printed. `tokens` is what
+-- `limits` are those of the tenant, and `all` those of the service. Limits are numbers; nil is no limit. `weight` is text, so that it is passed on without being printed. `tokens` is what
 -- the response is expected to take, `bytes` what it takes in the store, and `held` what its tenant holds there.
 -- Returns a word: admitted | rate_limited | tokens_limited | too_many_tokens | too_many_bytes | store_share_full |
 -- tenant_queue_full | queue_full, then the
 -- requests left and ms until all are back, ms until another try makes sense, the same two of the tokens, and how many
 -- of the tenant wait. Empty texts stand where there is no limit.
-local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, limits, now)
+local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, limits, all, now)
   local requests = look_at(rate, limits.requests_per_minute, 1, now)
   local used = look_at(token_rate, limits.tokens_per_minute, tokens, now)
   local refused, wait, waiting = nil, 1000, 0
@@ -76,17 +71,16 @@ local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held
     refused, wait = 'too_many_tokens', 0
   elseif used and not used.fits then
     refused, wait = 'tokens_limited', waits(token_rate, used.second, now, used.sum + tokens - used.limit)
-  elseif limits.stored and bytes > limits.stored then
+  elseif limits.stored_bytes and bytes > limits.stored_bytes then
     refused, wait = 'too_many_bytes', 0
-  elseif limits.stored and held.sum + bytes > limits.stored then
-    refused, wait = 'store_share_full', until_held_room(held, now, held.sum + bytes - limits.stored)
+  elseif limits.stored_bytes and held.sum + bytes > limits.stored_bytes then
+    refused, wait = 'store_share_full', until_held_room(held, now, held.sum + bytes - limits.stored_bytes)
   else
     local is_in
-    is_in, waiting = add_within(
-      load, 'tenant:' .. tenant, weight, limits.tenant_queued or math.huge, limits.tenant_units or math.huge)
+    is_in, waiting = add_within(load, 'tenant:' .. tenant, weight, limits.queued, limits.queued_bytes)
     if not is_in then
       refused = 'tenant_queue_full'
-    elseif not add_within(load, 'all', weight, limits.queued, limits.queued_units) then
+    elseif not add_within(load, 'all', weight, all.queued, all.queued_bytes) then
       redis.call('HINCRBY', load, 'tenant:' .. tenant, '-' .. weight)
       refused = 'queue_full'
     end

@@ -10,7 +10,7 @@ export {
 } from './limits.ts';
 export { costOf } from './fairness.ts';
 export { TenantQueues } from './tenant-queues.ts';
-export { boundInUnits, parseWeight, weightOf, type Waiting } from './waiting.ts';
+export { parseWeight, weightOf, type Waiting } from './waiting.ts';
 
 const file = (name: string) => new URL(`../src/${name}.lua`, import.meta.url);
 

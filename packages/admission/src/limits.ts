@@ -1,22 +1,10 @@
-import { boundInUnits } from './waiting.ts';
+import { countedLimits, type LimitName, tenantLimits } from '@sluice/contract/tenant-limits';
 
-/** The limits of a tenant and of the service at the moment of an accept. */
-export interface AdmissionLimits {
-  /** Requests of the tenant a minute, over all api processes; undefined: no limit. */
-  requestsPerMinute: number | undefined;
-  /** Tokens in and out, of the tenant; undefined: no limit. */
-  tokensPerMinute: number | undefined;
-  /** Most responses of the tenant that run at a time: more wait. Undefined: no limit. */
-  concurrent: number | undefined;
-  /** Most responses of the tenant that may wait, and most bytes of them; undefined: only the service's own bounds. */
-  tenantQueued: number | undefined;
-  tenantQueuedBytes: number | undefined;
-  /** Most bytes that the tenant may have in the store, open responses included; undefined: no limit. */
-  tenantStoredBytes: number | undefined;
-  /** Most responses, and most bytes of them, that may wait in all. */
-  queued: number;
-  queuedBytes: number;
-}
+/** What a tenant and the service allow at the moment of an accept. An absent limit of the tenant is none. */
+export type AdmissionLimits = { readonly [Name in LimitName]?: number | undefined } & {
+  /** Most responses, and most bytes of them, that may wait in the whole service. */
+  service: { queued: number; queuedBytes: number };
+};
 
 /** The tokens that one response may take of the limits. */
 export interface ExpectedTokens {
@@ -29,18 +17,24 @@ export interface ExpectedTokens {
   truncates?: boolean;
 }
 
-/** Prints the limits of a response, besides the bounds of the service, as `limits_of` reads them; empty when there are none. */
+/**
+ * The limits of the tenant, and what the response may take of them, as `limits_of` reads them: `name=value`, by the names of
+ * the wire. Empty when nothing but the service limits the response.
+ */
 export function printLimits(
   limits: AdmissionLimits,
   { input, output, mostInput, truncates = false }: ExpectedTokens,
 ): string {
-  const { requestsPerMinute, tokensPerMinute, concurrent } = limits;
-  const { tenantQueued, tenantQueuedBytes, tenantStoredBytes } = limits;
-  const units = tenantQueuedBytes === undefined ? undefined : boundInUnits(tenantQueuedBytes);
-  const own = [requestsPerMinute, tokensPerMinute, tenantQueued, units, tenantStoredBytes, concurrent];
-  if ([...own, mostInput].every((limit) => limit === undefined)) return '';
-  const words = [...own, input, output, mostInput, truncates ? 1 : undefined];
-  return words.map((word) => word ?? '-').join(' ');
+  const words: string[] = [];
+  for (const name of countedLimits) {
+    const limit = limits[name];
+    if (limit !== undefined) words.push(`${tenantLimits[name].wire}=${limit}`);
+  }
+  if (mostInput !== undefined) words.push(`most_input=${mostInput}`);
+  if (words.length === 0) return '';
+  words.push(`input_tokens=${input}`, `output_tokens=${output}`);
+  if (truncates) words.push('truncates=1');
+  return words.join(' ');
 }
 
 /** Where a tenant stands with a limit of a minute. */

@@ -19,11 +19,6 @@ export function weightOf(bytes: number): number {
   return perResponse + Math.ceil(bytes / bytesPerUnit);
 }
 
-/** Kibibytes of a bound in bytes, as the scripts compare it. */
-export function boundInUnits(bytes: number): number {
-  return Math.floor(bytes / bytesPerUnit);
-}
-
 /** Reads a counter; absent means that nothing waits. */
 export function parseWeight(counter: string | null | undefined): Waiting {
   const weight = Number(counter ?? 0);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashKey } from './api-keys.ts';
+import { hashKey } from './key-schema.ts';
 import { ConfigError } from './config-error.ts';
 import { loadSettings, type SettingsSources } from './load-settings.ts';
 

@@ -1,6 +1,16 @@
 import { formatPath } from './config-error.ts';
-import { liveLimits } from './live-settings.ts';
 import type { KeySettings, Settings } from './settings.ts';
+
+/** The limits of the service that may change while it runs, which an api alone uses. Workers take the others when they start. */
+export const liveLimits = [
+  'queued',
+  'queuedBytes',
+  'redisMemoryPercent',
+  'bodyBytes',
+  'bodyBytesInFlight',
+] as const satisfies (keyof Settings['limits'])[];
+
+export type LiveLimits = Pick<Settings['limits'], (typeof liveLimits)[number]>;
 
 /** How many keys differ between two versions of the settings. */
 export interface ChangedKeys {
@@ -24,7 +34,7 @@ export function changedKeys(before: readonly KeySettings[], after: readonly KeyS
   return result;
 }
 
-/** Whether the limits of the service that take effect while a process runs are the same; see `LiveSettings`. */
+/** Whether the limits of the service that take effect while a process runs are the same. */
 export function haveSameLimits(before: Settings, after: Settings): boolean {
   return liveLimits.every((name) => before.limits[name] === after.limits[name]);
 }

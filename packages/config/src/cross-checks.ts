@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { hashKey } from './api-keys.ts';
 import { formatPath } from './config-error.ts';
 import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
+import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
 import { suggestName } from './nearest-name.ts';
 import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';

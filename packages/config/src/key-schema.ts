@@ -1,54 +1,34 @@
+import { createHash } from 'node:crypto';
 import { type ServiceTier, serviceTiers } from '@sluice/contract';
+import { describeLimit, forEachLimit } from '@sluice/contract/tenant-limits';
 import { z } from 'zod';
 import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
-
-const most = 1_000_000_000;
-
-/** The default limit of reads per minute of a tenant: a thousand a second, a fraction of what an api can answer. */
-export const defaultReadsPerMinute = 60_000;
 
 /** The default share and the default tiers of a tenant. */
 export const defaultWeight = 1;
 export const defaultTiers: readonly ServiceTier[] = ['default', 'flex'];
 
 /** What a key may say of the limits of its tenant. */
-export const limitsSchema = z.strictObject({
-  requestsPerMinute: wholeNumber(1, most)
-    .exactOptional()
-    .meta({ description: 'Most responses created in any minute. Without it, no limit.' }),
-  tokensPerMinute: wholeNumber(1, most).exactOptional().meta({
-    description:
-      'Most tokens in and out in any minute. Each response reserves as many as it may take, and is settled with what it took. Without it, no limit.',
+export const limitsSchema = z.strictObject(
+  forEachLimit((row) => {
+    const { least, most, unit, otherwise } = row;
+    return wholeNumber(least, most)
+      .exactOptional()
+      .meta({
+        description: describeLimit(row),
+        ...(unit !== 'count' && { unit }),
+        ...(typeof otherwise === 'number' && { default: otherwise }),
+      });
   }),
-  concurrent: wholeNumber(1, most).exactOptional().meta({
-    description:
-      'Most responses that run at a time, over all workers. Further ones wait, in their order. Without it, no limit.',
-  }),
-  queued: wholeNumber(1, most).exactOptional().meta({
-    description:
-      'Most responses that may wait at a time. Without it, half of what may wait in the whole service.',
-  }),
-  queuedBytes: wholeNumber(1024, 1_099_511_627_776).exactOptional().meta({
-    description:
-      'Most bytes that the requests of its waiting responses may take together. Without it, half of what may wait in the whole service.',
-    unit: 'bytes',
-  }),
-  storedBytes: wholeNumber(1024, 1_099_511_627_776).exactOptional().meta({
-    description:
-      'Most bytes that its responses may take in Redis, from their accept until they are deleted or expire: requests, answers and event logs. Without it, half of what Redis may hold by `limits.redisMemoryPercent`.',
-    unit: 'bytes',
-  }),
-  maxOutputTokens: wholeNumber(16, most).exactOptional().meta({
-    description:
-      'Most tokens of output that a request may ask for. One that names none gets as many. Without it, only the limit of the model holds.',
-    unit: 'tokens',
-  }),
-  readsPerMinute: wholeNumber(1, most).exactOptional().meta({
-    description:
-      'Most requests in any minute that create nothing: reads of responses, lists and streams, cancels and deletions. Each api counts its own.',
-    default: defaultReadsPerMinute,
-  }),
-});
+);
+
+/**
+ * The SHA-256 of a key in lower-case hexadecimal, as in the file after `sha256:`. A slow hash would not help: keys are
+ * random, so there is no dictionary to try.
+ */
+export function hashKey(plain: string): string {
+  return createHash('sha256').update(plain, 'utf8').digest('hex');
+}
 
 /** One key of a tenant as written in the file. Defaults of the tenant are filled in across all of its keys. */
 export const keySchema = z.strictObject({
@@ -92,12 +72,6 @@ export const keySchema = z.strictObject({
     .meta({ description: 'When the key expires. A date alone is its first moment in UTC.' }),
   disabled: z.boolean().default(false).meta({ description: 'Refuses the key, as if it were unknown.' }),
 });
-
-/** Limits as some keys of a tenant say them; the others are left to its other keys. */
-export type GivenLimits = z.output<typeof limitsSchema>;
-
-/** The limits of a tenant, as its keys say them. `limitsInEffect` has the shares of the service beside them. */
-export type TenantLimits = GivenLimits & { readsPerMinute: number };
 
 function isDateOrTime(value: string): boolean {
   const form = /^(\d{4})-(\d{2})-(\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(value);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { hashKey } from './api-keys.ts';
+import { hashKey } from './key-schema.ts';
 import { ConfigError } from './config-error.ts';
 import { loadSettings, type SettingsSources } from './load-settings.ts';
 

@@ -1,5 +1,5 @@
 import { fileSetting, outerSettings } from './environment-variables.ts';
-import { liveLimits } from './live-settings.ts';
+import { liveLimits } from './changed-settings.ts';
 import { traceVariables } from './trace-settings.ts';
 import { defaultOf, expectationOf, nodeAt, type SchemaNode, settingsTree } from './schema-node.ts';
 

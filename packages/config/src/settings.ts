@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { ServiceTier } from '@sluice/contract';
-import { hashKey } from './api-keys.ts';
-import { defaultReadsPerMinute, defaultWeight, type GivenLimits, type TenantLimits } from './key-schema.ts';
+import { constantLimits, type GivenLimits, type TenantLimits } from '@sluice/contract/tenant-limits';
+import { defaultWeight, hashKey } from './key-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
 import type { TraceSettings } from './trace-settings.ts';
 
@@ -114,7 +114,7 @@ export function gatherTenants(
 export function completeTenant(tenant: TenantSettings | undefined): Pick<KeySettings, 'weight' | 'limits'> {
   return {
     weight: tenant?.weight ?? defaultWeight,
-    limits: { readsPerMinute: defaultReadsPerMinute, ...tenant?.limits },
+    limits: { ...constantLimits, ...tenant?.limits },
   };
 }
 

@@ -4,6 +4,5 @@ export type { KeyChanging, WantedKey } from './keys/key-acts.ts';
 export { makeOperator, type Operator, type OperatorOptions } from './operator.ts';
 export { drainQueue } from './queues/drain-queue.ts';
 export { type ReadQueue, readQueues } from './reports/queue-report.ts';
-export type { KnownKeys } from './reports/report-sources.ts';
 export type { MatchingResponses } from './responses/matching-responses.ts';
 export type { TailReader } from './responses/response-tails.ts';

@@ -1,6 +1,7 @@
-import type { LiveSettings, Settings } from '@sluice/config';
+import type { Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
+import type { LiveSettings } from '@sluice/tenants';
 import type { Redis } from 'ioredis';
 import { ActStore } from './acts/act-store.ts';
 import { BulkActs, type BulkActsOptions } from './acts/bulk-acts.ts';

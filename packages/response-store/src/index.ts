@@ -34,7 +34,7 @@ export {
   pickUserMessages,
 } from './reading/pick-items.ts';
 export type { StoredPage } from './reading/list-stored.ts';
-export type { LimitedTenant, TenantUseNow } from './reading/tenant-use.ts';
+export type { LimitedTenant } from './reading/tenant-use.ts';
 export type { ResponseSummary } from './reading/read-summary.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { defaultCell, type Cell } from './record/cells.ts';

@@ -1,6 +1,7 @@
 import type { Waiting } from '@sluice/admission';
 import { parseWeight } from '@sluice/admission';
 import type { ResponseEnd } from '@sluice/contract';
+import type { TenantUseNow } from '@sluice/contract/admin';
 import { LargeValues } from './large-values.ts';
 import type { HoldMemory } from './reading/open-ends.ts';
 import { acceptedAt } from './reading/accepted-at.ts';
@@ -10,7 +11,7 @@ import { queuePriority } from './reading/queue-priority.ts';
 import { hasLog, type LoggedEvent, readEvents } from './reading/read-events.ts';
 import { readRecord, readWholeRecord } from './reading/read-record.ts';
 import { readSummary, type ResponseSummary } from './reading/read-summary.ts';
-import { type LimitedTenant, readTenantUse, type TenantUseNow } from './reading/tenant-use.ts';
+import { type LimitedTenant, readTenantUse } from './reading/tenant-use.ts';
 import type { LargeValueConnection, RedisCommands } from './record/connection.ts';
 import { redisKeys, type RedisKeys } from './record/keys.ts';
 import type { Cell } from './record/cells.ts';

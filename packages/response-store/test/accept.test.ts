@@ -33,16 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-const unlimited: AdmissionLimits = {
-  requestsPerMinute: undefined,
-  tokensPerMinute: undefined,
-  concurrent: undefined,
-  tenantQueued: undefined,
-  tenantQueuedBytes: undefined,
-  tenantStoredBytes: undefined,
-  queued: 1_000_000,
-  queuedBytes: 1_000_000_000,
-};
+const service = { queued: 1_000_000, queuedBytes: 1_000_000_000 };
 
 function newId(): string {
   return newResponseId(randomBytes);
@@ -102,7 +93,7 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     ),
     tokens: { input: 1, output: 1, mostInput: undefined },
     isWatched: false,
-    limits: { ...unlimited, ...limits },
+    limits: { service, ...limits },
     idempotency: undefined,
     deadline: () => Date.now() + 3_600_000,
     ...rest,
@@ -323,7 +314,7 @@ describe('rate of requests', () => {
   it('consumes nothing when the queue refuses', async () => {
     const limits = { requestsPerMinute: 2 };
     for (let at = 0; at < 5; at += 1) {
-      expect(await takeIn({ limits: { ...limits, queued: 0 } })).toMatchObject({
+      expect(await takeIn({ limits: { ...limits, service: { ...service, queued: 0 } } })).toMatchObject({
         kind: 'queue_full',
         use: { requests: { remaining: 2, resetMs: 0 } },
       });
@@ -404,7 +395,7 @@ describe('rate of requests', () => {
 
 describe('bounds of the queue', () => {
   it('refuse more than a tenant may have waiting', async () => {
-    const limits = { tenantQueued: 2 };
+    const limits = { queued: 2 };
     const first = newId();
     await takeIn({ limits, id: first });
     await takeIn({ limits });
@@ -418,18 +409,22 @@ describe('bounds of the queue', () => {
     await takeIn();
     const { bytes } = (await store.caller.waiting('0')).all;
     expect(bytes).toBeGreaterThan(0);
-    const refused = await takeIn({ limits: { queued: 1 } });
+    const refused = await takeIn({ limits: { service: { ...service, queued: 1 } } });
     expect(refused).toMatchObject({ kind: 'queue_full' });
     if (refused.kind === 'queue_full') expect(refused.retryAfterMs).toBeGreaterThanOrEqual(1_000);
-    expect(await takeIn({ limits: { queuedBytes: 2 * bytes - 1 } })).toMatchObject({ kind: 'queue_full' });
-    expect(await takeIn({ limits: { queuedBytes: 2 * bytes } })).toMatchObject({ kind: 'accepted' });
+    expect(await takeIn({ limits: { service: { ...service, queuedBytes: 2 * bytes - 1 } } })).toMatchObject({
+      kind: 'queue_full',
+    });
+    expect(await takeIn({ limits: { service: { ...service, queuedBytes: 2 * bytes } } })).toMatchObject({
+      kind: 'accepted',
+    });
   });
 
   it('hold over four processes at once', async () => {
     const connections = [redis.client, redis.connect(), redis.connect(), redis.connect()];
     const results = await Promise.all(
       Array.from({ length: 80 }, (_, at) =>
-        takeIn({ limits: { queued: 25 }, by: connections[at % 4] ?? redis.client }),
+        takeIn({ limits: { service: { ...service, queued: 25 } }, by: connections[at % 4] ?? redis.client }),
       ),
     );
     expect(results.filter(({ kind }) => kind === 'accepted')).toHaveLength(25);
@@ -466,7 +461,9 @@ describe('idempotency key', () => {
   });
 
   it('is free again after a failure, a cancellation, or a refusal', async () => {
-    expect(await takeIn({ idempotency, limits: { queued: 0 } })).toMatchObject({ kind: 'queue_full' });
+    expect(await takeIn({ idempotency, limits: { service: { ...service, queued: 0 } } })).toMatchObject({
+      kind: 'queue_full',
+    });
     for (const end of [failed(nothingProduced, failureBody('timeout')), cancelled(nothingProduced)]) {
       const responseId = newId();
       expect(await takeIn({ idempotency, id: responseId })).toMatchObject({ kind: 'accepted' });
@@ -508,7 +505,7 @@ describe('many lives at once', () => {
         ...accepting,
         ...watched,
         request: { ...accepting.request, input },
-        limits: { tenantQueued: 20 },
+        limits: { queued: 20 },
       });
       if (result.kind !== 'accepted') return;
       await store.caller.noteJob(responseId);

@@ -36,7 +36,7 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
 
   async function held(name = 'team-a'): Promise<number> {
     const [found] = await store.caller.tenantUse([{ name, limits: {} }]);
-    return found?.storedBytes ?? 0;
+    return found?.stored_bytes ?? 0;
   }
 
   const kibibytes = (bytes: number) => 1024 * Math.ceil(bytes / 1024);
@@ -76,7 +76,7 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
   });
 
   it('refuse what is over the limit of its tenant, and nobody else, until some have expired', async () => {
-    const limits = { tenantStoredBytes: 200_000 };
+    const limits = { storedBytes: 200_000 };
     const id = await arrive(100_000, { limits });
     expect((await store.accepting({ text: 'x'.repeat(100_000), limits })).result.kind).toBe(
       'store_share_full',
@@ -102,14 +102,14 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
   it('say of a request that is larger than the limit that it never fits', async () => {
     const { result } = await store.accepting({
       text: 'x'.repeat(9_000),
-      limits: { tenantStoredBytes: 9_000 },
+      limits: { storedBytes: 9_000 },
     });
     expect(result.kind).toBe('too_many_bytes');
     expect(await held()).toBe(0);
   });
 
   it('of what is not stored are soon there again, which a refusal says', async () => {
-    const limits = { tenantStoredBytes: 20_000 };
+    const limits = { storedBytes: 20_000 };
     const id = await arrive(10_000, { store: false, limits });
     const { result } = await store.accepting({ text: 'x'.repeat(10_000), limits });
     expect(result).toMatchObject({ kind: 'store_share_full', retryAfterMs: 60_000 });
@@ -120,7 +120,7 @@ describe.each(servers)('the bytes of a tenant in the store, on %s', (_name, conn
   it('are exact for what comes at once over many connections', async () => {
     await arrive(10_000);
     const each = await held();
-    const limits = { tenantStoredBytes: 10 * each };
+    const limits = { storedBytes: 10 * each };
     const callers = Array.from({ length: 4 }, (_, at) => store.process(`api-${at}`));
     const results = await Promise.all(
       Array.from({ length: 40 }, (_, at) =>
@@ -272,7 +272,7 @@ describe.skipIf(!hasServer)('what is counted of a response (needs a server on th
       const used = async () =>
         Number(/^used_memory:(\d+)/m.exec(await store.server.client.info('memory'))?.[1]);
       const held = async () =>
-        (await store.caller.tenantUse([{ name: 'team-a', limits: {} }]))[0]?.storedBytes ?? 0;
+        (await store.caller.tenantUse([{ name: 'team-a', limits: {} }]))[0]?.stored_bytes ?? 0;
       const event = `{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"delta":" word"}`;
       const said = completed({ output: [saying('y'.repeat(output))], usage: null }, 1);
       const live = async () => {

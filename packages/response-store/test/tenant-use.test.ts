@@ -40,47 +40,59 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
 
   it('is what was accepted in the minute, what waits and in which way, and what runs', async () => {
     expect(await use()).toEqual({
-      requests: 0,
-      tokens: 0,
+      requests_in_minute: 0,
+      tokens_in_minute: 0,
       waiting: 0,
-      waitingBytes: 0,
-      storedBytes: 0,
+      waiting_bytes: 0,
+      stored_bytes: 0,
       running: 0,
-      inLine: 0,
+      in_line: 0,
     });
     const [first = '', second = ''] = await arrive(3);
     await arrive(2, { queue: 'other' });
-    expect(await use()).toMatchObject({ requests: 5, tokens: 500, waiting: 5, running: 0, inLine: 1 });
+    expect(await use()).toMatchObject({
+      requests_in_minute: 5,
+      tokens_in_minute: 500,
+      waiting: 5,
+      running: 0,
+      in_line: 1,
+    });
     await store.take(first, 'a');
     await store.take(second, 'b');
     // Two have been let into the other queue. There is no place for those that come now.
     await arrive(3);
     await arrive(1, { queue: 'other' });
     expect(await use()).toEqual({
-      requests: 9,
-      tokens: 900,
+      requests_in_minute: 9,
+      tokens_in_minute: 900,
       waiting: 7,
-      waitingBytes: 7 * 1024,
+      waiting_bytes: 7 * 1024,
       // What runs is there as well. Each has what it takes beside its content.
-      storedBytes: 9 * (1024 + 2048),
+      stored_bytes: 9 * (1024 + 2048),
       running: 2,
-      inLine: 5,
+      in_line: 5,
     });
     await store.write(first, 'a', 3, [], completed({ output: [], usage }, 1));
     // A place is free, so the next one of the first line is let in. It used fewer tokens than were reserved.
-    expect(await use()).toMatchObject({ requests: 9, tokens: 815, waiting: 7, running: 1, inLine: 4 });
+    expect(await use()).toMatchObject({
+      requests_in_minute: 9,
+      tokens_in_minute: 815,
+      waiting: 7,
+      running: 1,
+      in_line: 4,
+    });
   });
 
   it('is unknown where a tenant has no limit, but for what waits', async () => {
     await arrive(2, { limits: {} });
     expect(await use('team-a', {})).toEqual({
-      requests: undefined,
-      tokens: undefined,
+      requests_in_minute: null,
+      tokens_in_minute: null,
       waiting: 2,
-      waitingBytes: 2048,
-      storedBytes: 2 * (1024 + 2048),
-      running: undefined,
-      inLine: undefined,
+      waiting_bytes: 2048,
+      stored_bytes: 2 * (1024 + 2048),
+      running: null,
+      in_line: null,
     });
   });
 
@@ -92,11 +104,17 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
     const names = ['first', ...Array.from({ length: 250 }, (_, at) => `idle-${at}`), 'last'];
     const uses = await store.caller.tenantUse(names.map((name) => ({ name, limits })));
     expect(uses).toHaveLength(names.length);
-    expect(uses[0]).toMatchObject({ requests: 1, waiting: 1 });
-    expect(uses.at(-1)).toMatchObject({ requests: 2, waiting: 1 });
+    expect(uses[0]).toMatchObject({ requests_in_minute: 1, waiting: 1 });
+    expect(uses.at(-1)).toMatchObject({ requests_in_minute: 2, waiting: 1 });
     const idle = uses.slice(1, -1);
     expect(new Set(idle.map((each) => JSON.stringify(each))).size).toBe(1);
-    expect(idle[0]).toMatchObject({ requests: 0, tokens: 0, waiting: 0, running: 0, inLine: 0 });
+    expect(idle[0]).toMatchObject({
+      requests_in_minute: 0,
+      tokens_in_minute: 0,
+      waiting: 0,
+      running: 0,
+      in_line: 0,
+    });
     const touched = names.flatMap((name) => [store.keys.places(name), store.keys.requestRate(name)]);
     const there = await Promise.all(touched.map((key) => store.server.client.exists(key)));
     expect(there.reduce((sum, each) => sum + each, 0)).toBe(4);

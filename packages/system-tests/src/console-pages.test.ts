@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Session } from '@sluice/contract/admin';
+import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -349,6 +350,8 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await unlock(page);
     const dialog = page.getByRole('dialog', { name: 'Limits of limited' });
     expect(await dialog.getByLabel('Waiting at a time').inputValue()).toBe('40');
+    for (const { label } of Object.values(tenantLimits))
+      expect(await dialog.getByLabel(label).count()).toBe(1);
     expect(await button(page, 'Change the limits').isDisabled()).toBe(true);
     await dialog.getByLabel('Requests per minute').fill('many');
     await button(page, 'Change the limits').click();

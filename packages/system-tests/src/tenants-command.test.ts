@@ -70,6 +70,7 @@ describe('sluice tenants', () => {
       queued_bytes: 2_147_483_648,
       stored_bytes: expect.any(Number),
       max_output_tokens: null,
+      reads_per_minute: 60_000,
     };
     const use = {
       requests_in_minute: 3,
@@ -103,10 +104,10 @@ describe('sluice tenants', () => {
       /^tenant +weight +requests\/min +tokens\/min +running +in line +waiting +waiting bytes +stored bytes/m,
     );
     expect(out).toMatch(
-      /^team-a +2 +3\/60 +- +0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +default,flex +simulator$/m,
+      /^team-a +2 +3\/60 +- +0\/1 +2 +3\/10 +3072\/2147483648 +9216\/\d+ +- +60000 +default,flex +simulator$/m,
     );
     expect(out).toMatch(
-      /^team-b +1 +- +0\/5000 +- +- +0\/50000 +0\/2147483648 +0\/100000 +- +default,flex +\*$/m,
+      /^team-b +1 +- +0\/5000 +- +- +0\/50000 +0\/2147483648 +0\/100000 +- +60000 +default,flex +\*$/m,
     );
   });
 

@@ -1,6 +1,7 @@
-import type { KeySettings, LiveSettings } from '@sluice/config';
+import type { KeySettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins } from '@sluice/runtime';
+import type { LiveSettings } from '@sluice/tenants';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { callbackify } from 'node:util';
 

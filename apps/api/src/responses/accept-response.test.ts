@@ -1,7 +1,8 @@
-import { createKey, loadSettings } from '@sluice/config';
+import { loadSettings } from '@sluice/config';
 import type { CreateResponse } from '@sluice/contract';
 import { type CallerStore, prepareRequest } from '@sluice/response-store';
 import { createLogger, Telemetry } from '@sluice/runtime';
+import { createKey } from '@sluice/tenants';
 import { describe, expect, it, vi } from 'vitest';
 import { type NewResponse, ResponseAcceptor } from './accept-response.ts';
 import { BackgroundWork } from './background-work.ts';

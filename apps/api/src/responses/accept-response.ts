@@ -1,9 +1,10 @@
 import { costOf } from '@sluice/admission';
-import { limitsInEffect, type ModelSettings } from '@sluice/config';
+import type { ModelSettings } from '@sluice/config';
 import { modeOf, responseFor, ServiceError, type ServiceTier } from '@sluice/contract';
 import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
 import { isNeverSent, printTraceparent } from '@sluice/runtime';
+import { limitsInEffect } from '@sluice/tenants';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -219,16 +220,7 @@ export class ResponseAcceptor {
         prepared,
         // Somebody waits here unless the answer to a background request is the acceptance itself.
         isWatched: !isBackground || request.stream === true,
-        limits: {
-          requestsPerMinute: own.requestsPerMinute,
-          tokensPerMinute: own.tokensPerMinute,
-          concurrent: own.concurrent,
-          tenantQueued: own.queued,
-          tenantQueuedBytes: own.queuedBytes,
-          tenantStoredBytes: own.storedBytes,
-          queued: limits.queued,
-          queuedBytes: limits.queuedBytes,
-        },
+        limits: { ...own, service: limits },
         tokens: {
           ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),

@@ -1,8 +1,9 @@
-import type { LiveSettings, Settings } from '@sluice/config';
+import type { Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
 import type { ContentSealer } from '@sluice/response-store/sealed-content';
+import type { LiveSettings } from '@sluice/tenants';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** The parts that everything works with that handles responses in an api process. */

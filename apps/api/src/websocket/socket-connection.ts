@@ -1,6 +1,7 @@
-import type { KeySettings, LiveSettings } from '@sluice/config';
+import type { KeySettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Logger, Telemetry } from '@sluice/runtime';
+import type { LiveSettings } from '@sluice/tenants';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { BodyBudget } from '../bodies/body-budget.ts';
@@ -280,9 +281,8 @@ export class SocketConnection {
     const { logger } = this.#dependencies;
     const known = asServiceError(error);
     if (!known) logger.error({ err: error }, 'frame failed');
-    return this.#write(
-      errorFrame(known ?? new ServiceError('server_error', 'The server had an error.'), lane),
-    );
+    const told = known ?? new ServiceError('server_error', 'The server had an error.');
+    return this.#write(errorFrame(told, lane));
   }
 
   /** A client that takes no answers gets no further: the next frame is read when this one is written. */

@@ -1,8 +1,9 @@
 import { open, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { styleText } from 'node:util';
-import { type Environment, findDevelopmentKey, readVariable } from '@sluice/config';
+import { type Environment, readVariable } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
+import { findDevelopmentKey } from '@sluice/tenants';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { serviceUrl } from '../service-url.ts';
 import { benchFlags, benchUsage, type BenchValues } from './flags/bench-flags.ts';

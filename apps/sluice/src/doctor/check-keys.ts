@@ -1,6 +1,8 @@
-import { describeConflict, isLoopback, type Settings, stateOfKey, uniteKeys } from '@sluice/config';
+import { isLoopback, type Settings } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
-import { openKeyOperator } from '../keys/key-operator.ts';
+import { describeConflict, stateOfKey, uniteKeys } from '@sluice/tenants';
+import { orExplain } from '../keys/explain-refusal.ts';
+import { openTenants } from '../keys/open-tenants.ts';
 import { bad, type Finding, good, warn } from './finding.ts';
 
 /** Most findings of one kind, so that a file that has changed does not fill the terminal. */
@@ -10,8 +12,8 @@ const mostNamed = 20;
 export async function checkKeys(settings: Settings & { redisUrl: string }): Promise<Finding[]> {
   const subject = 'keys';
   try {
-    await using operator = await openKeyOperator(settings);
-    const { keys, unreadable, now } = await operator.read();
+    await using opened = await openTenants(settings);
+    const { keys, unreadable, now } = await orExplain(opened.tenants.readStored());
     const { conflicts } = uniteKeys({ settings, stored: keys });
     const active = keys.filter((key) => stateOfKey(key, now) === 'active').length;
     const count = `${settings.keys.length} in the file, and ${active} stored that are active`;

@@ -1,8 +1,8 @@
-import { type KeyProblem, KeyChangeFailed, KeyRefusal } from '@sluice/api/change-keys';
 import { FatalError, isRedisUnavailable } from '@sluice/runtime';
+import { KeyChangeFailed, type KeyProblem, KeyRefusal } from '@sluice/tenants';
 import { refuseRules } from './key-flags.ts';
 
-/** Runs a step on the stored keys, and puts why it failed into words for an operator. */
+/** Runs a step on the keys of a service, and says in the words of an operator why it failed. */
 export async function orExplain<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;

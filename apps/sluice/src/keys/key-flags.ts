@@ -1,8 +1,9 @@
-import { describeKeyLimits } from '@sluice/config';
+import { describeLimit, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import { FatalError } from '@sluice/runtime';
+import type { RuleProblem } from '@sluice/tenants';
 import { badUsage } from '../command-flags.ts';
 
-/** The flags of `sluice keys create`, and the members of a key that they give. The limits follow from the schema. */
+/** The flags of `sluice keys create`, and the members of a key that they give. */
 const flags: readonly { flag: string; path: readonly string[]; value: string; text: string }[] = [
   {
     flag: 'tenant',
@@ -13,11 +14,11 @@ const flags: readonly { flag: string; path: readonly string[]; value: string; te
   { flag: 'models', path: ['models'], value: 'A,B', text: 'Models that it may use. Default: all of them.' },
   { flag: 'tiers', path: ['tiers'], value: 'A,B', text: 'Service tiers that it may ask for [default,flex].' },
   { flag: 'weight', path: ['weight'], value: 'N', text: "The tenant's share of a busy model [1]." },
-  ...describeKeyLimits().map(({ name, description }) => ({
-    flag: name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  ...limitNames.map((name) => ({
+    flag: tenantLimits[name].wire.replaceAll('_', '-'),
     path: ['limits', name],
     value: 'N',
-    text: description,
+    text: describeLimit(tenantLimits[name]),
   })),
   {
     flag: 'expires',
@@ -78,7 +79,7 @@ export function wantedLimits(
 }
 
 /** The error for a key that makes no sense: each problem with the flag to change. */
-export function refuseRules(problems: readonly { path: PropertyKey[]; message: string }[]): FatalError {
+export function refuseRules(problems: readonly RuleProblem[]): FatalError {
   const lines = problems.map(({ path, message }) => {
     const known = flags.find((each) => each.path.every((part, at) => part === path[at]));
     return `${known === undefined ? path.map(String).join('.') : `--${known.flag}`}: ${message}`;

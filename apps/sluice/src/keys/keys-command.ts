@@ -1,14 +1,9 @@
-import { changeTenant, createStoredKey, revokeStoredKey, rotateStoredKey } from '@sluice/api/change-keys';
-import {
-  describeConflict,
-  developmentKeyInEffect,
-  type Environment,
-  uniteKeys,
-  withDevelopmentKey,
-} from '@sluice/config';
+import type { Environment } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
+import { describeConflict } from '@sluice/tenants';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import { orExplain } from './explain-refusal.ts';
 import {
   describeKeyFlags,
   graceIn,
@@ -17,9 +12,9 @@ import {
   wantedKey,
   wantedLimits,
 } from './key-flags.ts';
-import { type KeyOperator, openKeyOperator } from './key-operator.ts';
 import { listKeys, tableOf } from './list-keys.ts';
 import { makeKey } from './make-key.ts';
+import { type OpenTenants, openTenants } from './open-tenants.ts';
 
 /** How long the old key is taken after a rotation, unless the operator says otherwise. */
 const defaultGrace = '24h';
@@ -67,15 +62,15 @@ export async function runKeys(argv: readonly string[], place: Place): Promise<vo
       return makeKey(values['json'] === true);
     }
     case 'create':
-      return create(rest, place);
+      return orExplain(create(rest, place));
     case 'list':
-      return list(rest, place);
+      return orExplain(list(rest, place));
     case 'revoke':
-      return revoke(rest, place);
+      return orExplain(revoke(rest, place));
     case 'rotate':
-      return rotate(rest, place);
+      return orExplain(rotate(rest, place));
     case 'limit':
-      return limit(rest, place);
+      return orExplain(limit(rest, place));
     default:
       throw badUsage('keys', `there is no command '${command}'`);
   }
@@ -91,10 +86,9 @@ async function create(argv: readonly string[], place: Place): Promise<void> {
   if (positionals[0] !== undefined) throw badUsage('keys', "'create' takes flags only");
   const wanted = wantedKey(values);
   if (wanted['name'] === undefined) throw badUsage('keys', '--tenant: is missing; name the tenant');
-  await using operator = await open(values, place);
-  const { keys: before } = await operator.read();
-  const development = await developmentKeyInEffect(operator.settings, before);
-  const { id, plain, isSafe } = await createStoredKey(operator, wanted);
+  await using opened = await open(values, place);
+  const { hasDevelopmentKey } = await opened.tenants.read();
+  const { id, plain, isSafe } = await opened.tenants.createKey(wanted);
   if (values['json'] === true) console.log(JSON.stringify({ id, key: plain }));
   else {
     console.log(`Key, for the client; it is not shown again:
@@ -103,7 +97,7 @@ async function create(argv: readonly string[], place: Place): Promise<void> {
 
 Its id is ${id}. Every api takes it within five seconds.`);
   }
-  if (development !== undefined) {
+  if (hasDevelopmentKey) {
     console.error(
       "sluice: the development key is still taken, as the service listens on this machine only; 'sluice keys revoke development' ends it",
     );
@@ -114,18 +108,15 @@ Its id is ${id}. Every api takes it within five seconds.`);
 async function list(argv: readonly string[], place: Place): Promise<void> {
   const { values, positionals } = parse(argv, common);
   if (positionals[0] !== undefined) throw badUsage('keys', "'list' takes no key");
-  await using operator = await open(values, place);
-  const stored = await operator.read();
-  const development = await developmentKeyInEffect(operator.settings, stored.keys);
-  const settings =
-    development === undefined ? operator.settings : withDevelopmentKey(operator.settings, development);
-  const keys = listKeys(settings, stored, development !== undefined);
+  await using opened = await open(values, place);
+  const known = await opened.tenants.read();
+  const keys = listKeys(known);
   if (values['json'] === true) for (const key of keys) console.log(JSON.stringify(key));
   else console.log(tableOf(keys));
-  for (const { id, problem } of stored.unreadable) {
+  for (const { id, problem } of known.stored.unreadable) {
     console.error(`sluice: ${JSON.stringify(id)} cannot be read and is refused: ${problem}`);
   }
-  for (const conflict of uniteKeys({ settings, stored: stored.keys }).conflicts) {
+  for (const conflict of known.conflicts) {
     console.error(`sluice: ${conflict.id}: ${describeConflict(conflict)}`);
   }
 }
@@ -133,8 +124,8 @@ async function list(argv: readonly string[], place: Place): Promise<void> {
 async function revoke(argv: readonly string[], place: Place): Promise<void> {
   const { values, positionals } = parse(argv, common);
   const id = oneId('revoke', positionals);
-  await using operator = await open(values, place);
-  const { key, isSafe } = await revokeStoredKey(operator, id);
+  await using opened = await open(values, place);
+  const { key, isSafe } = await opened.tenants.revokeKey(id);
   if (values['json'] === true) {
     console.log(JSON.stringify({ id: key.id, tenant: key.name, revoked_at: key.revokedAt }));
   } else {
@@ -150,8 +141,8 @@ async function rotate(argv: readonly string[], place: Place): Promise<void> {
   const id = oneId('rotate', positionals);
   const grace = typeof values['grace'] === 'string' ? values['grace'] : defaultGrace;
   const graceMs = graceIn(grace);
-  await using operator = await open(values, place);
-  const { id: newId, plain, tenant, oldUntil, isSafe } = await rotateStoredKey(operator, { id, graceMs });
+  await using opened = await open(values, place);
+  const { id: newId, plain, tenant, oldUntil, isSafe } = await opened.tenants.rotateKey({ id, graceMs });
   if (values['json'] === true) {
     console.log(JSON.stringify({ id: newId, key: plain, replaces: id, old_until: oldUntil ?? null }));
   } else {
@@ -176,8 +167,8 @@ async function limit(argv: readonly string[], place: Place): Promise<void> {
   if (more !== undefined) throw badUsage('keys', "'limit' takes one tenant");
   const wanted = wantedLimits(values);
   if (wanted === undefined) throw badUsage('keys', "'limit' needs what to change, such as --concurrent 8");
-  await using operator = await open(values, place);
-  const { keys, isSafe } = await changeTenant(operator, { name, ...wanted });
+  await using opened = await open(values, place);
+  const { keys, isSafe } = await opened.tenants.changeLimits({ name, ...wanted });
   if (values['json'] === true) console.log(JSON.stringify({ tenant: name, keys }));
   else if (keys === 0) console.log(`Every stored key of '${name}' says so already.`);
   else {
@@ -202,8 +193,8 @@ function oneId(command: string, [id, more]: readonly string[]): string {
   return id;
 }
 
-async function open(values: Record<string, unknown>, place: Place): Promise<KeyOperator> {
-  return openKeyOperator(loadWithRedis(values, place));
+async function open(values: Record<string, unknown>, place: Place): Promise<OpenTenants> {
+  return openTenants(loadWithRedis(values, place));
 }
 
 function saySafety(isSafe: boolean): void {

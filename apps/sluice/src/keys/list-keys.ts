@@ -1,14 +1,13 @@
-import type { StoredKeys } from '@sluice/api/change-keys';
-import { developmentKeyId, type Settings, stateOfKey, uniteKeys } from '@sluice/config';
+import { developmentKeyId, type KeysOfService, stateOfKey } from '@sluice/tenants';
 import { tableText } from '../table.ts';
 
 /** A key as `sluice keys list --json` prints it. */
 interface ListedKey {
-  /** Of a key of the file, `file:` and its place there. */
+  /** `file:` and its place there, for a key of the file. */
   id: string;
   source: 'file' | 'development' | 'stored';
   tenant: string;
-  /** Of a key of the file nobody knows them, as only its hash is kept. */
+  /** Unknown for a key of the file, of which only the hash is kept. */
   last_4: string | null;
   models: readonly string[];
   tiers: readonly string[];
@@ -25,16 +24,12 @@ interface ListedKey {
  * Every key of the service, those of the file first, with what is in effect for its tenant. The development key stands in the place
  * of those of the file.
  */
-export function listKeys(
-  settings: Settings,
-  { keys: stored, now }: StoredKeys,
-  isDevelopment: boolean,
-): ListedKey[] {
-  const united = uniteKeys({ settings, stored }).keys;
-  const ofFile = united.slice(0, settings.keys.length).map(
+export function listKeys({ settings, hasDevelopmentKey, stored, keys }: KeysOfService): ListedKey[] {
+  const { now } = stored;
+  const ofFile = keys.slice(0, settings.keys.length).map(
     ({ name, models, tiers, weight, limits, expiresAt, disabled }, at): ListedKey => ({
-      id: isDevelopment ? developmentKeyId : `file:${at}`,
-      source: isDevelopment ? 'development' : 'file',
+      id: hasDevelopmentKey ? developmentKeyId : `file:${at}`,
+      source: hasDevelopmentKey ? 'development' : 'file',
       tenant: name,
       last_4: null,
       models,
@@ -48,10 +43,10 @@ export function listKeys(
       state: disabled ? 'disabled' : stateOfKey(expiresAt === undefined ? {} : { expiresAt }, now),
     }),
   );
-  const ofTenant = new Map(united.map(({ name, weight, limits }) => [name, { weight, limits }]));
+  const ofTenant = new Map(keys.map(({ name, weight, limits }) => [name, { weight, limits }]));
   return [
     ...ofFile,
-    ...stored.map((key): ListedKey => {
+    ...stored.keys.map((key): ListedKey => {
       const { id, name, last4, models, tiers, createdAt, expiresAt, revokedAt, replacedBy } = key;
       const tenant = ofTenant.get(name) ?? { weight: key.weight ?? 1, limits: key.limits };
       return {

@@ -1,4 +1,5 @@
-import { createKey, hashKey } from '@sluice/config';
+import { hashKey } from '@sluice/config';
+import { createKey } from '@sluice/tenants';
 
 /** `sluice keys make`: prints a key for the client, with its hash for the settings file. Stores nothing. */
 export function makeKey(isJson: boolean): void {

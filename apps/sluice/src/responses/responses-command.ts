@@ -1,4 +1,5 @@
-import { type Environment, findDevelopmentKey, readVariable, type SettingsSources } from '@sluice/config';
+import { type Environment, readVariable, type SettingsSources } from '@sluice/config';
+import { findDevelopmentKey } from '@sluice/tenants';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { adminUrl, serviceUrl } from '../service-url.ts';
 import { ApiClient, type ShownResponse } from './api-client.ts';

@@ -1,9 +1,8 @@
-import { reportTenants } from '@sluice/api/tenant-report';
-import { type Environment, limitsInEffect, suggestName, tenantsOf, uniteKeys } from '@sluice/config';
+import { type Environment, suggestName } from '@sluice/config';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { openKeyOperator } from '../keys/key-operator.ts';
-import { settingsInEffect } from '../keys/settings-in-effect.ts';
+import { orExplain } from '../keys/explain-refusal.ts';
+import { openTenants } from '../keys/open-tenants.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { tenantsTable } from './tenants-table.ts';
 
@@ -34,19 +33,14 @@ export async function runTenants(
   }
   const [name, more] = positionals;
   if (more !== undefined) throw badUsage('tenants', `'${more}' is one argument too many`);
-  await using operator = await openKeyOperator(loadWithRedis(values, place));
-  const { keys: stored, now } = await operator.read();
-  const settings = await settingsInEffect(operator.settings, stored);
-  const tenants = tenantsOf(uniteKeys({ settings, stored }).keys, now);
+  await using opened = await openTenants(loadWithRedis(values, place));
+  const { tenants } = await orExplain(opened.tenants.read());
   const asked = name === undefined ? tenants : tenants.filter((tenant) => tenant.name === name);
   if (name !== undefined && asked.length === 0) {
     const names = tenants.map((tenant) => tenant.name);
     throw new FatalError(`There is no tenant '${name}' with a key: ${suggestName(name, names)}`);
   }
-  const redisBytes = await operator.redisBytes();
-  const report = await reportTenants(operator, asked, (own) =>
-    limitsInEffect(own, settings.limits, redisBytes),
-  );
+  const report = await orExplain(opened.tenants.report(asked));
   if (values.json === true) for (const tenant of report.tenants) console.log(JSON.stringify(tenant));
   else if (asked.length > 0) console.log(tenantsTable(report.tenants));
   else

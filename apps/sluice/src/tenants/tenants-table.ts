@@ -1,44 +1,31 @@
-import type { ReportedTenant } from '@sluice/api/tenant-report';
+import { type LimitName, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
+import type { ReportedTenant } from '@sluice/tenants';
 import { tableText } from '../table.ts';
 
-const titles = [
-  'tenant',
-  'weight',
-  'requests/min',
-  'tokens/min',
-  'running',
-  'in line',
-  'waiting',
-  'waiting bytes',
-  'stored bytes',
-  'max output',
-  'tiers',
-  'models',
+type Column = [title: string, cell: (tenant: ReportedTenant) => string];
+
+const columns: readonly Column[] = [
+  ['tenant', ({ tenant }) => tenant],
+  ['weight', ({ weight }) => String(weight)],
+  ...limitNames.flatMap((name): Column[] => {
+    const column: Column = [tenantLimits[name].short.toLowerCase(), (tenant) => usedOf(name, tenant)];
+    return name === 'concurrent' ? [column, ['in line', ({ use }) => String(use.in_line ?? '-')]] : [column];
+  }),
+  ['tiers', ({ tiers }) => tiers.join(',') || '-'],
+  ['models', ({ models }) => models.join(',') || '-'],
 ];
 
 /** Tenants as a table, one line for each: what is used, and behind a stroke the limit, where there is one. */
 export function tenantsTable(tenants: readonly ReportedTenant[]): string {
-  return tableText([titles, ...tenants.map(row)]);
+  const rows = tenants.map((tenant) => columns.map(([, cell]) => cell(tenant)));
+  return tableText([columns.map(([title]) => title), ...rows]);
 }
 
-function row({ tenant, weight, tiers, models, limits, use }: ReportedTenant): string[] {
-  return [
-    tenant,
-    String(weight),
-    usedOf(use.requests_in_minute, limits.requests_per_minute),
-    usedOf(use.tokens_in_minute, limits.tokens_per_minute),
-    usedOf(use.running, limits.concurrent),
-    usedOf(use.in_line, null),
-    usedOf(use.waiting, limits.queued),
-    usedOf(use.waiting_bytes, limits.queued_bytes),
-    usedOf(use.stored_bytes, limits.stored_bytes),
-    usedOf(limits.max_output_tokens, null),
-    tiers.join(',') || '-',
-    models.join(',') || '-',
-  ];
-}
-
-function usedOf(used: number | null, limit: number | null): string {
+/** The limit alone where no use is reported. */
+function usedOf(name: LimitName, { limits, use }: ReportedTenant): string {
+  const { wire, use: counted } = tenantLimits[name];
+  const limit = limits[wire];
+  const used = counted === null ? limit : use[counted];
   if (used === null) return '-';
-  return limit === null ? String(used) : `${used}/${limit}`;
+  return counted === null || limit === null ? String(used) : `${used}/${limit}`;
 }

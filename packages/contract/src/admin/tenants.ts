@@ -1,4 +1,13 @@
 import { z } from 'zod';
+import {
+  countedLimits,
+  describeLimit,
+  forEachLimit,
+  forEachOnWire,
+  type LimitUse,
+  tenantLimits,
+  type UseOfAll,
+} from '../tenant-limits.ts';
 import { queueOverviewSchema } from './overview.ts';
 import { count, moment } from './values.ts';
 
@@ -69,7 +78,15 @@ function refusal(message: string) {
   return { params: { code: 'invalid_value', message } };
 }
 
-const limit = count.nullable();
+const orNone = count.nullable();
+
+/** Counts by their names. Where a tenant may be without a limit, nobody counts then. */
+const uses = Object.fromEntries(
+  countedLimits.map((name) => {
+    const { use, otherwise } = tenantLimits[name];
+    return [use, 'halfOf' in otherwise ? count : orNone];
+  }),
+) as Record<UseOfAll, typeof count> & Record<Exclude<LimitUse, UseOfAll>, typeof orNone>; // By the same rule.
 
 /** A tenant: what it may do, what it uses of that, and its share of what all of them used in the last minutes. */
 export const tenantSchema = z.object({
@@ -79,25 +96,9 @@ export const tenantSchema = z.object({
   /** Ids of models; `*` is all of them. */
   models: z.array(z.string()),
   /** `null` is no limit. */
-  limits: z.object({
-    requests_per_minute: limit,
-    tokens_per_minute: limit,
-    concurrent: limit,
-    queued: limit,
-    queued_bytes: limit,
-    stored_bytes: limit,
-    max_output_tokens: limit,
-  }),
+  limits: z.object(forEachOnWire(() => orNone)),
   /** `null` where nobody counts, because there is no limit. */
-  use: z.object({
-    requests_in_minute: limit,
-    tokens_in_minute: limit,
-    waiting: count,
-    waiting_bytes: count,
-    stored_bytes: count,
-    running: limit,
-    in_line: limit,
-  }),
+  use: z.object({ ...uses, in_line: orNone }),
   /** Of the output tokens of all tenants in the last five minutes, 0 to 1; null when there were none. */
   share: z.number().min(0).max(1).nullable(),
   /** What its weight would give it if all who were active in that time had wanted more than their share. */
@@ -105,6 +106,11 @@ export const tenantSchema = z.object({
   keys: count,
 });
 export type TenantReportRow = z.output<typeof tenantSchema>;
+/**
+ * What a tenant uses now. `waiting` was accepted and has not been started; `in_line` is the part of it that waits for a place
+ * outside of its queue. Tokens are reserved or used ones, and the bytes in the store include those of open responses.
+ */
+export type TenantUseNow = TenantReportRow['use'];
 export const tenantListSchema = z.object({
   object: z.literal('list'),
   data: z.array(tenantSchema),
@@ -148,11 +154,19 @@ export const issuedKeySchema = z.object({
 });
 export type IssuedKey = z.output<typeof issuedKeySchema>;
 
-/** What stored keys are to say of their tenant, in the names of the settings file. Null takes away what they said. */
+/**
+ * What stored keys are to say of their tenant, in the names of the settings file. Null takes away what they said. The service
+ * refuses names that are not of limits, and says which are near.
+ */
 export const tenantLimitsChangeSchema = z
   .strictObject({
     weight: z.number().nullable().optional(),
-    limits: z.record(z.string(), z.number().nullable()).optional(),
+    limits: z
+      .record(z.string(), z.number().nullable())
+      .meta({
+        properties: forEachLimit((row) => ({ type: ['number', 'null'], description: describeLimit(row) })),
+      })
+      .optional(),
   })
   .refine(({ weight, limits = {} }) => weight !== undefined || Object.keys(limits).length > 0, {
     message: 'must name a weight or a limit',

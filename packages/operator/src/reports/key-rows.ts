@@ -1,6 +1,7 @@
-import { type KeySettings, stateOfKey, type StoredKey } from '@sluice/config';
+import type { KeySettings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { KeyList, KeyPageQuery, KeyReport } from '@sluice/contract/admin';
+import { stateOfKey, type StoredKey } from '@sluice/tenants';
 import type { ReportSources } from './report-sources.ts';
 
 /**

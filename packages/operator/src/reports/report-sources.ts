@@ -1,9 +1,9 @@
-import type { KeySettings, LiveSettings, Settings, StoredKey, Tenant } from '@sluice/config';
-import type { TenantReportRow } from '@sluice/contract/admin';
+import type { Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { ResponseStore } from '@sluice/response-store';
 import type { Logger, RedisMemory, RedisWatch } from '@sluice/runtime';
 import type { AnnouncedProcess, HistoryReader, StatsReader } from '@sluice/service-stats';
+import type { KnownKeys, LiveSettings, TenantReporter } from '@sluice/tenants';
 
 /** Where the reports for operators come from. Whatever reads Redis rejects while Redis does not answer. */
 export interface ReportSources {
@@ -24,16 +24,3 @@ export interface ReportSources {
   now: () => number;
   logger: Logger;
 }
-
-/** All keys there are, in effect or not. */
-export interface KnownKeys {
-  file: readonly KeySettings[];
-  /** Undefined until Redis has answered. */
-  stored: readonly StoredKey[] | undefined;
-  /** When a key was revoked, also where Redis has lost that. */
-  revokedAt: (key: StoredKey) => string | undefined;
-}
-
-export type TenantReporter = (tenants: readonly Tenant[]) => Promise<{ tenants: ReportedTenant[] }>;
-
-type ReportedTenant = Pick<TenantReportRow, 'tenant' | 'weight' | 'tiers' | 'models' | 'limits' | 'use'>;

@@ -1,5 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { type KeyRing, type KeySettings, type LiveSettings, type Tenant, tenantsOf } from '@sluice/config';
+import type { KeySettings } from '@sluice/config';
+import { type KeyRing, type LiveSettings, type Tenant, tenantsOf } from '@sluice/tenants';
 
 /** Keys that are looked at before others of this process have their turn. */
 const step = 2_000;

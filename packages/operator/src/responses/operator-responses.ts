@@ -1,8 +1,9 @@
-import type { KeySettings, LiveSettings } from '@sluice/config';
+import type { KeySettings } from '@sluice/config';
 import { isTerminal, outputText, ServiceError, type Status } from '@sluice/contract';
 import type { Act, CancelledResponse, ResponseDetail, Retried, StartAct } from '@sluice/contract/admin';
 import type { ResponseQueue } from '@sluice/queue';
 import { bytesOf, type CallerStore, type ResponseRecord, responseOf } from '@sluice/response-store';
+import type { LiveSettings } from '@sluice/tenants';
 import type { BulkActs } from '../acts/bulk-acts.ts';
 import type { Asker, Audit } from '../audit/audit.ts';
 import { cancelQueued } from './cancel-queued.ts';

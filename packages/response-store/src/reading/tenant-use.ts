@@ -1,31 +1,12 @@
 import { parseWeight } from '@sluice/admission';
+import type { TenantUseNow } from '@sluice/contract/admin';
+import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import type { StoreAccess } from '../record/store-access.ts';
 
 /** A tenant, and which of its limits there are: only what is limited is counted. */
 export interface LimitedTenant {
   name: string;
-  limits: {
-    requestsPerMinute?: number;
-    tokensPerMinute?: number;
-    concurrent?: number;
-  };
-}
-
-/** A tenant's use of its limits at this moment. */
-export interface TenantUseNow {
-  /** Requests accepted in the current minute; undefined without a limit, because nobody counts them then. */
-  requests: number | undefined;
-  /** Tokens of the current minute, reserved or used; undefined without a limit. */
-  tokens: number | undefined;
-  /** Responses that were accepted and have not been started, those in lines included, and their size in bytes. */
-  waiting: number;
-  waitingBytes: number;
-  /** Bytes in the store of all that it has there, open responses included; see held-bytes.lua in admission. */
-  storedBytes: number;
-  /** Responses that have a place; undefined for a tenant without `concurrent`. */
-  running: number | undefined;
-  /** Responses that wait for a place outside of their queues; undefined for a tenant without `concurrent`. */
-  inLine: number | undefined;
+  limits: Readonly<GivenLimits>;
 }
 
 /** Most tenants read at once. Each takes up to six short commands, and one more for each of its lines. */
@@ -57,13 +38,13 @@ export async function readTenantUse(
     for (const [each, { requests, tokens, weight, running }] of counters.entries()) {
       const waiting = parseWeight(weight);
       uses.push({
-        requests: requests && usedInMinute(requests, second),
-        tokens: tokens && usedInMinute(tokens, second),
+        requests_in_minute: requests === undefined ? null : usedInMinute(requests, second),
+        tokens_in_minute: tokens === undefined ? null : usedInMinute(tokens, second),
         waiting: waiting.responses,
-        waitingBytes: waiting.bytes,
-        storedBytes: stored[each] ?? 0,
-        running,
-        inLine: inLines[each],
+        waiting_bytes: waiting.bytes,
+        stored_bytes: stored[each] ?? 0,
+        running: running ?? null,
+        in_line: inLines[each] ?? null,
       });
     }
   }

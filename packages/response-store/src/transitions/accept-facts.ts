@@ -47,9 +47,9 @@ const decidingFacts = {
   deadline: fact('number', 'store'),
   /** The limits of the tenant and what it is expected to take of them; see `printLimits` in admission. */
   own_limits: fact('text', 'store'),
-  /** Most that wait in all, in number and in KiB. */
+  /** Most that wait in all, in number and in bytes. */
   queued: fact('number', 'store'),
-  queued_units: fact('number', 'store'),
+  queued_bytes: fact('number', 'store'),
   /** The digest of a body that came with an idempotency key, and how long the key stands for the response. */
   digest: fact('text?', 'store'),
   key_ms: fact('number?', 'store'),

@@ -104,9 +104,9 @@ end
 local gone_parts = parts_of(held_of_key)
 local held = look_at_held(load, tenant, now, gone_parts, new_parts)
 
-own.queued, own.queued_units = queued, queued_units
+local all = { queued = queued, queued_bytes = queued_bytes }
 local kind, left, reset, wait, tokens_left, tokens_reset, waiting =
-  enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, own, now)
+  enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, own, all, now)
 if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
 
 -- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.

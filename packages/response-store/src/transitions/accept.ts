@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import {
   enterFragments,
   type AdmissionLimits,
-  boundInUnits,
   type ExpectedTokens,
   printLimits,
   weightOf,
@@ -126,8 +125,8 @@ export async function accept(
       watchers: accepting.isWatched ? lease : undefined,
       deadline: accepting.deadline(),
       own_limits: printLimits(limits, tokens),
-      queued: limits.queued,
-      queued_units: boundInUnits(limits.queuedBytes),
+      queued: limits.service.queued,
+      queued_bytes: limits.service.queuedBytes,
       digest: idempotency && bodyDigest,
       key_ms: idempotency?.keepMs,
       list_ms: isStored ? renewMs : undefined,

@@ -139,6 +139,8 @@ const permanent = [
   /:load$/,
   // One for the whole life of the service: what it sealed is with clients.
   /:sealing-key$/,
+  // One for each role, by which processes notice that the store was emptied.
+  /:store-mark:(api|worker)$/,
   // What the console shows of the past, bounded in number, without content.
   /:(journal|audit)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,

@@ -418,7 +418,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a tenant stores as much as there is',
     patch: {
       file: 'packages/admission/src/enter.lua',
-      find: 'elseif limits.stored and held.sum + bytes > limits.stored then',
+      find: 'elseif limits.stored_bytes and held.sum + bytes > limits.stored_bytes then',
       replace: 'elseif false then',
     },
     tests: `${api}/test/stored-bytes.test.ts`,

@@ -1,32 +1,23 @@
-import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
 import type { KeyChanging, WantedKey } from '@sluice/operator';
 import {
-  changeTenant,
-  createStoredKey,
   KeyChangeFailed,
-  type KeyChanger,
-  type KeyChanges,
   type KeyProblem,
   KeyRefusal,
-  revokeStoredKey,
-} from '../keys/index.ts';
-
-export interface OperatorKeysOptions {
-  settings: () => Pick<Settings, 'keys' | 'tenants' | 'models' | 'file'>;
-  changes: Pick<KeyChanges, 'change'>;
-}
+  type RuleProblem,
+  type Tenants,
+} from '@sluice/tenants';
 
 /** Members of a key in the settings file that are no rules of one: the service makes the key, and revokes it. */
 const noRules = ['name', 'key', 'hash', 'disabled'];
 
 /** Makes, changes and revokes stored keys, as `sluice keys` does. */
 export class OperatorKeys implements KeyChanging {
-  readonly #options: OperatorKeysOptions;
+  readonly #tenants: Tenants;
 
-  constructor(options: OperatorKeysOptions) {
-    this.#options = options;
+  constructor(tenants: Tenants) {
+    this.#tenants = tenants;
   }
 
   /** Makes a key. Its text is in the answer and nowhere else. */
@@ -36,13 +27,13 @@ export class OperatorKeys implements KeyChanging {
       const message = `'${unknown}' cannot be given: the service makes the key, and 'tenant' says whose it is.`;
       throw new ServiceError('unsupported_parameter', message, { param: unknown });
     }
-    const made = await orRefuse(createStoredKey(this.#changer, { ...rules, name: tenant }));
+    const made = await orRefuse(this.#tenants.createKey({ ...rules, name: tenant }));
     return { object: 'issued_key', id: made.id, key: made.plain, tenant, is_safe: made.isSafe };
   }
 
   /** Revokes a key. One that is revoked already stays as it is. */
   async revoke(id: string): Promise<RevokedKey> {
-    const { key, isSafe } = await orRefuse(revokeStoredKey(this.#changer, id));
+    const { key, isSafe } = await orRefuse(this.#tenants.revokeKey(id));
     return {
       object: 'revoked_key',
       id,
@@ -55,13 +46,8 @@ export class OperatorKeys implements KeyChanging {
   /** Changes what all stored keys of a tenant say of it. */
   async limit(tenant: string, { weight, limits = {} }: TenantLimitsChange): Promise<ChangedTenant> {
     const change = { name: tenant, limits, ...(weight !== undefined && { weight }) };
-    const { keys, isSafe } = await orRefuse(changeTenant(this.#changer, change));
+    const { keys, isSafe } = await orRefuse(this.#tenants.changeLimits(change));
     return { object: 'changed_tenant', tenant, keys, is_safe: isSafe };
-  }
-
-  get #changer(): KeyChanger {
-    const { settings, changes } = this.#options;
-    return { settings: settings(), change: (decide) => changes.change(decide) };
   }
 }
 
@@ -116,7 +102,7 @@ function refused(problem: KeyProblem): ServiceError {
 }
 
 /** Every problem in one message, each with the member that it is about; `param` is the first of them. */
-function refusedRules(problems: readonly { path: PropertyKey[]; message: string }[]): ServiceError {
+function refusedRules(problems: readonly RuleProblem[]): ServiceError {
   const named = problems.map(({ path, message }) => ({ name: memberAt(path), message }));
   const text = named.map(({ name, message }) => `'${name}' ${message}`).join('; ');
   return new ServiceError('invalid_value', /[.?!]$/.test(text) ? text : `${text}.`, {

@@ -1,6 +1,7 @@
-import type { LiveSettings, Settings } from '@sluice/config';
+import type { Settings } from '@sluice/config';
 import type { Operator } from '@sluice/operator';
 import type { Logger } from '@sluice/runtime';
+import type { LiveSettings } from '@sluice/tenants';
 import type { RefusedTokens } from './refused-tokens.ts';
 
 /** Everything that the routes of the admin API work with. */

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { act } from '../../api/request.ts';
 import { useSession } from '../../api/session.ts';
-import { emptyKeyForm, type KeyField, type KeyForm, keyRequest, limitNames, tierNames } from './key-form.ts';
+import { emptyKeyForm, type KeyField, type KeyForm, keyRequest, tierNames } from './key-form.ts';
 import { KeyLimits } from './key-limits.tsx';
 import { problemOf } from './key-problem.ts';
 import classes from './keys.module.css';
@@ -105,8 +105,7 @@ function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps)
         </div>
       </Checkbox.Group>
       <KeyLimits
-        note="Left out, a limit is what other keys of the tenant say, or there is none."
-        names={limitNames}
+        note="A limit that is left out is what other keys of the tenant say of it."
         limits={form.limits}
         onChange={(limits) => change({ limits })}
         errorOf={errorOf}

@@ -1,3 +1,4 @@
+import { forEachLimit, limitNames } from '@sluice/contract/tenant-limits';
 import { expect, it } from 'vitest';
 import { emptyKeyForm, fieldOfParam, keyRequest } from './key-form.ts';
 
@@ -41,4 +42,10 @@ it('finds the field that an error is about', () => {
   expect(fieldOfParam('expiresAt')).toBe('expiresAt');
   expect(fieldOfParam('limits')).toBeUndefined();
   expect(fieldOfParam(null)).toBeUndefined();
+});
+
+it('has every limit of a tenant, and finds an error at its field', () => {
+  const limits = forEachLimit(() => '7');
+  expect(keyRequest({ ...emptyKeyForm, limits })).toMatchObject({ limits: forEachLimit(() => 7) });
+  for (const name of limitNames) expect(fieldOfParam(`limits.${name}`)).toBe(`limits.${name}`);
 });

@@ -1,16 +1,4 @@
-/** The limits that a key may have, by the names of the settings. */
-export const limitLabels = {
-  requestsPerMinute: 'Requests per minute',
-  tokensPerMinute: 'Tokens per minute',
-  concurrent: 'Running at a time',
-  queued: 'Waiting at a time',
-  queuedBytes: 'Bytes of what waits',
-  storedBytes: 'Bytes stored',
-  maxOutputTokens: 'Output tokens of a request',
-  readsPerMinute: 'Reads per minute',
-} as const;
-export type LimitName = keyof typeof limitLabels;
-export const limitNames = Object.keys(limitLabels) as LimitName[]; // It has no other keys.
+import { forEachLimit, type LimitName, limitNames } from '@sluice/contract/tenant-limits';
 
 export const tierNames = ['default', 'flex', 'priority'] as const;
 
@@ -31,12 +19,11 @@ export const emptyKeyForm: KeyForm = {
   models: [],
   tiers: ['default', 'flex'],
   weight: '',
-  // Each name is there.
-  limits: Object.fromEntries(limitNames.map((name) => [name, ''])) as KeyForm['limits'],
+  limits: forEachLimit(() => ''),
   expiresOn: '',
 };
 
-/** The body that creates the key. What is no number goes as it is, so that the service says what is wrong with it. */
+/** The body that creates the key. Text that is no number goes as it is, so that the service says what is wrong with it. */
 export function keyRequest(form: KeyForm): Record<string, unknown> {
   const limits = Object.entries(form.limits).filter(([, typed]) => typed.trim() !== '');
   return {
@@ -51,7 +38,7 @@ export function keyRequest(form: KeyForm): Record<string, unknown> {
   };
 }
 
-/** What is typed, as a number where it is one. */
+/** The typed text, as a number where it is one. */
 export function numberOf(typed: string): number | string {
   const number = Number(typed.replaceAll(/[\s,_]/g, ''));
   return Number.isFinite(number) ? number : typed.trim();

@@ -1,33 +1,29 @@
 import { TextInput } from '@mantine/core';
-import { type KeyField, type LimitName, limitLabels } from './key-form.ts';
+import { type LimitName, limitNames, type LimitRow, tenantLimits } from '@sluice/contract/tenant-limits';
+import { formatCount } from '../../format/numbers.ts';
+import type { KeyField } from './key-form.ts';
 import classes from './keys.module.css';
 
-interface KeyLimitsProps<Name extends LimitName> {
+interface KeyLimitsProps {
   /** What it means to leave a field empty. */
   note: string;
-  names: readonly Name[];
-  limits: Record<Name, string>;
-  onChange: (limits: Record<Name, string>) => void;
+  limits: Record<LimitName, string>;
+  onChange: (limits: Record<LimitName, string>) => void;
   errorOf: (field: KeyField) => string | undefined;
 }
 
-/** The limits of a tenant, a field for each name. */
-export function KeyLimits<Name extends LimitName>({
-  note,
-  names,
-  limits,
-  onChange,
-  errorOf,
-}: KeyLimitsProps<Name>) {
+/** The limits of a tenant, a field for each. */
+export function KeyLimits({ note, limits, onChange, errorOf }: KeyLimitsProps) {
   return (
     <fieldset className={classes['limits']}>
       <legend>Limits of the tenant</legend>
       <p className={classes['note']}>{note}</p>
       <div className={classes['fields']}>
-        {names.map((name) => (
+        {limitNames.map((name) => (
           <TextInput
             key={name}
-            label={limitLabels[name]}
+            label={tenantLimits[name].label}
+            description={`If left out: ${otherwiseWords(tenantLimits[name])}`}
             inputMode="numeric"
             value={limits[name]}
             onChange={(event) => onChange({ ...limits, [name]: event.currentTarget.value })}
@@ -37,4 +33,9 @@ export function KeyLimits<Name extends LimitName>({
       </div>
     </fieldset>
   );
+}
+
+/** What holds for a tenant without the limit. Names of settings are in backquotes, for Markdown. */
+export function otherwiseWords({ otherwise }: LimitRow): string {
+  return typeof otherwise === 'number' ? formatCount(otherwise) : otherwise.words.replaceAll('`', '');
 }

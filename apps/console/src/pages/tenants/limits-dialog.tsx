@@ -9,7 +9,7 @@ import type { KeyField } from '../keys/key-form.ts';
 import { KeyLimits } from '../keys/key-limits.tsx';
 import classes from '../keys/keys.module.css';
 import { problemOf } from '../keys/key-problem.ts';
-import { changedLimits, limitsChange, type LimitsForm, limitsFormOf } from './limits-form.ts';
+import { limitsChange, type LimitsForm, limitsFormOf } from './limits-form.ts';
 
 interface LimitsDialogProps {
   row: TenantReportRow;
@@ -17,7 +17,7 @@ interface LimitsDialogProps {
   onClose: () => void;
 }
 
-/** Changes what all stored keys of a tenant say of it. What the settings file says is refused, at the field that it is about. */
+/** Changes what all stored keys of a tenant say of it. A field that the settings file decides shows the refusal. */
 export function LimitsDialog({ row, isOpen, onClose }: LimitsDialogProps) {
   return (
     <Modal
@@ -74,8 +74,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
         </p>
       )}
       <KeyLimits
-        note="An empty field is left to the service: half of what may wait or be stored, and otherwise no limit. All stored keys of the tenant say the same afterwards."
-        names={changedLimits}
+        note="All stored keys of the tenant say the same afterwards."
         limits={form.limits}
         onChange={(limits) => change({ limits })}
         errorOf={errorOf}

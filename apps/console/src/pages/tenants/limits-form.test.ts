@@ -11,6 +11,7 @@ const form = limitsFormOf({
     queued_bytes: null,
     stored_bytes: null,
     max_output_tokens: null,
+    reads_per_minute: 60_000,
   },
 });
 

@@ -1,9 +1,10 @@
 import type { TenantReportRow } from '@sluice/contract/admin';
+import { type CountedLimit, tenantLimits } from '@sluice/contract/tenant-limits';
 import { Link } from '@tanstack/react-router';
 import type { Column } from '../../components/data-table.tsx';
 import { Meter, toneOfUse } from '../../components/meter.tsx';
 import { formatCompact, formatCount, formatShare } from '../../format/numbers.ts';
-import { shareWords } from './tenant-rows.ts';
+import { measured, type MeasuredLimit, shareWords } from './tenant-rows.ts';
 import classes from './tenants.module.css';
 
 export const tenantColumns: readonly Column<TenantReportRow>[] = [
@@ -31,21 +32,8 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
     cell: ({ weight }) => formatCount(weight),
   },
   { key: 'share', header: 'Share', width: 'minmax(7rem, 1.3fr)', cell: (row) => <Share row={row} /> },
-  {
-    key: 'running',
-    header: 'Running',
-    width: '6rem',
-    align: 'end',
-    hideBelow: 'sm',
-    cell: ({ use, limits }) => <Used label="Running" used={use.running} max={limits.concurrent} />,
-  },
-  {
-    key: 'waiting',
-    header: 'Waiting',
-    width: '6rem',
-    align: 'end',
-    cell: ({ use, limits }) => <Used label="Waiting" used={use.waiting} max={limits.queued} />,
-  },
+  used('concurrent', { width: '6rem', hideBelow: 'sm' }),
+  used('queued', { width: '6rem' }),
   {
     key: 'in_line',
     header: 'In line',
@@ -54,26 +42,8 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
     hideBelow: 'lg',
     cell: ({ use }) => <span title="Held back until one of its own ends">{formatCount(use.in_line)}</span>,
   },
-  {
-    key: 'requests',
-    header: 'Requests/min',
-    width: '7rem',
-    align: 'end',
-    hideBelow: 'md',
-    cell: ({ use, limits }) => (
-      <Used label="Requests in a minute" used={use.requests_in_minute} max={limits.requests_per_minute} />
-    ),
-  },
-  {
-    key: 'tokens',
-    header: 'Tokens/min',
-    width: '7.5rem',
-    align: 'end',
-    hideBelow: 'lg',
-    cell: ({ use, limits }) => (
-      <Used label="Tokens in a minute" used={use.tokens_in_minute} max={limits.tokens_per_minute} />
-    ),
-  },
+  used('requestsPerMinute', { width: '7rem', hideBelow: 'md' }),
+  used('tokensPerMinute', { width: '7.5rem', hideBelow: 'lg' }),
 ];
 
 export function Share({ row: { tenant, share, fair_share: fair } }: { row: TenantReportRow }) {
@@ -90,17 +60,31 @@ export function Share({ row: { tenant, share, fair_share: fair } }: { row: Tenan
   );
 }
 
-/** What is used of a limit; a dash when there is no limit and nobody counts. */
-function Used({ label, used, max }: { label: string; used: number | null; max: number | null }) {
-  if (max === null || used === null) return formatCompact(used);
-  const text = `${formatCompact(used)} of ${formatCompact(max)}`;
+/** A column of what is used of a limit. */
+function used(
+  name: CountedLimit,
+  layout: Pick<Column<TenantReportRow>, 'width' | 'hideBelow'>,
+): Column<TenantReportRow> {
+  return {
+    key: tenantLimits[name].wire,
+    header: tenantLimits[name].short,
+    align: 'end',
+    ...layout,
+    cell: (row) => <Used limit={measured(name, row)} />,
+  };
+}
+
+/** The use of a limit; a dash when there is no limit and nobody counts. */
+function Used({ limit: { label, used: count, max } }: { limit: MeasuredLimit }) {
+  if (max === null || count === null) return formatCompact(count);
+  const text = `${formatCompact(count)} of ${formatCompact(max)}`;
   return (
-    <span className={classes['used']} title={`${formatCount(used)} of ${formatCount(max)}`}>
+    <span className={classes['used']} title={`${formatCount(count)} of ${formatCount(max)}`}>
       <span>
-        {formatCompact(used)}
+        {formatCompact(count)}
         <span className={classes['of']}> / {formatCompact(max)}</span>
       </span>
-      <Meter label={label} value={used} max={max} text={text} tone={toneOfUse(used, max)} />
+      <Meter label={label} value={count} max={max} text={text} tone={toneOfUse(count, max)} />
     </span>
   );
 }

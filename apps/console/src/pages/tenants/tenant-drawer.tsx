@@ -1,16 +1,18 @@
 import { Button, Drawer } from '@mantine/core';
 import type { TenantReportRow } from '@sluice/contract/admin';
+import { limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import { IconAdjustments, IconKey, IconList } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { Meter, toneOfUse } from '../../components/meter.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { useLast } from '../../components/use-last.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { formatBytes, formatCount, unknown } from '../../format/numbers.ts';
+import { otherwiseWords } from '../keys/key-limits.tsx';
 import { LimitsDialog } from './limits-dialog.tsx';
 import { Share } from './tenant-columns.tsx';
-import { type LimitUse, limitUses, shareWords } from './tenant-rows.ts';
+import { type MeasuredLimit, measuredLimits, shareWords } from './tenant-rows.ts';
 import classes from './tenants.module.css';
 
 interface TenantDrawerProps {
@@ -83,7 +85,7 @@ function Details({ row }: { row: TenantReportRow }) {
       <section>
         <h2>Limits and use</h2>
         <ul className={classes['limits']}>
-          {limitUses(row).map((limit) => (
+          {measuredLimits(row).map((limit) => (
             <LimitLine key={limit.key} limit={limit} />
           ))}
         </ul>
@@ -98,12 +100,17 @@ function Details({ row }: { row: TenantReportRow }) {
         <dl className={classes['rules']}>
           <dt>Weight</dt>
           <dd>{formatCount(weight)}</dd>
-          <dt>Most output tokens of a request</dt>
-          <dd>
-            {limits.max_output_tokens === null
-              ? 'as the model allows'
-              : formatCount(limits.max_output_tokens)}
-          </dd>
+          {limitNames
+            .map((name) => tenantLimits[name])
+            .filter(({ use: counted }) => counted === null)
+            .map((limit) => (
+              <Fragment key={limit.wire}>
+                <dt>{limit.label}</dt>
+                <dd>
+                  {limits[limit.wire] === null ? otherwiseWords(limit) : formatCount(limits[limit.wire])}
+                </dd>
+              </Fragment>
+            ))}
           <dt>Tiers</dt>
           <dd>{tiers.join(', ')}</dd>
           <dt>Models</dt>
@@ -114,8 +121,8 @@ function Details({ row }: { row: TenantReportRow }) {
   );
 }
 
-function LimitLine({ limit: { label, used, max, unit } }: { limit: LimitUse }) {
-  const format = unit === 'bytes' ? formatBytes : formatCount;
+function LimitLine({ limit: { label, used, max, isBytes } }: { limit: MeasuredLimit }) {
+  const format = isBytes ? formatBytes : formatCount;
   const text = max === null ? (used === null ? unknown : format(used)) : `${format(used)} of ${format(max)}`;
   return (
     <li>

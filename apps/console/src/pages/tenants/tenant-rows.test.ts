@@ -1,13 +1,13 @@
 import type { TenantReportRow } from '@sluice/contract/admin';
+import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { describe, expect, it } from 'vitest';
-import { fullestOf, limitUses, orderOf, shareWords, tenantRows } from './tenant-rows.ts';
+import { fullestOf, measuredLimits, orderOf, shareWords, tenantRows } from './tenant-rows.ts';
 
 function tenant(name: string, given: Partial<TenantReportRow> = {}): TenantReportRow {
   return {
     ...{ tenant: name, weight: 1, tiers: [], models: ['*'], share: 0, fair_share: 0, keys: 1 },
     limits: {
-      ...{ requests_per_minute: null, tokens_per_minute: null, concurrent: null },
-      ...{ queued: null, queued_bytes: null, stored_bytes: null, max_output_tokens: null },
+      ...forEachOnWire(() => null),
     },
     use: {
       ...{ requests_in_minute: null, tokens_in_minute: null, waiting: 0 },
@@ -44,7 +44,7 @@ describe('limits', () => {
   });
 
   it('lists every limit that has a use', () => {
-    expect(limitUses(busy).map(({ key }) => key)).toEqual([
+    expect(measuredLimits(busy).map(({ key }) => key)).toEqual([
       'requests_per_minute',
       'tokens_per_minute',
       'concurrent',

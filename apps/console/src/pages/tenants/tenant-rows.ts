@@ -1,4 +1,10 @@
 import type { TenantReportRow } from '@sluice/contract/admin';
+import {
+  type CountedLimit,
+  countedLimits,
+  type LimitWireName,
+  tenantLimits,
+} from '@sluice/contract/tenant-limits';
 
 /** How the list can be ordered: the word for people, and what is compared, largest first. */
 export const orders = {
@@ -21,59 +27,35 @@ export function tenantRows(rows: readonly TenantReportRow[], order: Order): Tena
   return rows.toSorted((one, other) => of(other) - of(one) || one.tenant.localeCompare(other.tenant));
 }
 
-export type LimitUnit = 'count' | 'bytes';
-
 /** A limit with what is used of it. `max` null: no limit; `used` null: nobody counts. */
-export interface LimitUse {
-  key: keyof TenantReportRow['limits'];
+export interface MeasuredLimit {
+  key: LimitWireName;
   label: string;
   used: number | null;
   max: number | null;
-  unit: LimitUnit;
+  isBytes: boolean;
 }
 
-/** The limits of a tenant, in the order in which a request meets them. */
-export function limitUses({ limits, use }: Pick<TenantReportRow, 'limits' | 'use'>): LimitUse[] {
-  return [
-    {
-      key: 'requests_per_minute',
-      label: 'Requests in a minute',
-      used: use.requests_in_minute,
-      max: limits.requests_per_minute,
-      unit: 'count',
-    },
-    {
-      key: 'tokens_per_minute',
-      label: 'Tokens in a minute',
-      used: use.tokens_in_minute,
-      max: limits.tokens_per_minute,
-      unit: 'count',
-    },
-    { key: 'concurrent', label: 'Running', used: use.running, max: limits.concurrent, unit: 'count' },
-    { key: 'queued', label: 'Waiting', used: use.waiting, max: limits.queued, unit: 'count' },
-    {
-      key: 'queued_bytes',
-      label: 'Bytes of what waits',
-      used: use.waiting_bytes,
-      max: limits.queued_bytes,
-      unit: 'bytes',
-    },
-    {
-      key: 'stored_bytes',
-      label: 'Bytes stored',
-      used: use.stored_bytes,
-      max: limits.stored_bytes,
-      unit: 'bytes',
-    },
-  ];
+/** A limit of a tenant whose use is counted. */
+export function measured(
+  name: CountedLimit,
+  { limits, use }: Pick<TenantReportRow, 'limits' | 'use'>,
+): MeasuredLimit {
+  const { wire, use: counted, label, unit } = tenantLimits[name];
+  return { key: wire, label, used: use[counted], max: limits[wire], isBytes: unit === 'bytes' };
+}
+
+/** Those of a tenant, in the order in which a request meets them. */
+export function measuredLimits(row: Pick<TenantReportRow, 'limits' | 'use'>): MeasuredLimit[] {
+  return countedLimits.map((name) => measured(name, row));
 }
 
 /** The limit that is used up most, and how much of it; undefined without a limit. */
 export function fullestOf(
   row: Pick<TenantReportRow, 'limits' | 'use'>,
-): { limit: LimitUse; share: number } | undefined {
-  let fullest: { limit: LimitUse; share: number } | undefined;
-  for (const limit of limitUses(row)) {
+): { limit: MeasuredLimit; share: number } | undefined {
+  let fullest: { limit: MeasuredLimit; share: number } | undefined;
+  for (const limit of measuredLimits(row)) {
     if (limit.max === null || limit.used === null) continue;
     const share = limit.max === 0 ? 1 : limit.used / limit.max;
     if (fullest === undefined || share > fullest.share) fullest = { limit, share };
