@@ -34,7 +34,7 @@ export interface AttemptRunnerOptions {
   logger: Logger;
   /** Runs responses that may take their process down; undefined where they run in this process. */
   isolate: Isolate | undefined;
-  /** The share of a worker's memory for inputs and answers under way that this process may use; 1 for all of it. */
+  /** The share of a worker's memory for inputs and answers that this process may use; 1 for all of it. */
   memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;

@@ -19,8 +19,8 @@ import { withJitter } from './retry-delay.ts';
 const isolatedDelayMs = 250;
 
 /**
- * When to look again at a response that found no room for its input, in milliseconds: later the more were postponed, so that a
- * tenant with thousands of them costs the store few claims a second.
+ * When to look again at a response that found no room for its input, in milliseconds. The time grows with the number of such
+ * responses, so that a tenant with thousands of them costs the store few claims a second.
  */
 const roomDelayMs = { least: 500, each: 20, most: 30_000 };
 

@@ -14,7 +14,7 @@ export interface OutputBudgetOptions {
   freeBytes: number;
 }
 
-/** The part of a heap of this many bytes that inputs and answers may use. */
+/** The bytes of a heap that inputs and answers may have. */
 export function spareBytes(heapBytes: number): number {
   return Math.max(0, heapBytes - ownBytes);
 }

@@ -90,7 +90,7 @@ export class RouteHealth {
     return this.#options.gate;
   }
 
-  /** Whether a call has to find out first that it is back. */
+  /** Whether it is down, so that a probe has to find out whether it is back. */
   get isDown(): boolean {
     return this.breaker.state !== 'closed' || this.#options.connection.state !== 'closed';
   }

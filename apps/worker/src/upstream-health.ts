@@ -116,8 +116,9 @@ export class UpstreamHealth {
   }
 
   /**
-   * Waits for the first of these routes: in the line of each that is busy, and for news of the others; see `pause`. A route that was
-   * down and is back is called by its waiters at random moments ("full jitter"): all of them at once could bring it down again.
+   * Waits for the first of these routes: in the line of each that is busy, and for news of the others; see `pause`. When a
+   * route that was down is back, its waiters come at random moments ("full jitter"): all of them at once could bring it down
+   * again.
    */
   async waitForTurn(
     waiter: WaitingResponse,

@@ -35,7 +35,7 @@ const lineTable = {
     word: 'd',
     members: ['attempt', 'status', 'code', 'because', 'inputTokens', 'outputTokens'],
   },
-  /** An operator repeated its request, and the repetition itself; `other` is the id of the other response. */
+  /** An operator made another response of its request, and that one itself; `other` is the id. */
   retried_as: { word: 'k', members: ['other'] },
   retry_of: { word: 'o', members: ['other'] },
   /** A line about a queue, not about a response. */
