@@ -3,7 +3,7 @@ import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } fr
 import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { ActStore, AuditLog } from '@sluice/operator-acts';
 import { type QueueKeeper, queueName, ResponseQueue } from '@sluice/queue';
-import { CallerStore, defaultCell } from '@sluice/response-store';
+import { CallerStore, defaultCell, type Lease } from '@sluice/response-store';
 import {
   createMetrics,
   FailedLogins,
@@ -51,6 +51,8 @@ export interface ApiPartsOptions {
   isStopping: () => boolean;
   /** The store's time for an accept. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
+  /** Makes the lease of this process, given its keys; by default in a thread of its own. */
+  leaseOver?: (keys: readonly string[]) => Lease;
 }
 
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
@@ -93,6 +95,7 @@ export function makeApiParts({
   hasStarted,
   isStopping,
   acceptingNow,
+  leaseOver,
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
   const settingsWatch = watch?.({ apply: (changed) => keys.takeSettings(changed), log: logger });
@@ -120,7 +123,7 @@ export function makeApiParts({
         ? { durability, connection: barrier, withinMs: timeouts.durabilityMs }
         : undefined,
     processId: randomUUID(),
-    leaseOver: (keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError }),
+    leaseOver: leaseOver ?? ((keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError })),
     onLetIn: (letIn) => {
       for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
       queue.letInAll(letIn);

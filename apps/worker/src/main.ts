@@ -13,6 +13,11 @@ import {
 import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
+export { type SuspectsLink, runSuspects } from './isolation/run-suspects.ts';
+export type { IsolatedChild } from './isolation/isolated-runs.ts';
+export type { FromIsolated, ToIsolated } from './isolation/messages.ts';
+export { WorkerProcess } from './worker-process.ts';
+
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
   const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });

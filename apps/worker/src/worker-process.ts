@@ -25,7 +25,7 @@ import type { Traces } from '@sluice/traces';
 import type { Redis } from 'ioredis';
 import { AttemptRunner } from './attempt-runner.ts';
 import type { Isolate } from './execute-response.ts';
-import { IsolatedRuns } from './isolation/isolated-runs.ts';
+import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { measureWorker } from './measure-worker.ts';
 import { QueueLimits } from './queue-limits.ts';
 import { Rescue } from './rescue-responses.ts';
@@ -48,6 +48,8 @@ export interface WorkerProcessOptions {
   logger: Logger;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
+  /** Starts a process for suspects; see `IsolatedRuns`. */
+  forkIsolated?: () => IsolatedChild;
   /** Called once jobs are taken, with the port of the health listener if there is one. */
   onReady: (ready: { healthPort: number | undefined }) => void;
 }
@@ -88,7 +90,10 @@ export class WorkerProcess {
       this.#queue.letInAll(letIn);
     };
     const onCulprit = (responseId: string) => this.#blame(responseId);
-    this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn });
+    this.#isolated = new IsolatedRuns({
+      ...{ settings, telemetry, logger, onCulprit, onLetIn },
+      fork: options.forkIsolated,
+    });
     const isolate: Isolate = (suspect) => this.#isolated.run(suspect);
     const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
     const parts = { settings, providers, telemetry, logger };
