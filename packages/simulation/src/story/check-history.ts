@@ -1,0 +1,181 @@
+import { checkEventGrammar } from '@sluice/testing';
+import type { SimulatedService } from '../service/simulated-service.ts';
+import { maxAttempts } from '../service/service-settings.ts';
+import { mostRunning, models, tenants } from '../service/names.ts';
+import { follow, list, retrieve } from './request.ts';
+import type { Scenario } from './scenario.ts';
+import type { Fate, SimulatedCaller } from './simulated-caller.ts';
+import { tokenOf, type SimulatedUpstream } from './upstream.ts';
+
+/** Everything that is known when a story is over. */
+export interface History {
+  service: SimulatedService;
+  upstream: SimulatedUpstream;
+  scenario: Scenario;
+  callers: readonly SimulatedCaller[];
+  fates: readonly Fate[];
+}
+
+/** A response as it is read in the end. */
+interface ReadResponse {
+  id: string;
+  status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'queued' | 'in_progress';
+  metadata: { caller: string };
+  error: { code: string } | null;
+  output: { type: string; content?: { text?: string }[] }[];
+}
+
+/** A run that died with its process is no attempt, and so many of those there are at most. */
+const mostLosses = 3;
+
+/** Holds a history against what is promised. Returns what is wrong with it. */
+export async function checkHistory(history: History): Promise<string[]> {
+  const { callers, fates } = history;
+  const problems: string[] = checkLimits(history);
+  const stored = await readAll(history);
+  for (const [at, caller] of callers.entries()) {
+    const fate = fates[at] ?? { kind: 'gone' };
+    const own = stored.filter(({ metadata }) => metadata.caller === caller.plan.name);
+    const found = await checkCaller(history, caller, fate, own);
+    problems.push(...found.map((problem) => `${caller.plan.name} (${caller.plan.mode}): ${problem}`));
+  }
+  return problems;
+}
+
+async function readAll({ service }: History): Promise<ReadResponse[]> {
+  const [api] = service.apis;
+  if (!api) return [];
+  const all: ReadResponse[] = [];
+  for (const tenant of Object.values(tenants)) {
+    const told = await list({ world: service.world, api, plan: { name: 'list', tenant } }).told;
+    if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
+    all.push(...(JSON.parse(told.json) as ReadResponse[]));
+  }
+  return all;
+}
+
+async function checkCaller(
+  history: History,
+  caller: SimulatedCaller,
+  fate: Fate,
+  own: readonly ReadResponse[],
+): Promise<string[]> {
+  const { plan } = caller;
+  const calls = history.upstream.callsOf(plan.name);
+  const problems: string[] = [];
+  // Each try without a key may leave a response behind, and one that was told is never asked for anew.
+  if (plan.idempotencyKey !== undefined && own.length > 1) {
+    problems.push(`${own.length} responses for one key: ${own.map(({ id }) => id).join(', ')}`);
+  }
+  const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
+  if (!final) {
+    if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
+    if (calls.length > 0) problems.push(`nothing was accepted, and it ran ${calls.length} times`);
+    if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
+    return problems;
+  }
+  for (const each of own) problems.push(...(await checkDoors(history, caller, each)));
+  problems.push(...checkFate(fate, final, calls.length));
+  problems.push(...checkText(plan.name, final));
+  const most = maxAttempts + mostLosses + plan.calls.filter(({ end }) => end === 'limited').length;
+  if (calls.length > most) problems.push(`${calls.length} calls of the upstream, at most ${most}`);
+  problems.push(...checkUndisturbed(history, caller, final, calls.length));
+  return problems;
+}
+
+/** Every door tells the same: reads by each api, and the events, which are whole. What a caller saw is their beginning. */
+async function checkDoors(
+  { service }: History,
+  caller: SimulatedCaller,
+  response: ReadResponse,
+): Promise<string[]> {
+  const { world } = service;
+  const problems: string[] = [];
+  const json = JSON.stringify(response);
+  for (const api of service.apis) {
+    const asking = { world, api, plan: caller.plan };
+    const told = await retrieve(asking, response.id).told;
+    if (told.kind !== 'response' || told.json !== json) {
+      problems.push(`the list has ${json}, and ${api.process.name} tells ${JSON.stringify(told)}`);
+    }
+    const events: { sequenceNumber: number; json: string }[] = [];
+    const request = follow(asking, response.id, -1);
+    request.onEvent = (event) => events.push(event);
+    await request.told;
+    problems.push(...checkEventGrammar(events.map((event): unknown => JSON.parse(event.json))));
+    const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
+    if (withoutObject(last.response) !== json) problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
+    if (caller.responseId !== response.id) continue;
+    for (const [at, seen] of caller.events.entries()) {
+      if (seen.sequenceNumber !== at) problems.push(`event ${at} of the caller has the number ${seen.sequenceNumber}`);
+      else if (seen.json !== events[at]?.json) {
+        problems.push(`event ${at} of the caller is ${seen.json}, and ${api.process.name} replays ${events[at]?.json}`);
+      }
+    }
+  }
+  return problems;
+}
+
+function withoutObject(response: object | undefined): string {
+  const { object: _, ...rest } = (response ?? {}) as { object?: string };
+  return JSON.stringify(rest);
+}
+
+function checkFate(fate: Fate, final: ReadResponse, calls: number): string[] {
+  switch (fate.kind) {
+    case 'ended': {
+      const told = withoutObject(JSON.parse(fate.json) as object);
+      return told === JSON.stringify(final) ? [] : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
+    }
+    case 'refused': {
+      const isItsFailure = final.status === 'failed' && final.error?.code === fate.code;
+      const isTakenBack = final.status === 'cancelled' && fate.status === 503;
+      return isItsFailure || isTakenBack
+        ? []
+        : [`it was told ${fate.code} (${fate.status}), and it is ${final.status} after ${calls} calls`];
+    }
+    case 'gone':
+      return [];
+  }
+}
+
+function checkText(name: string, { status, output }: ReadResponse): string[] {
+  const text = output.flatMap(({ content }) => content ?? []).map((part) => part.text ?? '').join('');
+  const tokens = text.split(' ').filter((token) => token !== '');
+  const call = Number(tokens[0]?.split('.')[1]);
+  const expected = tokens.map((_, at) => tokenOf(name, call, at + 1)).join('');
+  if (text !== expected) return [`its text is not that of one call: '${text}'`];
+  return status === 'completed' && tokens.length === 0 ? ['it is completed without a text'] : [];
+}
+
+/** A response that nothing went wrong for completes in one call. */
+function checkUndisturbed(
+  { scenario }: History,
+  { plan }: SimulatedCaller,
+  { status }: ReadResponse,
+  calls: number,
+): string[] {
+  const isDisturbed = scenario.faults.length > 0 || plan.acts.length > 0 || plan.calls[0].end !== 'finish';
+  if (isDisturbed) return [];
+  return status === 'completed' && calls === 1 ? [] : [`nothing went wrong, and it is ${status} after ${calls} calls`];
+}
+
+/** While no process loses touch, no limit of what runs at a time is exceeded. */
+function checkLimits({ scenario, upstream }: History): string[] {
+  const isExact = scenario.faults.every(({ kind }) => kind === 'kill' || kind === 'cut' || kind === 'clock');
+  if (!isExact) return [];
+  const modelOf = new Map(scenario.callers.map(({ name, model }) => [name, model]));
+  const problems: string[] = [];
+  const limits = [
+    { name: 'the limited tenant', most: mostRunning, counts: (call: (typeof upstream.calls)[number]) => call.tenant === tenants.limited },
+    { name: 'the narrow model', most: 1, counts: (call: (typeof upstream.calls)[number]) => modelOf.get(call.caller) === models.narrow },
+  ];
+  for (const { name, most, counts } of limits) {
+    const calls = upstream.calls.filter((call) => counts(call));
+    for (const { fromMs, caller } of calls) {
+      const running = calls.filter((other) => other.fromMs <= fromMs && (other.toMs ?? Number.POSITIVE_INFINITY) > fromMs);
+      if (running.length > most) problems.push(`${running.length} calls of ${name} run at once when ${caller} begins`);
+    }
+  }
+  return problems;
+}
