@@ -13,6 +13,7 @@ import { openTraces } from '@sluice/traces';
 import { ApiProcess } from './api-process.ts';
 
 export { makeApiParts, type ApiParts } from './api-parts.ts';
+export { asServiceError } from './plugins/error-handler.ts';
 export { CallerPresence, type Caller } from './responses/caller.ts';
 export { dialects } from './responses/dialect.ts';
 export type { EventSink, SentEvent } from './responses/event-sink.ts';

@@ -20,6 +20,7 @@ import {
   subscriberClient,
   type Telemetry,
   throttledWarning,
+  untilRedisTakes,
   writerClient,
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
@@ -155,11 +156,11 @@ export class AttemptRunner {
     };
   }
 
-  /** Resolves when responses can be run. Redis must answer. */
-  async start(): Promise<void> {
+  /** Resolves when responses can be run, once Redis takes what that needs. Rejects with the reason of the signal. */
+  async start(signal: AbortSignal): Promise<void> {
     await this.clock.start();
     await this.store.start();
-    await this.#sealing.start();
+    await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();
     this.health.start();
   }

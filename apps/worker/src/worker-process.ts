@@ -196,7 +196,7 @@ export class WorkerProcess {
     await this.#redis.start(signal);
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
-    await this.#runner.start();
+    await this.#runner.start(signal);
     this.#hasStarted = true;
     this.#worker.start();
     this.#watchdog.start();

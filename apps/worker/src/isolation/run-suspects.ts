@@ -72,6 +72,7 @@ async function start(
       if (letIn.length > 0) send({ type: 'let_in', letIn });
     },
   });
-  await runner.start();
+  // It waits for Redis as long as its worker does. A process that failed because Redis is away would leave a bystander to blame.
+  await runner.start(new AbortController().signal);
   return runner;
 }

@@ -90,11 +90,12 @@ function forkSuspects(
       onDisconnect: (listener) => toChild.once('disconnect', listener),
       providersOf: () => providersOf(child),
     });
-    // It exits when it has nothing left to do.
-    done.then(
-      () => child.kill(),
-      (error: unknown) => child.world.crashed(error),
-    );
+    // It exits when it has nothing left to do, and when it fails.
+    const exit = (error?: unknown) => {
+      if (error !== undefined) child.world.note(child.name, `ends: ${String(error)}`);
+      child.kill();
+    };
+    done.then(() => exit(), exit);
   });
   // It has what `IsolatedRuns` uses of a process.
   return handle as unknown as IsolatedChild;
@@ -105,7 +106,7 @@ export function processLogger(process: SimulatedProcess) {
   const { world } = process;
   return createLogger({
     name: process.name.startsWith('api') ? 'api' : 'worker',
-    level: world.isLogged ? 'info' : 'silent',
-    destination: { write: (line) => world.remark(process.name, line.trimEnd()) },
+    level: 'debug',
+    destination: { write: (line) => { const m = JSON.parse(line).msg; world.messages.set(m, (world.messages.get(m) ?? 0) + 1); world.remark(process.name, line.trimEnd()); } },
   });
 }

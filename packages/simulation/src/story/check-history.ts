@@ -63,22 +63,26 @@ async function checkCaller(
   const { plan } = caller;
   const calls = history.upstream.callsOf(plan.name);
   const problems: string[] = [];
-  // Each try without a key may leave a response behind, and one that was told is never asked for anew.
-  if (plan.idempotencyKey !== undefined && own.length > 1) {
-    problems.push(`${own.length} responses for one key: ${own.map(({ id }) => id).join(', ')}`);
+  // A key whose response failed or was cancelled is free for another try.
+  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
+  if (plan.idempotencyKey !== undefined && kept.length > 1) {
+    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
   }
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
+  const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
+  if (unknown) problems.push(`${unknown.responseId} ran, and is nowhere`);
   if (!final) {
     if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
-    if (calls.length > 0) problems.push(`nothing was accepted, and it ran ${calls.length} times`);
     if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
     return problems;
   }
-  for (const each of own) problems.push(...(await checkDoors(history, caller, each)));
+  for (const each of own) {
+    const ofResponse = calls.filter(({ responseId }) => responseId === each.id).length;
+    problems.push(...(await checkDoors(history, caller, each)), ...checkText(plan.name, each));
+    const most = maxAttempts + mostLosses + plan.calls.filter(({ end }) => end === 'limited').length;
+    if (ofResponse > most) problems.push(`${ofResponse} calls of the upstream, at most ${most}`);
+  }
   problems.push(...checkFate(fate, final, calls.length));
-  problems.push(...checkText(plan.name, final));
-  const most = maxAttempts + mostLosses + plan.calls.filter(({ end }) => end === 'limited').length;
-  if (calls.length > most) problems.push(`${calls.length} calls of the upstream, at most ${most}`);
   problems.push(...checkUndisturbed(history, caller, final, calls.length));
   return problems;
 }

@@ -2,86 +2,103 @@ import type { SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { FaultPlan } from './scenario.ts';
 
-/** How long a connection that falls silent, or loses what it gets, takes to be cut when nobody else does it, in milliseconds. */
+/** How long a connection stays that gets nothing any more, when its process does not leave it before, in milliseconds. */
 const silentForMs = 6_000;
 
-/** Makes the faults of a scenario happen. Returns when the last of them is over, in milliseconds of the world. */
-export function injectFaults(service: SimulatedService, faults: readonly FaultPlan[]): number {
-  const { world, network } = service;
-  /** What waits for a number of messages of a process. */
-  const waiting = new Map<SimulatedProcess, { messages: number; happen: () => void }[]>();
-  network.onMessage = (process) => {
-    const ofProcess = waiting.get(process);
-    if (!ofProcess) return;
-    for (const each of ofProcess) each.messages -= 1;
-    const due = ofProcess.filter(({ messages }) => messages < 0);
-    waiting.set(
-      process,
-      ofProcess.filter(({ messages }) => messages >= 0),
-    );
-    for (const { happen } of due) happen();
-  };
-  const afterMessages = (process: SimulatedProcess, messages: number, happen: () => void) => {
-    waiting.set(process, [...(waiting.get(process) ?? []), { messages, happen }]);
-  };
-  let overMs = 0;
-  for (const fault of faults) {
-    overMs = Math.max(overMs, fault.atMs + durationOf(fault));
-    world.after(fault.atMs, undefined, () => {
-      if (fault.kind === 'freeze') {
-        world.note('store', `stands still for ${fault.forMs} ms`);
-        network.freeze(fault.forMs);
-        return;
-      }
-      const process = service.processNamed(fault.process);
-      if (!process || process.isDead) return;
-      begin(service, process, fault, afterMessages);
-    });
-  }
-  return overMs;
+interface Armed {
+  process: SimulatedProcess;
+  messages: number;
+  happen: () => void;
 }
 
-function begin(
-  service: SimulatedService,
-  process: SimulatedProcess,
-  fault: Exclude<FaultPlan, { kind: 'freeze' }>,
-  afterMessages: (process: SimulatedProcess, messages: number, happen: () => void) => void,
-): void {
-  const { world, network } = service;
-  switch (fault.kind) {
-    case 'kill':
-      afterMessages(process, fault.messages, () => service.kill(fault.process, fault.downMs));
-      return;
-    case 'pause':
-      world.note(process.name, `stands still for ${fault.forMs} ms`);
-      process.pausedUntilMs = world.elapsedMs + fault.forMs;
-      return;
-    case 'clock':
-      world.note(process.name, `has its clock set by ${fault.byMs} ms`);
-      process.clockErrorMs += fault.byMs;
-      return;
-    default: {
-      const connections = network.connectionsOf(process);
-      const connection = connections[fault.connection % Math.max(connections.length, 1)];
-      if (!connection) return;
-      afterMessages(process, fault.messages, () => {
-        world.note(process.name, `${fault.kind} on connection ${connection.number}`);
-        if (fault.kind === 'cut') network.cut(connection);
-        else connection.loses = fault.kind === 'silence' ? 'everything' : 'replies';
-        world.after(silentForMs, undefined, () => network.cut(connection));
-      });
+/** Makes the faults of a scenario happen. */
+export class Faults {
+  readonly #service: SimulatedService;
+  /** Those that wait for a number of messages of a process. */
+  #armed: Armed[] = [];
+  #overMs: number;
+
+  constructor(service: SimulatedService, faults: readonly FaultPlan[]) {
+    this.#service = service;
+    const { world, network } = service;
+    this.#overMs = world.elapsedMs;
+    network.onMessage = (process) => this.#count(process);
+    for (const fault of faults) {
+      this.#lasts(fault.atMs);
+      world.after(fault.atMs, undefined, () => this.#begin(fault));
     }
   }
-}
 
-function durationOf(fault: FaultPlan): number {
-  switch (fault.kind) {
-    case 'kill':
-      return fault.downMs;
-    case 'pause':
-    case 'freeze':
-      return fault.forMs;
-    default:
-      return silentForMs;
+  /** When the last of those that have begun is over, in milliseconds of the world. */
+  get overMs(): number {
+    return this.#overMs;
+  }
+
+  /** Lets none begin that still waits for messages. */
+  disarm(): void {
+    this.#armed = [];
+  }
+
+  #begin(fault: FaultPlan): void {
+    const { world, network } = this.#service;
+    if (fault.kind === 'freeze') {
+      world.note('store', `stands still for ${fault.forMs} ms`);
+      network.freeze(fault.forMs);
+      this.#lasts(fault.forMs);
+      return;
+    }
+    const process = this.#service.processNamed(fault.process);
+    if (!process || process.isDead) return;
+    switch (fault.kind) {
+      case 'kill':
+        this.#arm(process, fault.messages, () => {
+          this.#service.kill(fault.process, fault.downMs);
+          this.#lasts(fault.downMs);
+        });
+        return;
+      case 'pause':
+        world.note(process.name, `stands still for ${fault.forMs} ms`);
+        process.pausedUntilMs = world.elapsedMs + fault.forMs;
+        this.#lasts(fault.forMs);
+        return;
+      case 'clock':
+        world.note(process.name, `has its clock set by ${fault.byMs} ms`);
+        process.clockErrorMs += fault.byMs;
+        return;
+      default:
+        this.#arm(process, fault.messages, () => this.#breakConnection(process, fault));
+    }
+  }
+
+  #breakConnection(
+    process: SimulatedProcess,
+    { kind, connection: at }: Extract<FaultPlan, { connection: number }>,
+  ): void {
+    const { world, network } = this.#service;
+    const connections = network.connectionsOf(process);
+    const connection = connections[at % Math.max(connections.length, 1)];
+    if (!connection) return;
+    world.note(process.name, `${kind} on connection ${connection.number}`);
+    if (kind === 'cut') return network.cut(connection);
+    connection.loses = kind === 'silence' ? 'everything' : 'replies';
+    this.#lasts(silentForMs);
+    world.after(silentForMs, undefined, () => network.cut(connection));
+  }
+
+  #arm(process: SimulatedProcess, messages: number, happen: () => void): void {
+    this.#armed.push({ process, messages, happen });
+  }
+
+  #count(process: SimulatedProcess): void {
+    if (this.#armed.length === 0) return;
+    for (const each of this.#armed) if (each.process === process) each.messages -= 1;
+    const due = this.#armed.filter(({ messages }) => messages < 0);
+    if (due.length === 0) return;
+    this.#armed = this.#armed.filter(({ messages }) => messages >= 0);
+    for (const { happen } of due) happen();
+  }
+
+  #lasts(ms: number): void {
+    this.#overMs = Math.max(this.#overMs, this.#service.world.elapsedMs + ms);
   }
 }

@@ -1,5 +1,4 @@
-import { CallerPresence, type Caller, dialects, type EventSink, PendingRequest, type SentEvent } from '@sluice/api';
-import { ServiceError } from '@sluice/contract';
+import { asServiceError, CallerPresence, type Caller, dialects, type EventSink, PendingRequest, type SentEvent } from '@sluice/api';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import type { ApiRole } from '../service/simulated-api.ts';
 import type { World } from '../world/world.ts';
@@ -55,8 +54,9 @@ export class Request {
       what(parts, this).then(
         (told) => this.#arrive(() => resolve(told)),
         (error: unknown) => {
-          if (!(error instanceof ServiceError)) world.crashed(error);
-          const { code, status } = error instanceof ServiceError ? error : { code: 'defect', status: 500 };
+          const known = asServiceError(error);
+          if (!known) world.crashed(error);
+          const { code, status } = known ?? { code: 'server_error', status: 500 };
           this.#arrive(() => resolve({ kind: 'error', code, status }));
         },
       );

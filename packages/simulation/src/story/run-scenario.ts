@@ -3,7 +3,8 @@ import { SimulatedService } from '../service/simulated-service.ts';
 import { randomBytes } from '@sluice/runtime';
 import { World } from '../world/world.ts';
 import { checkHistory } from './check-history.ts';
-import { injectFaults } from './inject-faults.ts';
+import { Faults } from './inject-faults.ts';
+import { reachedIn } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
 import { SimulatedCaller } from './simulated-caller.ts';
 import { SimulatedUpstream } from './upstream.ts';
@@ -20,6 +21,8 @@ export interface Result {
   steps: number;
   simulatedMs: number;
   responses: number;
+  /** How often each rare path was taken. */
+  reached: ReadonlyMap<string, number>;
 }
 
 /** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
@@ -55,6 +58,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       steps: world.steps,
       simulatedMs: world.elapsedMs,
       responses: scenario.callers.length,
+      reached: reachedIn(world),
     };
   } finally {
     process.off('unhandledRejection', onUnhandled);
@@ -69,31 +73,29 @@ async function tell(
   const { world } = service;
   world.as(anybody(service), () => randomBytes(poolSize));
   while (!service.isWhole) await world.sleep(lookEveryMs);
+  const faults = new Faults(service, scenario.faults);
   const begunAt = world.elapsedMs;
-  const faultsOverMs = injectFaults(service, scenario.faults);
   const callers = scenario.callers.map((plan) => new SimulatedCaller(world, service, plan));
-  let isOver = false;
-  const fates = Promise.all(callers.map(({ fate }) => fate)).then((all) => {
-    isOver = true;
-    return all;
-  });
-  const lastMs = Math.max(faultsOverMs, ...scenario.callers.map(({ atMs }) => atMs));
-  const deadline = begunAt + lastMs + restWithinMs;
+  const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
   let left: string[] = [];
   for (;;) {
     await world.sleep(lookEveryMs);
-    const hasFaults = world.elapsedMs < begunAt + faultsOverMs || !service.isWhole;
-    if (isOver && !hasFaults) {
-      left = leftovers(service.network);
-      if (left.length === 0) break;
-    }
-    if (world.elapsedMs > deadline) break;
+    const overMs = Math.max(lastMs, faults.overMs);
+    if (world.elapsedMs > overMs + restWithinMs) break;
+    if (world.elapsedMs <= overMs) continue;
+    if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
+    // What has not begun by now would befall nobody.
+    faults.disarm();
+    left = leftovers(service.network);
+    if (left.length === 0) break;
   }
-  if (!isOver) {
-    const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
+  const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
+  if (waiting.length > 0) {
     return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftovers(service.network)];
   }
-  const problems = await checkHistory({ service, upstream, scenario, callers, fates: await fates });
+  if (!service.isWhole) return ['a process does not start'];
+  const fates = await Promise.all(callers.map(({ fate }) => fate));
+  const problems = await checkHistory({ service, upstream, scenario, callers, fates });
   return [...left, ...problems];
 }
 

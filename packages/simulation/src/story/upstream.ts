@@ -8,6 +8,7 @@ import type { CallerPlan, CallPlan } from './scenario.ts';
 export interface UpstreamCall {
   caller: string;
   tenant: string;
+  responseId: string;
   process: string;
   /** When it began and ended, in milliseconds of the world; a call of a process that died has ended with it. */
   fromMs: number;
@@ -60,6 +61,7 @@ export class SimulatedUpstream {
     const known: UpstreamCall = {
       caller: plan.name,
       tenant: plan.tenant,
+      responseId: call.responseId,
       process: process.name,
       fromMs: world.elapsedMs,
       toMs: undefined,

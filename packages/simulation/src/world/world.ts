@@ -33,6 +33,7 @@ export class World {
   #order = 0;
   #steps = 0;
   #elapsedMs = 0;
+  readonly messages = new Map<string, number>();
   /** Code of a process that threw, or a promise that nobody handled. */
   readonly crashes: string[] = [];
 
