@@ -10,6 +10,8 @@ export interface CommandLine {
   replay: number | undefined;
   /** A file with a scenario whose history is to be told. */
   scenario: string | undefined;
+  /** Stops at the first seed that fails, and shortens nothing. */
+  first: boolean;
   /** Runs the seeds and prints their digests. */
   digests: boolean;
 }
@@ -23,6 +25,7 @@ export function readCommandLine(args: string[]): CommandLine {
       minutes: { type: 'string' },
       replay: { type: 'string' },
       scenario: { type: 'string' },
+      first: { type: 'boolean', default: false },
       digests: { type: 'boolean', default: false },
     },
   });
@@ -32,6 +35,7 @@ export function readCommandLine(args: string[]): CommandLine {
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     replay: values.replay === undefined ? undefined : wholeNumber('replay', values.replay),
     scenario: values.scenario,
+    first: values.first,
     digests: values.digests,
   };
 }

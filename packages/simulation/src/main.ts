@@ -48,28 +48,31 @@ async function runSeeds(): Promise<number> {
     if (result.problems.length === 0) continue;
     progress.clear();
     totals.failed += 1;
-    await tellFailure(seed, result);
+    print(`seed ${seed} FAILED`);
+    for (const problem of result.problems) print(`  ${problem.slice(0, 2_000)}`);
+    if (line.first) break;
+    await tellShortest(seed);
   }
   progress.clear();
   print(
     `${totals.seeds} seeds, ${totals.failed} failed: ${totals.responses} responses in ${Math.round(totals.simulatedMs / 1000)} s of theirs and ${(minutes() * 60).toFixed(1)} s of ours, ${Math.round(totals.responses / minutes())} a minute, ${totals.steps} steps`,
   );
-  for (const [n,c] of reached) print(`${c} ${n}`);
   const missed = rarePaths.filter((name) => !reached.has(name));
   for (const name of rarePaths) print(`${String(reached.get(name) ?? 0).padStart(8)}  ${name}`);
   return totals.failed > 0 || (totals.seeds >= seedsForAll && missed.length > 0) ? 1 : 0;
 }
 
-function add(totals: { seeds: number; responses: number; simulatedMs: number; steps: number }, result: Result): void {
+function add(
+  totals: { seeds: number; responses: number; simulatedMs: number; steps: number },
+  result: Result,
+): void {
   totals.seeds += 1;
   totals.responses += result.responses;
   totals.simulatedMs += result.simulatedMs;
   totals.steps += result.steps;
 }
 
-async function tellFailure(seed: number, { problems }: Result): Promise<void> {
-  print(`seed ${seed} FAILED`);
-  for (const problem of problems) print(`  ${problem.slice(0, 2_000)}`);
+async function tellShortest(seed: number): Promise<void> {
   const shortest = await shorten(makeScenario(seed), async (scenario) => {
     const { problems: found } = await runScenario(scenario);
     return found.length > 0;

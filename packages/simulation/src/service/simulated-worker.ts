@@ -101,12 +101,17 @@ function forkSuspects(
   return handle as unknown as IsolatedChild;
 }
 
-/** Writes to the log of the world, where there is one. */
+/** Tells the world what a process logs. */
 export function processLogger(process: SimulatedProcess) {
   const { world } = process;
   return createLogger({
     name: process.name.startsWith('api') ? 'api' : 'worker',
-    level: 'debug',
-    destination: { write: (line) => { const m = JSON.parse(line).msg; world.messages.set(m, (world.messages.get(m) ?? 0) + 1); world.remark(process.name, line.trimEnd()); } },
+    level: world.isLogged ? 'info' : 'warn',
+    destination: {
+      write: (line) => {
+        world.onLogged(line);
+        world.remark(process.name, line.trimEnd());
+      },
+    },
   });
 }

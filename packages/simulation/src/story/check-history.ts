@@ -2,7 +2,7 @@ import { checkEventGrammar } from '@sluice/testing';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import { maxAttempts } from '../service/service-settings.ts';
 import { mostRunning, models, tenants } from '../service/names.ts';
-import { follow, list, retrieve } from './request.ts';
+import { follow, list, type Request, retrieve, type Told } from './request.ts';
 import type { Scenario } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
 import { tokenOf, type SimulatedUpstream } from './upstream.ts';
@@ -47,11 +47,24 @@ async function readAll({ service }: History): Promise<ReadResponse[]> {
   if (!api) return [];
   const all: ReadResponse[] = [];
   for (const tenant of Object.values(tenants)) {
-    const told = await list({ world: service.world, api, plan: { name: 'list', tenant } }).told;
+    const told = await answered(service, () => list({ world: service.world, api, plan: { name: 'list', tenant } }));
     if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
     all.push(...(JSON.parse(told.json) as ReadResponse[]));
   }
   return all;
+}
+
+/** An api that has just lost its store refuses for a moment. */
+const mostRefusals = 20;
+
+/** Asks until there is an answer. */
+async function answered({ world }: SimulatedService, ask: () => Request): Promise<Told> {
+  for (let refusals = 0; ; refusals += 1) {
+    const told = await ask().told;
+    const isRefused = told.kind === 'error' && told.status === 503;
+    if (!isRefused || refusals >= mostRefusals) return told;
+    await world.sleep(500);
+  }
 }
 
 async function checkCaller(
@@ -98,22 +111,29 @@ async function checkDoors(
   const json = JSON.stringify(response);
   for (const api of service.apis) {
     const asking = { world, api, plan: caller.plan };
-    const told = await retrieve(asking, response.id).told;
+    const told = await answered(service, () => retrieve(asking, response.id));
     if (told.kind !== 'response' || told.json !== json) {
       problems.push(`the list has ${json}, and ${api.process.name} tells ${JSON.stringify(told)}`);
     }
-    const events: { sequenceNumber: number; json: string }[] = [];
-    const request = follow(asking, response.id, -1);
-    request.onEvent = (event) => events.push(event);
-    await request.told;
+    let events: { sequenceNumber: number; json: string }[] = [];
+    await answered(service, () => {
+      events = [];
+      const request = follow(asking, response.id, -1);
+      request.onEvent = (event) => events.push(event);
+      return request;
+    });
     problems.push(...checkEventGrammar(events.map((event): unknown => JSON.parse(event.json))));
     const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
-    if (withoutObject(last.response) !== json) problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
+    if (withoutObject(last.response) !== json)
+      problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
     if (caller.responseId !== response.id) continue;
     for (const [at, seen] of caller.events.entries()) {
-      if (seen.sequenceNumber !== at) problems.push(`event ${at} of the caller has the number ${seen.sequenceNumber}`);
+      if (seen.sequenceNumber !== at)
+        problems.push(`event ${at} of the caller has the number ${seen.sequenceNumber}`);
       else if (seen.json !== events[at]?.json) {
-        problems.push(`event ${at} of the caller is ${seen.json}, and ${api.process.name} replays ${events[at]?.json}`);
+        problems.push(
+          `event ${at} of the caller is ${seen.json}, and ${api.process.name} replays ${events[at]?.json}`,
+        );
       }
     }
   }
@@ -129,7 +149,9 @@ function checkFate(fate: Fate, final: ReadResponse, calls: number): string[] {
   switch (fate.kind) {
     case 'ended': {
       const told = withoutObject(JSON.parse(fate.json) as object);
-      return told === JSON.stringify(final) ? [] : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
+      return told === JSON.stringify(final)
+        ? []
+        : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
     }
     case 'refused': {
       const isItsFailure = final.status === 'failed' && final.error?.code === fate.code;
@@ -144,7 +166,10 @@ function checkFate(fate: Fate, final: ReadResponse, calls: number): string[] {
 }
 
 function checkText(name: string, { status, output }: ReadResponse): string[] {
-  const text = output.flatMap(({ content }) => content ?? []).map((part) => part.text ?? '').join('');
+  const text = output
+    .flatMap(({ content }) => content ?? [])
+    .map((part) => part.text ?? '')
+    .join('');
   const tokens = text.split(' ').filter((token) => token !== '');
   const call = Number(tokens[0]?.split('.')[1]);
   const expected = tokens.map((_, at) => tokenOf(name, call, at + 1)).join('');
@@ -161,7 +186,9 @@ function checkUndisturbed(
 ): string[] {
   const isDisturbed = scenario.faults.length > 0 || plan.acts.length > 0 || plan.calls[0].end !== 'finish';
   if (isDisturbed) return [];
-  return status === 'completed' && calls === 1 ? [] : [`nothing went wrong, and it is ${status} after ${calls} calls`];
+  return status === 'completed' && calls === 1
+    ? []
+    : [`nothing went wrong, and it is ${status} after ${calls} calls`];
 }
 
 /** While no process loses touch, no limit of what runs at a time is exceeded. */
@@ -171,14 +198,25 @@ function checkLimits({ scenario, upstream }: History): string[] {
   const modelOf = new Map(scenario.callers.map(({ name, model }) => [name, model]));
   const problems: string[] = [];
   const limits = [
-    { name: 'the limited tenant', most: mostRunning, counts: (call: (typeof upstream.calls)[number]) => call.tenant === tenants.limited },
-    { name: 'the narrow model', most: 1, counts: (call: (typeof upstream.calls)[number]) => modelOf.get(call.caller) === models.narrow },
+    {
+      name: 'the limited tenant',
+      most: mostRunning,
+      counts: (call: (typeof upstream.calls)[number]) => call.tenant === tenants.limited,
+    },
+    {
+      name: 'the narrow model',
+      most: 1,
+      counts: (call: (typeof upstream.calls)[number]) => modelOf.get(call.caller) === models.narrow,
+    },
   ];
   for (const { name, most, counts } of limits) {
     const calls = upstream.calls.filter((call) => counts(call));
     for (const { fromMs, caller } of calls) {
-      const running = calls.filter((other) => other.fromMs <= fromMs && (other.toMs ?? Number.POSITIVE_INFINITY) > fromMs);
-      if (running.length > most) problems.push(`${running.length} calls of ${name} run at once when ${caller} begins`);
+      const running = calls.filter(
+        (other) => other.fromMs <= fromMs && (other.toMs ?? Number.POSITIVE_INFINITY) > fromMs,
+      );
+      if (running.length > most)
+        problems.push(`${running.length} calls of ${name} run at once when ${caller} begins`);
     }
   }
   return problems;

@@ -8,8 +8,8 @@ export function makeScenario(seed: number): Scenario {
   const random = new Random(seed).fork('scenario');
   const apis = random.pick([1, 2, 2]);
   const workers = random.pick([1, 2, 2]);
-  const durationMs = random.pick([400, 2_000, 8_000]);
-  const callers = Array.from({ length: random.between(2, 10) }, (_, at) =>
+  const durationMs = random.pick([200, 1_000, 4_000]);
+  const callers = Array.from({ length: random.between(2, 16) }, (_, at) =>
     makeCaller(random.fork(`caller ${at}`), `c${at}`, durationMs),
   );
   const names = [
@@ -17,7 +17,7 @@ export function makeScenario(seed: number): Scenario {
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
   ];
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
-    makeFault(random.fork(`fault ${at}`), names, durationMs + 1_000),
+    makeFault(random.fork(`fault ${at}`), names, durationMs + 500),
   );
   return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
 }

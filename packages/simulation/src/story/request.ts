@@ -1,4 +1,12 @@
-import { asServiceError, CallerPresence, type Caller, dialects, type EventSink, PendingRequest, type SentEvent } from '@sluice/api';
+import {
+  asServiceError,
+  CallerPresence,
+  type Caller,
+  dialects,
+  type EventSink,
+  PendingRequest,
+  type SentEvent,
+} from '@sluice/api';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import type { ApiRole } from '../service/simulated-api.ts';
 import type { World } from '../world/world.ts';
@@ -32,7 +40,12 @@ export class Request {
   #arrivesAt = 0;
   #hasLeft = false;
 
-  constructor(world: World, api: ReadyApi, who: string, what: (parts: Parts, request: Request) => Promise<Told>) {
+  constructor(
+    world: World,
+    api: ReadyApi,
+    who: string,
+    what: (parts: Parts, request: Request) => Promise<Told>,
+  ) {
     this.#world = world;
     this.#api = api;
     const { promise, resolve } = Promise.withResolvers<Told>();
@@ -191,7 +204,11 @@ export function list(asking: Asking): Request {
 }
 
 const [, openai = dialects[0]] = dialects;
-const presentation = { dialect: openai ?? { mount: '/v1', object: 'response' }, obfuscate: false, specificationNames: false };
+const presentation = {
+  dialect: openai ?? { mount: '/v1', object: 'response' },
+  obfuscate: false,
+  specificationNames: false,
+};
 
 function callerOf(parts: Parts, request: Request, tenant: string): Caller {
   const key = parts.keys.settings.keys.find(({ name }) => name === tenant);

@@ -4,7 +4,7 @@ import { randomBytes } from '@sluice/runtime';
 import { World } from '../world/world.ts';
 import { checkHistory } from './check-history.ts';
 import { Faults } from './inject-faults.ts';
-import { reachedIn } from './rare-paths.ts';
+import { RarePaths } from './rare-paths.ts';
 import type { Scenario } from './scenario.ts';
 import { SimulatedCaller } from './simulated-caller.ts';
 import { SimulatedUpstream } from './upstream.ts';
@@ -42,6 +42,9 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       ...scenario,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
     });
+    const paths = new RarePaths();
+    world.onLogged = (line) => paths.logged(line);
+    service.network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
     let told: string[] | undefined;
     tell(service, upstream, scenario).then(
       (problems) => {
@@ -52,13 +55,14 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       },
     );
     await world.run(() => told !== undefined);
+    paths.called(upstream.calls);
     return {
       problems: [...world.crashes, ...(told ?? ['the story has no end'])],
       digest: world.digest(),
       steps: world.steps,
       simulatedMs: world.elapsedMs,
       responses: scenario.callers.length,
-      reached: reachedIn(world),
+      reached: paths.counts,
     };
   } finally {
     process.off('unhandledRejection', onUnhandled);

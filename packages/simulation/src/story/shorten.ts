@@ -7,7 +7,10 @@ const mostTries = 300;
  * Leaves out of a scenario what it fails without: callers, faults, what callers do, and calls of the upstream, one after
  * the other, for as long as the rest still fails.
  */
-export async function shorten(scenario: Scenario, fails: (shorter: Scenario) => Promise<boolean>): Promise<Scenario> {
+export async function shorten(
+  scenario: Scenario,
+  fails: (shorter: Scenario) => Promise<boolean>,
+): Promise<Scenario> {
   let shortest = scenario;
   let tries = 0;
   for (let isShorter = true; isShorter; ) {

@@ -55,7 +55,11 @@ export class SimulatedUpstream {
     };
   }
 
-  async *#run(process: SimulatedProcess, plan: CallerPlan, call: ProviderCall): AsyncGenerator<ProviderChunk> {
+  async *#run(
+    process: SimulatedProcess,
+    plan: CallerPlan,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk> {
     const { world } = process;
     const number = this.callsOf(plan.name).length + 1;
     const known: UpstreamCall = {
@@ -72,7 +76,8 @@ export class SimulatedUpstream {
       known.toMs ??= world.elapsedMs;
     };
     process.onDeath(over);
-    const { firstMs, betweenMs, tokens, end } = plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
+    const { firstMs, betweenMs, tokens, end } =
+      plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
     const { signal } = call;
     try {
       await waitFor(firstMs, signal);

@@ -24,7 +24,6 @@ export function enterWorld(entered: World, connectIn: Connect): void {
   connect = connectIn;
 }
 
-
 const current = () => world?.current;
 
 function replaceTime(): void {
@@ -76,7 +75,9 @@ function replaceChance(): void {
     };
   // Each has overloads with a callback, which nobody in the service uses.
   Object.assign(crypto, {
-    randomBytes: or(randomBytes as (size: number) => Buffer, (random, size) => fill(random, Buffer.alloc(size))),
+    randomBytes: or(randomBytes as (size: number) => Buffer, (random, size) =>
+      fill(random, Buffer.alloc(size)),
+    ),
     randomFillSync: or(randomFillSync as (bytes: Buffer) => Buffer, (random, bytes) => fill(random, bytes)),
     randomUUID: or(randomUUID as () => string, uuid),
     randomInt: or(randomInt as (least: number, most?: number) => number, (random, least, most) =>

@@ -27,6 +27,9 @@ export class SimulatedNetwork {
   /** Called before each message that a process sends or gets. It may kill the process. */
   onMessage: (process: SimulatedProcess, direction: 'sent' | 'got') => void = () => undefined;
 
+  /** Called with each answer of the store, and whether it is lost on its way. */
+  onAnswer: (bytes: Buffer, isLost: boolean) => void = () => undefined;
+
   constructor(world: World) {
     this.#world = world;
     this.#store = new SimulatedStore({ nowNs: () => world.nowNs });
@@ -111,8 +114,10 @@ export class SimulatedNetwork {
     const { process } = connection;
     const arrivesAt = Math.max(connection.lastGotMs, this.#world.elapsedMs + this.#latency());
     connection.lastGotMs = arrivesAt;
-    process.after(arrivesAt - this.#world.elapsedMs, () => {
-      if (connection.destroyed || connection.loses !== 'nothing') return;
+    this.#world.after(arrivesAt - this.#world.elapsedMs, process, () => {
+      const isLost = connection.destroyed || connection.loses !== 'nothing';
+      this.onAnswer(bytes, isLost);
+      if (isLost) return;
       this.onMessage(process, 'got');
       if (process.isDead) return;
       this.#world.note(process.name, `< ${this.#world.isLogged ? printed(bytes) : ''}`, bytes);

@@ -33,7 +33,8 @@ export class World {
   #order = 0;
   #steps = 0;
   #elapsedMs = 0;
-  readonly messages = new Map<string, number>();
+  /** Called with each line that a process logs. */
+  onLogged: (line: string) => void = () => undefined;
   /** Code of a process that threw, or a promise that nobody handled. */
   readonly crashes: string[] = [];
 
