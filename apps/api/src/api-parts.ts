@@ -1,25 +1,30 @@
-import { randomUUID } from 'node:crypto';
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
-import { type JournalWriter, openJournal, queuedEndFact } from '@sluice/journal';
 import { ActStore, AuditLog } from '@sluice/operator-acts';
-import { type QueueKeeper, queueName, ResponseQueue } from '@sluice/queue';
-import { CallerStore, defaultCell, type Lease } from '@sluice/response-store';
+import type { QueueKeeper } from '@sluice/queue';
+import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
 import {
   createMetrics,
   FailedLogins,
   loggedError,
   type Logger,
   type Metrics,
-  RedisClock,
+  type RedisClock,
   RedisMemory,
-  RedisWatch,
-  Telemetry,
+  type RedisWatch,
   throttledWarning,
 } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';
+import {
+  type ApiClients,
+  apiRole,
+  connect,
+  type ConnectOptions,
+  watchRedis,
+  type Wired,
+} from '@sluice/wiring';
 import { type Acting, makeActing } from './admin/acting/acting.ts';
 import { keptPauses } from './admin/acting/kept-pauses.ts';
 import { KeyChanges } from './admin/keys/index.ts';
@@ -34,9 +39,9 @@ import { KeysInEffect } from './keys-in-effect.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ReadLimits } from './read-limits.ts';
-import { type RedisConnections, redisConnections } from './redis-connections.ts';
 import { hostedToolsOf } from './responses/model-directory.ts';
 import { Responses } from './responses/responses.ts';
+import type { SocketTimes } from './websocket/socket-connection.ts';
 import { SocketConnections } from './websocket/socket-connections.ts';
 
 export interface ApiPartsOptions {
@@ -51,26 +56,28 @@ export interface ApiPartsOptions {
   isStopping: () => boolean;
   /** The store's time for an accept. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
-  /** Makes the lease of this process, given its keys; by default in a thread of its own. */
-  leaseOver?: (keys: readonly string[]) => Lease;
+  /** What a test has in place of parts that the settings do not reach. */
+  replaced?: ReplacedParts;
+}
+
+export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients' | 'onListenerError'> {
+  leaseOver?: CallerStoreOptions['leaseOver'];
+  memory?: ApiParts['memory'];
+  /** How long a thread may take for one body, in milliseconds. */
+  threadMs?: number;
+  socketTimes?: Partial<SocketTimes>;
+  indexHealEveryMs?: number;
 }
 
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
-export interface ApiParts {
-  connections: RedisConnections;
+export interface ApiParts extends Wired<ApiClients, CallerStore> {
   live: LiveSettings;
   keys: KeysInEffect;
   watch: SettingsWatch | undefined;
-  clock: RedisClock;
   redis: RedisWatch;
-  memory: RedisMemory;
+  memory: Pick<RedisMemory, 'usedPercent' | 'used' | 'start' | 'stop'>;
   metrics: Metrics;
-  telemetry: Telemetry;
-  /** Undefined when none is kept. */
-  journal: JournalWriter | undefined;
   index: ResponseIndex;
-  queue: ResponseQueue;
-  store: CallerStore;
   responses: Responses;
   bodies: BodyThreads;
   sealing: SealingKeys;
@@ -95,74 +102,37 @@ export function makeApiParts({
   hasStarted,
   isStopping,
   acceptingNow,
-  leaseOver,
+  replaced = {},
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
   const settingsWatch = watch?.({ apply: (changed) => keys.takeSettings(changed), log: logger });
   const open = new OpenRequests();
   const readLimits = new ReadLimits();
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
-  const { durability, timeouts } = settings;
-  const connections = redisConnections(settings.redisUrl, { logger, hasBarrier: durability !== 'local' });
-  const { commands, barrier, ...others } = connections;
-  const clock = new RedisClock({ client: commands, logger });
   const metrics = createMetrics({ logger, labels: { role: 'api' } });
   const { warn } = throttledWarning(logger, 'store error');
   const onError = (error: unknown) => {
     if (hasStarted()) warn(error);
   };
-  const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
+  const leaseOver = (keys: readonly string[]) =>
+    new LeaseThread({ redisUrl: settings.redisUrl, keys, onError });
+  const role = apiRole({ leaseOver: replaced.leaseOver ?? leaseOver, onError });
+  const wired = connect(settings, role, { ...replaced, logger, onQueueError: onError });
+  const { clock, telemetry, store, queue, journal, keyPrefix } = wired;
+  const { commands } = wired.clients;
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
-  const store = new CallerStore({
-    ...connections,
-    keyPrefix: settings.keyPrefix,
-    retention: settings.retention,
-    durability:
-      barrier && durability !== 'local'
-        ? { durability, connection: barrier, withinMs: timeouts.durabilityMs }
-        : undefined,
-    processId: randomUUID(),
-    leaseOver: leaseOver ?? ((keys) => new LeaseThread({ redisUrl: settings.redisUrl, keys, onError })),
-    onLetIn: (letIn) => {
-      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
-      queue.letInAll(letIn);
-    },
-    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
-    onError,
-  });
-  const journal = openJournal(telemetry, {
-    connection: commands,
-    keyPrefix: store.keys.inCell(defaultCell).prefix,
-    settings: settings.console,
-    now: () => clock.now(),
-    onDropped: throttledWarning(logger, 'journal not written').warn,
-  });
   const index = new ResponseIndex({
     redisUrl: settings.redisUrl,
     keyPrefix: settings.keyPrefix,
     settings: settings.console,
+    ...(replaced.indexHealEveryMs !== undefined && { healEveryMs: replaced.indexHealEveryMs }),
     onError: (error) => telemetry.emit('index.ended', { error }),
   });
-  const redis = new RedisWatch({
-    url: settings.redisUrl,
-    commands,
-    others: barrier ? [...Object.values(others), barrier] : Object.values(others),
-    durability,
-    probeKey: store.keys.inCell(defaultCell).probe,
-    logger,
-  });
-  const memory = new RedisMemory({ commands, onError });
-  const keyPrefix = store.keys.inCell(defaultCell).prefix;
+  const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
+  const memory = replaced.memory ?? new RedisMemory({ commands, onError });
   const keyStore = new KeyStore({ connection: commands, keyPrefix });
   const keys = new KeysInEffect({ settings, live, store: keyStore, logger });
-  const queue = new ResponseQueue({
-    connection: commands,
-    keyPrefix,
-    names: [...new Set(settings.models.map((model) => queueName(model.queue)))],
-    onError,
-    onLetInFailed: (error) => onError(error),
-  });
   const sealing = new SealingKeys({
     connection: commands,
     keyPrefix,
@@ -170,6 +140,7 @@ export function makeApiParts({
     onError,
   });
   const bodies = new BodyThreads({
+    ...(replaced.threadMs !== undefined && { withinMs: replaced.threadMs }),
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
     hostedTools: hostedToolsOf(settings.models),
@@ -200,6 +171,7 @@ export function makeApiParts({
     logger,
     isEnabled: settings.server.webSockets,
     limits: settings.limits,
+    ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
   const acting = makeActing({
     settings,
@@ -262,19 +234,14 @@ export function makeApiParts({
     now: () => clock.now(),
   });
   return {
-    connections,
+    ...wired,
     live,
     keys,
     watch: settingsWatch,
-    clock,
     redis,
     memory,
     metrics,
-    telemetry,
-    journal,
     index,
-    queue,
-    store,
     responses,
     bodies,
     sealing,

@@ -1,7 +1,8 @@
 import type { OpenSettings, Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import { closeRedis, FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
+import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
 import type { Traces } from '@sluice/traces';
+import { closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
 import { type ApiParts, makeApiParts } from './api-parts.ts';
@@ -161,11 +162,9 @@ export class ApiProcess {
     await this.#admin?.close();
     await parts.acting.failedTokens.stop();
     await parts.index.stop();
-    await parts.queue.close();
-    await Promise.all([parts.journal?.stop(), this.#options.traces?.stop(drainTimeoutMs * traceShare)]);
-    parts.clock.stop();
+    await this.#options.traces?.stop(drainTimeoutMs * traceShare);
     parts.metrics.stop();
-    await Promise.all(Object.values(parts.connections).map((client) => closeRedis(client)));
+    await closeConnections(parts);
   }
 
   /** The store's time for an accept, which needs the lease of this process and a synchronized clock. */

@@ -13,12 +13,12 @@ const jsonType = 'application/json; charset=utf-8';
 export async function sendAnswer(
   reply: FastifyReply,
   dialect: Dialect,
-  { response, texts, letGo }: Answer,
+  { response, texts, free }: Answer,
   caller?: Caller,
 ): Promise<FastifyReply> {
   reply.type(jsonType);
   const body = responseBody(dialect, response);
-  if (texts) return sendLong(reply, body, { texts, letGo });
+  if (texts) return sendLong(reply, body, { texts, free });
   if (caller) await holdAnswer(reply, body, caller);
   return reply.send(body);
 }

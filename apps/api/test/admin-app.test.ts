@@ -194,11 +194,11 @@ describe('the metrics', () => {
       return body.includes('status="200"') && body;
     });
     for (const line of [
-      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="200"\} 1$/m,
-      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="400"\} 1$/m,
-      /^sluice_http_request_duration_seconds_count\{route="\/v1\/responses"\} 2$/m,
-      /^sluice_open_requests 0$/m,
-      /^sluice_queue_jobs\{queue="vendor\/model",state="waiting"\} 0$/m,
+      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="200",role="api"\} 1$/m,
+      /^sluice_http_requests_total\{route="\/v1\/responses",method="POST",status="400",role="api"\} 1$/m,
+      /^sluice_http_request_duration_seconds_count\{role="api",route="\/v1\/responses"\} 2$/m,
+      /^sluice_open_requests\{role="api"\} 0$/m,
+      /^sluice_queue_jobs\{queue="vendor\/model",state="waiting",role="api"\} 0$/m,
       /^# TYPE sluice_time_to_first_token_seconds histogram$/m,
     ]) {
       expect(text).toMatch(line);

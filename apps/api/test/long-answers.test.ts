@@ -90,7 +90,7 @@ describe('a long answer', () => {
 
   it('waits for its turn when its tenant reads another one', async () => {
     const [first, second] = [await longAnswer(), await longAnswer()];
-    const letGo = await api.store.openEnd(first, {
+    const open = await api.store.openEnd(first, {
       bytes: (await api.store.read(first))?.longEndBytes ?? 0,
       hold: async (bytes) => {
         const reservation = api.bodyBudget.open('first');
@@ -101,7 +101,7 @@ describe('a long answer', () => {
     const waiting = [get(second), get(`${second}?stream=true`)];
     await expect.poll(() => api.open.size).toBe(2);
     expect(api.store.openEnds).toBe(1);
-    letGo?.close();
+    open?.close();
     const [whole, stream] = await within(Promise.all(waiting));
     expect(await whole?.json()).toMatchObject({ output });
     expect(await stream?.text()).toContain('data: [DONE]');

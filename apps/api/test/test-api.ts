@@ -1,38 +1,24 @@
-import { createKey, LiveSettings, loadSettings, type Settings } from '@sluice/config';
-import { openJournal, queuedEndFact } from '@sluice/journal';
-import { queueName, ResponseQueue } from '@sluice/queue';
-import { CallerStore, type CellKeys, defaultCell, type Lease } from '@sluice/response-store';
+import { createKey, loadSettings, type Settings } from '@sluice/config';
+import { type CellKeys, defaultCell, type Lease, ProcessLease } from '@sluice/response-store';
 import {
-  bulkReadClient,
   closeRedis,
-  commandClient,
+  type commandClient,
   createLogger,
   FailedLogins,
-  largeValueClient,
-  RedisClock,
   subscriberClient,
-  Telemetry,
   waitForRedis,
 } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { testRedis, type TestRedis } from '@sluice/testing';
+import { apiClients, closeConnections } from '@sluice/wiring';
 import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
-import { ResponseIndex } from '../src/admin/response-index.ts';
-import { logApi } from '../src/api-log.ts';
-import { measureApi } from '../src/measure-api.ts';
+import type { Registry } from 'prom-client';
+import { type ApiParts, makeApiParts } from '../src/api-parts.ts';
 import { buildApp } from '../src/app.ts';
+import type { JsonReader } from '../src/bodies/json-reader.ts';
+import type { SocketTimes } from '../src/websocket/socket-connection.ts';
 import { describedAnswers } from './described-answers.ts';
 import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
-import { BodyBudget } from '../src/bodies/body-budget.ts';
-import { BodyThreads } from '../src/bodies/body-threads.ts';
-import type { JsonReader } from '../src/bodies/json-reader.ts';
-import { OpenRequests } from '../src/open-requests.ts';
-import { ReadLimits } from '../src/read-limits.ts';
-import { Responses } from '../src/responses/responses.ts';
-import type { SocketTimes } from '../src/websocket/socket-connection.ts';
-import { SocketConnections } from '../src/websocket/socket-connections.ts';
 
 /** Keys of the tenants that every test api knows. */
 export const apiKeys = {
@@ -86,31 +72,21 @@ export interface TestApiOptions {
 }
 
 /** The routes over a Redis of the run, with a worker that does what the test says. */
-export interface TestApi {
+export interface TestApi extends Omit<ApiParts, 'memory' | 'keys' | 'redis'> {
   app: FastifyInstance;
-  /** What the api started with, and the part of it that may change. */
+  /** What the api started with. */
   settings: Settings;
-  live: LiveSettings;
   /** How full the memory of Redis is said to be. */
   memory: TestMemory;
   redis: TestRedis;
   keys: CellKeys;
   registry: Registry;
-  telemetry: Telemetry;
-  queue: ResponseQueue;
-  store: CallerStore;
-  responses: Responses;
   json: JsonReader;
   /** The way of the api to Redis for short commands. */
   commands: ReturnType<typeof commandClient>;
   /** The store's clock. */
   now: () => number;
-  clock: RedisClock;
-  index: ResponseIndex;
-  open: OpenRequests;
-  sockets: SocketConnections;
   worker: ScriptedWorker;
-  bodyBudget: BodyBudget;
   /** Lines of the log. */
   logged: string[];
   /** Posts a body to the create route of a mount, or to another one. */
@@ -131,6 +107,18 @@ interface TestMemory {
   usedPercent: number;
   /** Most memory that it may use; undefined by default, when nobody knows. */
   limitBytes: number | undefined;
+}
+
+function testMemory(): TestMemory & ApiParts['memory'] {
+  return {
+    usedPercent: 0,
+    limitBytes: undefined,
+    get used() {
+      return this.limitBytes === undefined ? undefined : { usedBytes: 0, limitBytes: this.limitBytes };
+    },
+    start: () => undefined,
+    stop: () => undefined,
+  };
 }
 
 export interface CreateOptions {
@@ -182,146 +170,88 @@ limits:
   contextBytes: ${options.contextBytes ?? 67_108_864}
   contextTurns: ${options.contextTurns ?? 1_000}
   queued: ${options.queued ?? 1_000}
+  webSocketsPerTenant: 3
+  webSocketContextBytes: ${options.webSocketContextBytes ?? 1_000_000}
+console: { journal: ${options.journal ?? true} }
 timeouts: { syncWaitMs: ${options.syncWaitMs ?? 20_000} }
 logLevel: debug
-server: { port: 0, adminPort: 0 }
+server: { port: 0, adminPort: 0, webSockets: ${options.webSockets ?? true} }
 drainTimeoutMs: 5000
 `;
-  return loadSettings({
+  const settings = loadSettings({
     env: { REDIS_URL: redisUrl },
     argv: [],
     cwd: '/',
     role: 'api',
     readFile: () => file,
   });
+  // A file may not say so of a simulator.
+  const hostedTools: ('web_search' | 'mcp')[] = ['web_search', 'mcp'];
+  return {
+    ...settings,
+    models: settings.models.map((each) => (each.id === 'other' ? { ...each, hostedTools } : each)),
+  };
 }
 
+/** The api as it is composed, with parts in place of those that a test decides on. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const redis = await testRedis(options.redisUrl);
-  const settings = testSettings(redis.url, `${redis.prefix}:`, options);
+  const redisUrl = options.commandsUrl ?? redis.url;
+  const settings = { ...testSettings(redisUrl, `${redis.prefix}:`, options), redisUrl };
   const logged: string[] = [];
   const logger = createLogger({
     name: 'api',
     level: 'debug',
     destination: { write: (line: string) => logged.push(line) },
   });
-  const names = settings.models.map(({ queue }) => queueName(queue));
-  const commands = commandClient(options.commandsUrl ?? redis.url, { logger });
-  const bulk = bulkReadClient(options.commandsUrl ?? redis.url, { logger });
-  const largeValues = largeValueClient(options.commandsUrl ?? redis.url, { logger });
-  const longEnds = largeValueClient(options.commandsUrl ?? redis.url, { logger });
-  const subscriber = subscriberClient(options.subscriberUrl ?? redis.url, { logger });
-  const connected = [commands, bulk, largeValues, longEnds];
-  await Promise.all(connected.map((client) => waitForRedis(client, AbortSignal.timeout(10_000))));
-  const clock = new RedisClock({ client: commands, logger });
-  await clock.start();
-  const store = new CallerStore({
-    commands,
-    bulk,
-    largeValues,
-    longEnds,
-    subscriber,
-    keyPrefix: settings.keyPrefix,
-    retention: settings.retention,
-    processId: 'test',
-    ...(options.withoutLease === true && { leaseOver: () => noLease }),
-    onLetIn: (letIn) => {
-      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
-      queue.letInAll(letIn);
-    },
-    onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
-    onError: () => undefined,
-  });
-  await store.start();
-  const keys = store.keys.inCell(defaultCell);
-  const queue = new ResponseQueue({
-    connection: commands,
-    keyPrefix: keys.prefix,
-    names,
-    onError: () => undefined,
-  });
-  const telemetry = new Telemetry((error) => {
-    throw error;
-  });
-  logApi(telemetry, logger);
-  const journalSettings = { ...settings.console, journal: options.journal ?? true };
-  const journal = openJournal(telemetry, {
-    ...{ connection: commands, keyPrefix: keys.prefix, settings: journalSettings, now: () => clock.now() },
-  });
-  const index = new ResponseIndex({
-    ...{
-      redisUrl: options.commandsUrl ?? redis.url,
-      keyPrefix: settings.keyPrefix,
-      settings: journalSettings,
-    },
-    healEveryMs: 200,
-    onError: (error) => logged.push(String(error)),
-  });
-  const live = new LiveSettings(settings);
-  const memory: TestMemory = { usedPercent: 0, limitBytes: undefined };
-  const sealing = new SealingKeys({
-    connection: commands,
-    keyPrefix: keys.prefix,
-    secrets: [],
-    onError: () => undefined,
-  });
-  await sealing.start();
-  const bodies = new BodyThreads({
-    ...(options.threadMs !== undefined && { withinMs: options.threadMs }),
-    bodyBytes: () => live.limits.bodyBytes,
-    sealingKeys: () => sealing.all,
-    hostedTools: { other: ['web_search', 'mcp'] },
-    onError: (error) => logged.push(String(error)),
-  });
-  const json = bodies.reader;
-  const responses = new Responses({
+  const clients = apiClients(redisUrl, { logger });
+  const subscriberUrl = options.subscriberUrl ?? redis.url;
+  if (subscriberUrl !== redisUrl) {
+    await closeRedis(clients.subscriber);
+    clients.subscriber = subscriberClient(subscriberUrl, { logger });
+  }
+  const memory = testMemory();
+  const parts = makeApiParts({
     settings,
-    live,
-    store,
-    json,
-    queue,
-    sealerOf: (tenant) => new ContentSealer(sealing.all, tenant),
-    redisUsedPercent: () => memory.usedPercent,
-    redisLimitBytes: () => memory.limitBytes,
-    telemetry,
-    now: () => clock.now(),
     logger,
-  });
-  const registry = new Registry();
-  const open = new OpenRequests();
-  const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
-  const readLimits = new ReadLimits();
-  const sockets = new SocketConnections({
-    ...{ responses, live, readLimits, open, bodyBudget, json, telemetry, logger },
-    isEnabled: options.webSockets ?? true,
-    limits: {
-      webSocketsPerTenant: 3,
-      webSocketContextBytes: options.webSocketContextBytes ?? 1_000_000,
+    hasStarted: () => false,
+    isStopping: () => false,
+    acceptingNow: (clock) => clock.now(),
+    replaced: {
+      clients,
+      memory,
+      // A lease of the event loop starts sooner than a thread.
+      leaseOver: (keys) =>
+        options.withoutLease === true
+          ? noLease
+          : new ProcessLease({ commands: clients.commands, keys, onError: () => undefined }),
+      onListenerError: (error) => {
+        throw error;
+      },
+      ...(options.threadMs !== undefined && { threadMs: options.threadMs }),
+      ...(options.socketTimes && { socketTimes: options.socketTimes }),
+      indexHealEveryMs: 200,
     },
-    times: options.socketTimes ?? {},
   });
-  measureApi(telemetry, registry, {
-    ...{ settings, live, queue, store },
-    redis: { isWell: true, problems: [] },
-    memory: { used: undefined },
-    journal: undefined,
-    openRequests: () => open.size,
-    sockets: () => sockets,
-    now: () => Date.now(),
-  });
+  const { commands, bulk, largeValues, longEnds } = clients;
+  const { live, store, clock, sealing, sockets, open, bodies, responses, index } = parts;
+  live.replace(settings);
+  await Promise.all(
+    [commands, bulk, largeValues, longEnds].map((client) =>
+      waitForRedis(client, AbortSignal.timeout(10_000)),
+    ),
+  );
+  await clock.start();
+  await store.start();
+  await sealing.start();
+  const keys = store.keys.inCell(defaultCell);
   const app = buildApp({
-    responses,
-    live,
+    ...parts,
     failedLogins: new FailedLogins({ wait: options.holdBack ?? (() => Promise.resolve()) }),
-    readLimits,
-    sockets,
-    open,
-    telemetry,
     readiness: () => Promise.resolve({ isReady: true, checks: {} }),
     isStopping: () => false,
     logger,
-    bodyBudget,
-    json,
+    json: bodies.reader,
     stalledMs: options.stalledMs,
     longPollMs: options.longPollMs,
     corsOrigins: options.corsOrigins,
@@ -343,26 +273,17 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const own =
     /\}:(api:|stats:|process(es$|es:|:)|rescuer$|sealing-key$|journal$|bull:[^:]+:(meta|id|stalled-check|marker)$)/;
   return {
+    ...parts,
     app,
     settings,
-    live,
     memory,
     redis,
     keys,
-    registry,
-    telemetry,
-    queue,
-    store,
-    responses,
-    json,
+    registry: parts.metrics.registry,
+    json: bodies.reader,
     commands,
     now: () => clock.now(),
-    clock,
-    index,
-    open,
-    sockets,
     worker,
-    bodyBudget,
     logged,
     async create(body, { key = apiKeys.first, mount = '/v1', path = '/responses', headers = {} } = {}) {
       const response = await app.inject({
@@ -406,16 +327,10 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await responses.stop();
       await index.stop();
       await worker.stop();
-      await journal?.stop();
       await sealing.stop();
       await store.stop();
-      await queue.close();
-      clock.stop();
-      await closeRedis(subscriber);
-      await closeRedis(bulk);
-      await closeRedis(longEnds);
-      await closeRedis(largeValues);
-      await closeRedis(commands);
+      parts.metrics.stop();
+      await closeConnections(parts);
       await redis.close();
       if (described.problems.length > 0) {
         throw new Error(`not as docs/openapi.json says:\n${described.problems.join('\n')}`);

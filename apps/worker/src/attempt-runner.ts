@@ -1,29 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '@sluice/config';
-import { queuedEndFact } from '@sluice/journal';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
-import {
-  AttemptStore,
-  type ClaimedRecord,
-  type ClaimEnd,
-  defaultCell,
-  type LetIn,
-} from '@sluice/response-store';
-import {
-  closeRedis,
-  commandClient,
-  largeValueClient,
-  type Logger,
-  RedisClock,
-  subscriberClient,
-  type Telemetry,
-  throttledWarning,
-  untilRedisTakes,
-  writerClient,
-} from '@sluice/runtime';
+import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
+import { type Logger, type RedisClock, type Telemetry, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
@@ -39,14 +22,14 @@ import { TurnBudget } from './turn-budget.ts';
 import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
 import { UpstreamHealth } from './upstream-health.ts';
 
-/** A process counts as alive for this share of the time that a job's lock lasts without a renewal. */
-const leaseShare = 1 / 2;
-
 export interface AttemptRunnerOptions {
-  settings: Settings & { redisUrl: string };
+  settings: ConnectedSettings;
+  /** Closed with the runner. Its store tells the runner of each end that is asked for (`endAskedFor`). */
+  wired: Wired<RunnerClients, AttemptStore>;
+  /** Names this process in its lease and in what is told of its attempts. */
+  workerId: string;
   /** Every upstream of the settings, by its id. Closed with the runner. */
   providers: ReadonlyMap<string, Provider>;
-  telemetry: Telemetry;
   logger: Logger;
   /** Where a response runs that may take its process down; undefined where that is here. */
   isolate: Isolate | undefined;
@@ -54,8 +37,6 @@ export interface AttemptRunnerOptions {
   outputShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
-  /** Moves the jobs of responses into their queues. */
-  onLetIn: (letIn: readonly LetIn[]) => void;
 }
 
 /** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
@@ -63,7 +44,6 @@ export class AttemptRunner {
   readonly store: AttemptStore;
   readonly running: RunningAttempts;
   readonly clock: RedisClock;
-  readonly clients: ReturnType<typeof connectionsOf>;
   readonly health: UpstreamHealth;
   readonly #sealing: SealingKeys;
   readonly #routes: ModelRoutes;
@@ -75,36 +55,16 @@ export class AttemptRunner {
   readonly #dependencies: ExecuteDependencies;
 
   constructor(options: AttemptRunnerOptions) {
-    const { settings, providers, telemetry, logger, isolate } = options;
+    const { settings, wired, workerId, providers, logger, isolate } = options;
     this.#options = options;
-    const { limits, timeouts, recovery, retention, keyPrefix } = settings;
+    const { recovery } = settings;
+    const { telemetry } = wired;
     this.#providers = providers;
-    this.clients = connectionsOf(settings.redisUrl, logger);
-    const { commands, control, bulk, largeValues, subscriber } = this.clients;
-    this.clock = new RedisClock({ client: commands, logger });
-    const workerId = randomUUID();
-    this.store = new AttemptStore({
-      now: () => (this.clock.isSynchronized ? this.clock.now() : undefined),
-      commands,
-      control,
-      bulk,
-      largeValues,
-      subscriber,
-      keyPrefix,
-      retention,
-      processId: workerId,
-      onLetIn: options.onLetIn,
-      onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
-      totalMs: timeouts.totalMs,
-      maxAttempts: recovery.maxAttempts,
-      context: { bytes: limits.contextBytes, turns: limits.contextTurns },
-      leaseMs: recovery.lockMs * leaseShare,
-      onError: throttledWarning(logger, 'lease not renewed').warn,
-      onEndAskedFor: (responseId) => this.#endAskedFor(responseId),
-    });
+    this.clock = wired.clock;
+    this.store = wired.store;
     this.#sealing = new SealingKeys({
-      connection: commands,
-      keyPrefix: this.store.keys.inCell(defaultCell).prefix,
+      connection: wired.clients.commands,
+      keyPrefix: wired.keyPrefix,
       secrets: settings.encryptionKeys,
       onError: throttledWarning(logger, 'sealing key not read').warn,
     });
@@ -180,8 +140,11 @@ export class AttemptRunner {
     return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
   }
 
-  /** A response that was given back for a while has nobody else to end it. The rescue does when this fails. */
-  #endAskedFor(responseId: string): void {
+  /**
+   * Ends a response that somebody asked to end. One that was given back for a while has nobody else to end it; the rescue does when
+   * this fails.
+   */
+  endAskedFor(responseId: string): void {
     this.running.abort(responseId, 'cancelled');
     if (!this.#postponed.delete(responseId)) return;
     this.#endPostponed(responseId).catch((error: unknown) =>
@@ -222,21 +185,9 @@ export class AttemptRunner {
     await this.#jsonChecks.stop();
     await this.#sealing.stop();
     await this.store.stop();
-    this.clock.stop();
     await Promise.all([...this.#providers.values()].map((provider) => provider.close()));
-    await Promise.all(Object.values(this.clients).map((client) => closeRedis(client)));
+    await closeConnections(this.#options.wired);
   }
-}
-
-/** One connection for each role; see `runtime/src/redis-clients.ts`. */
-function connectionsOf(url: string, logger: Logger) {
-  return {
-    commands: commandClient(url, { logger }),
-    control: writerClient(url, { logger, connectionName: 'sluice-control' }),
-    bulk: writerClient(url, { logger }),
-    largeValues: largeValueClient(url, { logger }),
-    subscriber: subscriberClient(url, { logger }),
-  };
 }
 
 function routesOf({ models }: Settings, providers: ReadonlyMap<string, Provider>): Map<string, ModelRoute[]> {

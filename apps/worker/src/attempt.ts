@@ -4,15 +4,18 @@ import {
   includesEncryptedReasoning,
   type UnnumberedEvent,
 } from '@sluice/contract';
+import type { ProviderError } from '@sluice/providers';
 import type { ClaimedRecord } from '@sluice/response-store';
 import { type AttemptTrace, parseTraceparent, randomBytes, traceOfAttempt } from '@sluice/runtime';
 import type { ContentSealer } from '@sluice/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { LargeWrites } from './large-writes.ts';
+import type { RouteBlock, TriedRoutes } from './model-routes.ts';
 import type { OutputBudget, OutputShare } from './output-budget.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import { OwnLimits } from './own-limits.ts';
+import type { WaitingResponse } from './route-health.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
 export interface AttemptDependencies {
@@ -37,6 +40,22 @@ export interface AttemptTraces {
   propagates: boolean;
 }
 
+/** What the attempts of a response in this process have met, from the first to the last. */
+export interface RouteHistory {
+  readonly tried: TriedRoutes;
+  readonly limits: OwnLimits;
+}
+
+/** How far an attempt has come with its calls. */
+export interface CallProgress {
+  /** Why the last call brought no output, if its upstream refused it. */
+  refusal?: ProviderError | undefined;
+  /** Its place among the responses that wait for routes. */
+  waiter?: WaitingResponse | undefined;
+  /** Since when it waits for a route, by the clock for durations, and why; undefined while it does not. */
+  wait?: { since: number; because: RouteBlock['because'] } | undefined;
+}
+
 /** One claimed response in the hands of this process: what it has produced, where it writes, and what may end it. */
 export class Attempt {
   readonly record: ClaimedRecord;
@@ -47,6 +66,9 @@ export class Attempt {
   readonly trace: AttemptTrace | undefined;
   /** Whose calls these are, as routes know it. */
   readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
+  /** How often each route has failed for the response. */
+  readonly tried: TriedRoutes;
+  readonly calls: CallProgress = {};
   /** What the upstream was asked for; undefined until it was. */
   generation: Generation | undefined;
   #isVisible = false;
@@ -61,11 +83,14 @@ export class Attempt {
   constructor(
     dependencies: AttemptDependencies,
     record: ClaimedRecord,
-    { isRun, limits = new OwnLimits() }: { isRun: boolean; limits?: OwnLimits },
+    /** Undefined when the response ends without a run. */
+    history: RouteHistory | undefined,
   ) {
+    const isRun = history !== undefined;
     const { log, running, sealerOf, now, traces, openWaitMs } = dependencies;
     this.record = record;
-    this.owner = { tenant: record.tenant, responseId: record.id, limits };
+    this.owner = { tenant: record.tenant, responseId: record.id, limits: history?.limits ?? new OwnLimits() };
+    this.tried = history?.tried ?? new Map();
     this.share = dependencies.outputBudget.open(record.tenant);
     this.#largeWrites = dependencies.largeWrites;
     this.trace = traces && isRun ? traceOf(record) : undefined;
@@ -138,7 +163,7 @@ export class Attempt {
     return this.#waitForRoom(outputBytes);
   }
 
-  /** Lets go of everything that could end it, and of what it holds. */
+  /** Frees the memory that it holds, and what could still end it. Safe to call twice. */
   close(): void {
     this.share.close();
     clearTimeout(this.#timer);

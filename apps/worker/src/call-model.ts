@@ -1,183 +1,125 @@
 import { estimateInputTokens, type Generation, modeOf } from '@sluice/contract';
 import { type FinishReason, type ProviderChunk, ProviderError } from '@sluice/providers';
-import { childOf, printTraceparent, type Telemetry } from '@sluice/runtime';
+import { childOf, printTraceparent } from '@sluice/runtime';
 import { abortReason } from './abort-reasons.ts';
 import { about, type Attempt, type AttemptTraces } from './attempt.ts';
-import { type AttemptEnding, mayWait } from './conclude-attempt.ts';
-import {
-  chooseRoute,
-  type ModelRoute,
-  type ModelRoutes,
-  type RouteBlock,
-  type RouteChoice,
-  type TriedRoutes,
-  untried,
-} from './model-routes.ts';
+import type { AttemptEnding } from './conclude-attempt.ts';
+import { findRoute, type FindRouteDependencies, waitForRoute } from './find-route.ts';
+import { type ModelRoute, untried } from './model-routes.ts';
 import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import { findBrokenPromise } from './promises/broken-promise.ts';
 import type { JsonChecks } from './promises/json-checks.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
-import { withJitter } from './retry-delay.ts';
-import type { CallFailure, RouteCall, WaitingResponse } from './route-health.ts';
+import type { CallFailure, RouteCall } from './route-health.ts';
 import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import { UpstreamPace } from './upstream-pace.ts';
-import type { UpstreamHealth } from './upstream-health.ts';
 
-/** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
-const waitHereMs = 3_000;
-
-/** Longer waits, in milliseconds, are for some slots alone: others are free for those whose routes take calls. */
-const briefWaitMs = 1_000;
-
-/** And for this long where it waits for its turn in line, in milliseconds. */
-const waitInLineMs = 30_000;
-
-export interface CallModelDependencies extends ReadGenerationDependencies {
-  routes: ModelRoutes;
-  health: UpstreamHealth;
+export interface CallModelDependencies extends FindRouteDependencies, ReadGenerationDependencies {
   outputLimits: OutputLimits;
   jsonChecks: Pick<JsonChecks, 'check'>;
-  telemetry: Telemetry;
   /** Absent while traces are off. */
   traces?: AttemptTraces | undefined;
   /** Shared by all attempts of the process. */
   turns: TurnBudget;
-  /** From 0 to 1. */
-  random: () => number;
   /** The store's clock, in milliseconds since the epoch. */
   storeNow: () => number;
 }
 
 /**
- * Calls the model and writes what it says. Every way in which that can end is a value.
+ * Takes one step towards the answer of a model: waits for a route, reads the request, or calls a route and writes what it
+ * answers. Returns how the calls of the attempt ended, however they did; undefined when another step follows.
  *
- * An upstream that refuses before any output has begun no generation, so the attempt goes on with a route that has not
- * failed for this response, at once. It waits for a route when none takes calls, for a short while.
+ * An upstream that refuses before any output has begun no generation, so the attempt goes on at once with a route that
+ * has not failed for this response. When no route takes calls, it waits for one for a short while.
  */
 export async function callModel(
   dependencies: CallModelDependencies,
   attempt: Attempt,
-  tried: TriedRoutes,
-): Promise<AttemptEnding> {
+): Promise<AttemptEnding | undefined> {
+  const { health } = dependencies;
+  const { calls, signal } = attempt;
+  const waiter = (calls.waiter ??= health.waiter(attempt.owner));
+  const stopWaiting = () => {
+    health.leave(waiter);
+    calls.wait = undefined;
+  };
   try {
-    return await callRoutes(dependencies, attempt, tried);
+    signal.throwIfAborted();
+    const found = findRoute(dependencies, attempt, waiter);
+    if (found.kind === 'wait') {
+      await waitForRoute(dependencies, attempt, waiter, found);
+      return undefined;
+    }
+    stopWaiting();
+    if (found.kind === 'blocked') return found;
+    if (found.kind === 'none') return endWithoutRoute(attempt);
+    const { route } = found;
+    if (attempt.generation === undefined) {
+      attempt.generation = await beginGeneration(dependencies, attempt);
+      // The store may have taken its time, so the signal and the routes are looked at again.
+      return undefined;
+    }
+    const call = health.begin(route, waiter);
+    // Another attempt was quicker to take the turn, or the one call that an upstream gets when it may be back.
+    if (!call) return undefined;
+    const ending = await callRoute(dependencies, attempt, { route, call }, attempt.generation);
+    return ending.kind === 'failed' ? afterFailedCall(dependencies, attempt, route, ending) : ending;
   } catch (error) {
-    if (attempt.signal.aborted) return aborted(attempt);
+    stopWaiting();
+    if (signal.aborted) return aborted(attempt);
     return { kind: 'failed', failure: tellFailure(dependencies, attempt, undefined, error) };
   }
 }
 
-async function callRoutes(
-  dependencies: CallModelDependencies,
-  attempt: Attempt,
-  tried: TriedRoutes,
-): Promise<AttemptEnding> {
+function endWithoutRoute({ calls, record }: Attempt): AttemptEnding {
+  if (calls.refusal) return { kind: 'failed', failure: calls.refusal };
+  throw finalFailure('server_error', `No route to the model of response ${record.id}`);
+}
+
+async function beginGeneration(dependencies: CallModelDependencies, attempt: Attempt): Promise<Generation> {
   const { record } = attempt;
-  const { health } = dependencies;
-  let waiter = health.waiter(attempt.owner);
-  const routes = dependencies.routes.get(record.request.model) ?? [];
-  let refusal: ProviderError | undefined;
-  for (;;) {
-    const choice = await findRoute(dependencies, attempt, { routes, tried, refusal, waiter });
-    if (choice.kind === 'blocked') return choice;
-    if (choice.kind === 'none') {
-      if (refusal) return { kind: 'failed', failure: refusal };
-      throw finalFailure('server_error', `No route to the model of response ${record.id}`);
-    }
-    if (attempt.generation === undefined) {
-      attempt.generation = await readGeneration(dependencies, attempt);
-      // The store may have taken its time: another look at the routes, and at the signal.
-      dependencies.telemetry.emit('attempt.started', {
-        ...about(record),
-        mode: modeOf(record.request),
-        sinceAcceptMs: Math.max(0, dependencies.storeNow() - record.acceptedAt),
-      });
-      continue;
-    }
-    const call = health.begin(choice.route, waiter);
-    // Another attempt was quicker to take the turn, or the one call that an upstream gets when it may be back.
-    if (!call) continue;
-    const ending = await callRoute(dependencies, attempt, { ...choice, call }, attempt.generation);
-    if (ending.kind === 'aborted' || ending.kind === 'finished') return ending;
-    const { failure, meaning } = ending;
-    refusal = ending.refusal;
-    if (meaning === 'own_limit') {
-      tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
-      if (untried(routes, tried).length > 0) continue;
-      const { code, publicMessage, param } = failure;
-      return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
-    }
-    if (refusal?.fault === 'limited') {
-      tried.delete(choice.route);
-      // Those that wait go first.
-      waiter = health.waiter(attempt.owner);
-    } else {
-      tried.set(choice.route, (tried.get(choice.route) ?? 0) + 1);
-    }
-    if (!refusal) return { kind: 'failed', failure };
+  const generation = await readGeneration(dependencies, attempt);
+  dependencies.telemetry.emit('attempt.started', {
+    ...about(record),
+    mode: modeOf(record.request),
+    sinceAcceptMs: Math.max(0, dependencies.storeNow() - record.acceptedAt),
+  });
+  return generation;
+}
+
+/** Takes note of a failed call. Returns how the attempt ends; undefined when it may call another route. */
+function afterFailedCall(
+  { routes }: CallModelDependencies,
+  { tried, calls, record }: Attempt,
+  route: ModelRoute,
+  { failure, refusal, meaning }: FailedCall,
+): AttemptEnding | undefined {
+  calls.refusal = refusal;
+  if (meaning === 'counted' && refusal?.fault === 'limited') {
+    tried.delete(route);
+    // Those that wait already go first.
+    calls.waiter = undefined;
+    return undefined;
   }
-}
-
-/**
- * The route of the next call, after a short wait if need be. After a refusal only routes count that have not failed for
- * the response; one that was limited has not. None, if the attempt has to end with the refusal: it may be followed by
- * another, or what is left is down. The last attempt waits for a route that is merely parked.
- */
-async function findRoute(
-  { health, now, random, telemetry }: CallModelDependencies,
-  attempt: Attempt,
-  {
-    routes,
-    tried,
-    refusal,
-    waiter,
-  }: {
-    routes: readonly ModelRoute[];
-    tried: TriedRoutes;
-    refusal: ProviderError | undefined;
-    waiter: WaitingResponse;
-  },
-): Promise<RouteChoice> {
-  const { record, signal, mayRetry } = attempt;
-  const since = now();
-  let blockedBy: RouteBlock['because'] | undefined;
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      const candidates = refusal ? untried(routes, tried) : routes;
-      const choice = chooseRoute(candidates, tried, (route) => health.blockOf(route, waiter));
-      if (choice.kind !== 'blocked') return choice;
-      const { block } = choice;
-      const hasRefused = refusal?.fault === 'refused' || refusal?.fault === 'unreachable';
-      if (hasRefused && (mayRetry || block.because === 'open')) return { kind: 'none' };
-      if (!mayWaitHere(block, now() - since) || !mayWait(block, attempt)) return choice;
-      if (mayHoldUp(block) && !candidates.some((route) => health.mayWaitFor(route))) return choice;
-      if (block.because !== blockedBy)
-        telemetry.emit('attempt.blocked', { ...about(record), because: block.because });
-      blockedBy = block.because;
-      const atMostMs = withJitter(block.waitMs, random);
-      await health.waitForTurn(waiter, candidates, { atMostMs, signal });
-    }
-  } finally {
-    health.leave(waiter);
+  tried.set(route, (tried.get(route) ?? 0) + 1);
+  if (meaning === 'own_limit' && untried(routes.get(record.request.model) ?? [], tried).length === 0) {
+    const { code, publicMessage, param } = failure;
+    return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
   }
+  return refusal || meaning === 'own_limit' ? undefined : { kind: 'failed', failure };
 }
 
-function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
-  if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
-  return waitedMs + block.waitMs <= waitHereMs;
+/** A call that failed. `refusal` is its failure if there was no output before it, so that another route may be called instead. */
+interface FailedCall {
+  kind: 'failed';
+  failure: ProviderError;
+  refusal: ProviderError | undefined;
+  meaning: CallFailure;
 }
 
-/** Whether slots that wait for it could keep those out that would be served. A line bounds itself. */
-function mayHoldUp(block: RouteBlock): boolean {
-  return block.because !== 'busy' && block.waitMs > briefWaitMs;
-}
-
-/** How a call of one route ended. `refusal`: before any output, so that another route may be called in its place. */
-type CallEnding =
-  | Extract<AttemptEnding, { kind: 'finished' | 'aborted' }>
-  | { kind: 'failed'; failure: ProviderError; refusal: ProviderError | undefined; meaning: CallFailure };
+/** How a call of one route ended. */
+type CallEnding = Extract<AttemptEnding, { kind: 'finished' | 'aborted' }> | FailedCall;
 
 async function callRoute(
   dependencies: CallModelDependencies,

@@ -8,7 +8,7 @@ const retryEveryMs = 250;
 
 export interface ClaimDependencies {
   log: Pick<ResponseLog, 'claim'>;
-  running: Pick<RunningAttempts, 'interrupted' | 'letGo' | 'settleLetGo'>;
+  running: Pick<RunningAttempts, 'interrupted' | 'releaseLater' | 'settleReleases'>;
   telemetry: Telemetry;
   /** How long the store may be silent, in milliseconds. */
   outageMs: number;
@@ -31,11 +31,11 @@ export async function claimResponse(
   const giveUpAt = now() + outageMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      await running.settleLetGo(responseId);
+      await running.settleReleases(responseId);
       return await log.claim(responseId, token);
     } catch (error) {
       if (running.interrupted.aborted || now() >= giveUpAt) {
-        running.letGo({ id: responseId, token }, { isCounted: false });
+        running.releaseLater({ id: responseId, token }, { isCounted: false });
         throw error;
       }
       if (isFirst) telemetry.emit('claim.unanswered', { responseId, error });

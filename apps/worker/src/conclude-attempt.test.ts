@@ -63,7 +63,12 @@ const cases: [string, AttemptEnding, typeof fresh, object][] = [
     { kind: 'give_back' },
   ],
   ['and fails what is visible', { kind: 'aborted', reason: 'interrupted' }, seen, failedWith('server_error')],
-  ['a lost lease is let go', { kind: 'aborted', reason: 'superseded' }, seen, { kind: 'let_go' }],
+  [
+    'a response is left to the attempt that took its lease',
+    { kind: 'aborted', reason: 'superseded' },
+    seen,
+    { kind: 'leave' },
+  ],
   [
     'a log that cannot be written is reported',
     { kind: 'aborted', reason: 'unwritable' },

@@ -38,8 +38,8 @@ export type Conclusion =
   | { kind: 'postpone'; block: RouteBlock }
   /** Back to the queue, for another worker. */
   | { kind: 'give_back' }
-  /** Nothing: another attempt holds the lease. */
-  | { kind: 'let_go' }
+  /** Nothing is left to do: another attempt holds the lease. */
+  | { kind: 'leave' }
   /** Nothing can be written, and another attempt may hold the lease: the claim decides once the store is back. */
   | { kind: 'give_up' }
   /** Nothing can be written: the rescue looks after the response. */
@@ -125,7 +125,7 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
         ? { kind: 'end', plan: { status: 'failed', code: 'server_error' } }
         : { kind: 'give_back' };
     case 'superseded':
-      return { kind: 'let_go' };
+      return { kind: 'leave' };
     case 'out_of_touch':
       return { kind: 'give_up' };
     case 'unwritable':

@@ -29,7 +29,7 @@ async function writeLoggedEnd(
   record: ClaimedRecord,
   because: ClaimEnd,
 ): Promise<Outcome> {
-  const attempt = new Attempt(dependencies, record, { isRun: false });
+  const attempt = new Attempt(dependencies, record, undefined);
   try {
     const logged = record.streams ? await dependencies.log.readContentEvents(record.id) : [];
     const ending = {

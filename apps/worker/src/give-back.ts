@@ -4,7 +4,7 @@ import type { RunningAttempts } from './running-attempts.ts';
 
 export interface GiveBackDependencies {
   log: Pick<ResponseLog, 'release'>;
-  running: Pick<RunningAttempts, 'letGo'>;
+  running: Pick<RunningAttempts, 'releaseLater'>;
 }
 
 /**
@@ -22,6 +22,6 @@ export async function giveBack(
     await log.release(held, options);
   } catch (error) {
     if (error instanceof TypeError) throw error;
-    running.letGo(held, options);
+    running.releaseLater(held, options);
   }
 }

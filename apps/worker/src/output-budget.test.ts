@@ -105,7 +105,7 @@ describe('the budget of answers under way', () => {
     await within(room);
   });
 
-  it('lets go of one that waits when its attempt ends', async () => {
+  it('stops the wait of an attempt that ends', async () => {
     const { budget, open, fill } = setUp(100);
     fill(open('a'), 200);
     const waits = open('b');

@@ -10,12 +10,12 @@ interface Left {
   /** Ids whose job nobody can be asked about. */
   unknown?: string[];
   /** Ids whose job waits outside of its queue. */
-  parked?: string[];
+  deferred?: string[];
   /** Queues that have gone far. */
   far?: string[];
 }
 
-function setUp({ findings, pending = [], unknown = [], parked = [], far = [] }: Left) {
+function setUp({ findings, pending = [], unknown = [], deferred = [], far = [] }: Left) {
   const inLine: string[] = [];
   const renumbered: string[] = [];
   const ended: { responseId: string; end: ResponseEnd }[] = [];
@@ -67,7 +67,7 @@ function setUp({ findings, pending = [], unknown = [], parked = [], far = [] }: 
         removed.push(`${queue}/${responseId}`);
         return Promise.resolve();
       },
-      isParked: (_queue, responseId) => Promise.resolve(parked.includes(responseId)),
+      isDeferred: (_queue, responseId) => Promise.resolve(deferred.includes(responseId)),
     },
     priorityOf: () => Promise.resolve(7),
     standInLine: (responseId) => {
@@ -297,7 +297,7 @@ describe('a response whose job waits outside of its queue, and which is in no li
     const { rescue, inLine, enqueued } = setUp({
       findings: [finding('left_out')],
       pending: ['r1'],
-      parked: ['r1'],
+      deferred: ['r1'],
     });
     await rescue.round();
     expect(inLine).toEqual([]);
@@ -310,7 +310,7 @@ describe('a response whose job waits outside of its queue, and which is in no li
     const { rescue, inLine, ended } = setUp({
       findings: [finding('unqueued')],
       pending: ['r1'],
-      parked: ['r1'],
+      deferred: ['r1'],
     });
     await rescue.round();
     await rescue.round();

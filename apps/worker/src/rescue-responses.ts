@@ -26,7 +26,7 @@ export interface RescueDependencies {
     isPending(queue: string, responseId: string): Promise<boolean>;
     enqueueAgain(queue: string, responseId: string, priority: number): Promise<void>;
     remove(queue: string, responseId: string): Promise<void>;
-    isParked(queue: string, responseId: string): Promise<boolean>;
+    isDeferred(queue: string, responseId: string): Promise<boolean>;
   };
   /** The priority that the job of a response has. */
   priorityOf: (responseId: string) => Promise<number>;
@@ -201,10 +201,10 @@ export class Rescue {
   async #putInLine(finding: Finding): Promise<Moved> {
     const { logger, queue, standInLine } = this.#dependencies;
     const { responseId } = finding;
-    const isParked = await queue.isParked(finding.queue, responseId);
-    if (!isParked && (await this.#isPending(finding))) return 'left';
+    const isDeferred = await queue.isDeferred(finding.queue, responseId);
+    if (!isDeferred && (await this.#isPending(finding))) return 'left';
     if (!this.#wasSuspect(finding)) return 'left';
-    if (!isParked) return this.#addAgain(finding);
+    if (!isDeferred) return this.#addAgain(finding);
     logger.warn({ responseId }, 'job was forgotten outside of its queue');
     await standInLine(responseId);
     return 'added';

@@ -236,12 +236,12 @@ describe('a long silence of the store', () => {
   });
 });
 
-describe('a claim that is let go', () => {
+describe('a claim that is released later', () => {
   it('is given back once, as soon as the store answers', async () => {
     const { running, store } = setUp();
     running.start();
     store.failure = new Error('no answer');
-    running.letGo({ id: 'a', token: 't' }, { isCounted: true });
+    running.releaseLater({ id: 'a', token: 't' }, { isCounted: true });
     await vi.advanceTimersByTimeAsync(5_000);
     expect(store.released).toEqual([]);
     store.failure = undefined;

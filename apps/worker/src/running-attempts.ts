@@ -10,7 +10,7 @@ interface Running {
   controller: AbortController;
 }
 
-interface LetGo {
+interface PendingRelease {
   held: HeldAttempt;
   options: ReleaseOptions;
 }
@@ -22,9 +22,9 @@ export interface RunningAttemptsOptions {
   onError: (error: unknown) => void;
 }
 
-/** Most responses whose claims are given back in one turn, and that are remembered at all. */
+/** Most responses whose claims are released in one turn, and most that wait for it. */
 const mostReleasesAtOnce = 100;
-const mostLetGo = 10_000;
+const mostReleases = 10_000;
 
 /**
  * The attempts this process runs, and everything that can end one from outside.
@@ -42,10 +42,10 @@ export class RunningAttempts {
   /** When the store last answered, or nothing ran that it could be asked about. */
   #heardAt = performance.now();
   /**
-   * Claims that may be ours and that nobody uses, by response and token: while they stand, other workers leave the response
-   * to this one.
+   * Claims that this process may hold and does not use, by response and token. Until they are released, other workers leave
+   * the response to this one.
    */
-  readonly #letGo = new Map<string, Map<string, LetGo>>();
+  readonly #releases = new Map<string, Map<string, PendingRelease>>();
 
   constructor(options: RunningAttemptsOptions) {
     this.#options = options;
@@ -93,30 +93,31 @@ export class RunningAttempts {
     return this.#interrupted.signal;
   }
 
-  /** Gives a claim back once the store answers, unless another one has replaced it by then. */
-  letGo({ id, token }: HeldAttempt, options: ReleaseOptions): void {
-    const ofResponse = this.#letGo.get(id) ?? new Map<string, LetGo>();
+  /** Releases a claim once the store answers, unless another one has replaced it by then. */
+  releaseLater({ id, token }: HeldAttempt, options: ReleaseOptions): void {
+    const ofResponse = this.#releases.get(id) ?? new Map<string, PendingRelease>();
     ofResponse.set(token, { held: { id, token }, options });
-    if (this.#letGo.size < mostLetGo) this.#letGo.set(id, ofResponse);
+    if (this.#releases.size < mostReleases) this.#releases.set(id, ofResponse);
   }
 
-  /** Gives back what was let go of a response, before it is claimed here again. Rejects while the store does not answer. */
-  async settleLetGo(responseId: string): Promise<void> {
-    const ofResponse = this.#letGo.get(responseId);
+  /** Releases the pending claims of a response, before it is claimed here again. Rejects while the store does not answer. */
+  async settleReleases(responseId: string): Promise<void> {
+    const ofResponse = this.#releases.get(responseId);
     if (!ofResponse) return;
     for (const { held, options } of ofResponse.values()) {
       await this.#options.log.release(held, options);
       ofResponse.delete(held.token);
     }
-    // Another call may have been here first, and another claim been let go since.
-    if (ofResponse.size === 0 && this.#letGo.get(responseId) === ofResponse) this.#letGo.delete(responseId);
+    // Another call may have been here first, and another claim may wait for its release since.
+    if (ofResponse.size === 0 && this.#releases.get(responseId) === ofResponse)
+      this.#releases.delete(responseId);
   }
 
   async #check(): Promise<void> {
     const { log, outageMs, onError } = this.#options;
     const held = [...this.#running].map(([responseId, { token }]) => ({ responseId, token }));
     try {
-      if (held.length === 0 && this.#letGo.size === 0) {
+      if (held.length === 0 && this.#releases.size === 0) {
         this.#heardAt = performance.now();
         return;
       }
@@ -127,7 +128,7 @@ export class RunningAttempts {
         if (this.#running.get(responseId)?.token !== token) return;
         if (state === 'cancelled' || state === 'superseded') this.abort(responseId, state);
       });
-      await this.#releaseLetGo();
+      await this.#settleSome();
     } catch (error) {
       if (performance.now() - this.#heardAt >= outageMs) {
         for (const responseId of this.#running.keys()) this.abort(responseId, 'out_of_touch');
@@ -136,8 +137,8 @@ export class RunningAttempts {
     }
   }
 
-  async #releaseLetGo(): Promise<void> {
-    const some = [...this.#letGo.keys()].slice(0, mostReleasesAtOnce);
-    await Promise.all(some.map((responseId) => this.settleLetGo(responseId)));
+  async #settleSome(): Promise<void> {
+    const some = [...this.#releases.keys()].slice(0, mostReleasesAtOnce);
+    await Promise.all(some.map((responseId) => this.settleReleases(responseId)));
   }
 }

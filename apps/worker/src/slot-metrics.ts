@@ -1,6 +1,6 @@
 import type { QueueConsumer } from '@sluice/queue';
-import { sampledCounter } from '@sluice/runtime';
-import { Gauge, type Registry } from 'prom-client';
+import { readGauges, sampledCounter } from '@sluice/runtime';
+import type { Registry } from 'prom-client';
 
 export interface SlotsToMeasure {
   /** Names of the queues, as BullMQ has them. */
@@ -10,34 +10,32 @@ export interface SlotsToMeasure {
   slots: number;
 }
 
-/** Shows what a worker takes from its queues, and what it could take. */
+/** Shows how many jobs a worker takes from its queues, and how many it could take. */
 export function measureSlots(registry: Registry, { names, consumer, slots }: SlotsToMeasure): void {
-  const labelNames = ['queue'] as const;
-  const registers = [registry];
-  const queues = names.map((name) => ({ name, labels: { queue: decodeURIComponent(name) } }));
-  new Gauge({
-    name: 'sluice_worker_slots',
-    help: 'Jobs of a queue that this process may run at once; 0 while it takes none, because it stops or its upstream takes no calls.',
-    labelNames,
-    registers,
-    collect() {
-      for (const { name, labels } of queues) this.set(labels, consumer.isTaking(name) ? slots : 0);
+  const queues = names.map((name) => ({ name, queue: decodeURIComponent(name) }));
+  readGauges(registry, [
+    {
+      name: 'sluice_worker_slots',
+      help: 'Jobs of a queue that this process may run at once; 0 while it takes none, because it stops or its upstream takes no calls.',
+      labels: ['queue'],
+      read: (set) => {
+        for (const { name, queue } of queues) set([queue], consumer.isTaking(name) ? slots : 0);
+      },
     },
-  });
-  new Gauge({
-    name: 'sluice_worker_slots_busy',
-    help: 'Jobs of a queue that this process has in hand.',
-    labelNames,
-    registers,
-    collect() {
-      for (const { name, labels } of queues) this.set(labels, consumer.inHand(name));
+    {
+      name: 'sluice_worker_slots_busy',
+      help: 'Jobs of a queue that this process has in hand.',
+      labels: ['queue'],
+      read: (set) => {
+        for (const { name, queue } of queues) set([queue], consumer.inHand(name));
+      },
     },
-  });
+  ]);
   sampledCounter({
     registry,
     name: 'sluice_worker_jobs_taken_total',
     help: 'Jobs of a queue that this process has taken.',
-    labelNames,
-    counts: () => queues.map(({ name, labels }) => ({ labels, count: consumer.taken(name) })),
+    labelNames: ['queue'],
+    counts: () => queues.map(({ name, queue }) => ({ labels: { queue }, count: consumer.taken(name) })),
   });
 }

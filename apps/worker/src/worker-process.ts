@@ -1,28 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import type { Settings } from '@sluice/config';
-import { type JournalWriter, openJournal } from '@sluice/journal';
 import type { Provider } from '@sluice/providers';
-import { queueName, QueueConsumer, QueueWatchdog, ResponseQueue } from '@sluice/queue';
-import { defaultCell, type LetIn } from '@sluice/response-store';
+import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
+import { type AttemptStore, defaultCell } from '@sluice/response-store';
 import {
-  closeRedis,
   createMetrics,
   FailedLogins,
   type HealthServer,
   type Logger,
   type Metrics,
-  queueClient,
-  RedisWatch,
+  type RedisWatch,
   type RequestStop,
   type StopReason,
   startHealthServer,
-  Telemetry,
   throttledWarning,
   untilRedisTakes,
 } from '@sluice/runtime';
 import type { ProcessStats } from '@sluice/service-stats';
 import type { Traces } from '@sluice/traces';
-import type { Redis } from 'ioredis';
+import {
+  connect,
+  type ConnectedSettings,
+  watchRedis,
+  type Wired,
+  type WorkerClients,
+  workerRole,
+} from '@sluice/wiring';
 import { AttemptRunner } from './attempt-runner.ts';
 import type { Isolate } from './execute-response.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
@@ -40,7 +42,7 @@ const abortShare = 0.8;
 const traceShare = 0.05;
 
 export interface WorkerProcessOptions {
-  settings: Settings & { redisUrl: string };
+  settings: ConnectedSettings;
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
   /** Stopped with the process. Absent while traces are off. */
@@ -60,14 +62,12 @@ export interface WorkerProcessOptions {
  */
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
+  readonly #wired: Wired<WorkerClients, AttemptStore>;
   readonly #runner: AttemptRunner;
-  readonly #journal: JournalWriter | undefined;
   readonly #isolated: IsolatedRuns;
-  readonly #jobs: Redis;
   readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
   readonly #worker: QueueConsumer;
-  readonly #queue: ResponseQueue;
   readonly #limits: QueueLimits;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
@@ -82,69 +82,55 @@ export class WorkerProcess {
     const { settings, providers, logger, now = () => performance.now() } = options;
     const { recovery } = settings;
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
-    const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
-    logWorker(telemetry, logger);
-    options.traces?.listen(telemetry, () => this.#runner.clock.now());
-    const onLetIn = (letIn: readonly LetIn[]) => {
-      for (const { responseId } of letIn) telemetry.emit('response.let_in', { responseId });
-      this.#queue.letInAll(letIn);
+    const workerId = randomUUID();
+    const role = workerRole({
+      processId: workerId,
+      onEndAskedFor: (responseId) => this.#runner.endAskedFor(responseId),
+      onError: throttledWarning(logger, 'lease not renewed').warn,
+    });
+    const { warn } = throttledWarning(logger, 'queue error');
+    const onQueueError = (error: Error) => {
+      // Until it has started, the start itself says what is wrong, once.
+      if (this.#hasStarted) warn(error);
     };
+    this.#wired = connect(settings, role, { logger, onQueueError });
+    const { telemetry, clock, queue, keyPrefix, letInAll } = this.#wired;
+    logWorker(telemetry, logger);
+    options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
     this.#isolated = new IsolatedRuns({
-      ...{ settings, telemetry, logger, onCulprit, onLetIn },
+      ...{ settings, telemetry, logger, onCulprit },
+      onLetIn: letInAll,
       fork: options.forkIsolated,
     });
-    const isolate: Isolate = (suspect) => this.#isolated.run(suspect);
-    const holdQueue = (queue: string, forMs: number) => this.#worker.hold(queue, forMs);
-    const parts = { settings, providers, telemetry, logger };
-    this.#runner = new AttemptRunner({ ...parts, isolate, holdQueue, onLetIn, outputShare: 1 });
-    this.#jobs = queueClient(settings.redisUrl, { logger });
-    const { commands, ...others } = this.#runner.clients;
-    this.#journal = openJournal(telemetry, {
-      connection: commands,
-      keyPrefix: this.#runner.store.keys.inCell(defaultCell).prefix,
-      settings: settings.console,
-      now: () => this.#runner.clock.now(),
-      onDropped: throttledWarning(logger, 'journal not written').warn,
-    });
-    this.#redis = new RedisWatch({
-      url: settings.redisUrl,
-      commands,
-      others: [...Object.values(others), this.#jobs],
-      probeKey: this.#runner.store.keys.inCell(defaultCell).probe,
+    this.#runner = new AttemptRunner({
+      settings,
+      wired: this.#wired,
+      workerId,
+      providers,
       logger,
+      isolate: (suspect) => this.#isolated.run(suspect),
+      holdQueue: (held, forMs) => this.#worker.hold(held, forMs),
+      outputShare: 1,
     });
-    const names = [...new Set(settings.models.map(({ queue }) => queueName(queue)))];
-    const { warn } = throttledWarning(logger, 'queue error');
-    const queueOptions = {
-      keyPrefix: this.#runner.store.keys.inCell(defaultCell).prefix,
-      names,
-      // Until it has started, the start itself says what is wrong, once.
-      onError: (error: Error) => {
-        if (this.#hasStarted) warn(error);
-      },
-    };
+    this.#redis = watchRedis(this.#wired, settings, { logger });
     this.#worker = new QueueConsumer({
-      ...queueOptions,
-      connection: this.#jobs,
+      keyPrefix,
+      names: queue.names,
+      onError: onQueueError,
+      connection: this.#wired.clients.jobs,
       concurrency: settings.workerConcurrency,
       lockMs: recovery.lockMs,
       stalledMs: recovery.stalledMs,
       keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
       run: (responseId) => this.#runner.execute(responseId),
-      onParked: (responseId) => this.#standInLine(responseId),
+      onDeferred: (responseId) => this.#standInLine(responseId),
       onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
     });
-    this.#queue = new ResponseQueue({
-      ...queueOptions,
-      connection: commands,
-      onLetInFailed: (error, responseId) =>
-        logger.warn({ responseId, err: error }, 'response not let into its queue'),
-    });
-    const { keyPrefix } = queueOptions;
-    this.#limits = new QueueLimits({ settings, queue: this.#queue, connection: commands, keyPrefix, logger });
+    const connection = this.#wired.clients.commands;
+    this.#limits = new QueueLimits({ settings, queue, connection, keyPrefix, logger });
     this.#watchdog = new QueueWatchdog({
-      queue: this.#queue,
+      queue,
       consumer: this.#worker,
       now,
       onStuck: (stuck) => {
@@ -157,14 +143,14 @@ export class WorkerProcess {
       runner: this.#runner,
       consumer: this.#worker,
       redis: this.#redis,
-      journal: this.#journal,
+      journal: this.#wired.journal,
     });
     this.#rescue = this.#scheduleRescue();
     this.#stats = workerStats({
       settings,
+      wired: this.#wired,
       runner: this.#runner,
       worker: this.#worker,
-      telemetry,
       isStopping: () => this.#isStopping,
       logger,
     });
@@ -219,16 +205,11 @@ export class WorkerProcess {
     await rescueStopped;
     await this.#isolated.stop();
     await Promise.all([this.#stats.stop(), this.#limits.stop()]);
-    await this.#queue.close();
-    const { traces } = this.#options;
-    await Promise.all([
-      this.#journal?.stop(),
-      traces?.stop(this.#options.settings.drainTimeoutMs * traceShare),
-    ]);
+    await this.#options.traces?.stop(this.#options.settings.drainTimeoutMs * traceShare);
     await this.#health?.stop();
     this.#redis.stop();
     this.#metrics.stop();
-    await Promise.all([this.#runner.stop(), closeRedis(this.#jobs)]);
+    await this.#runner.stop();
   }
 
   #interruptAll(): void {
@@ -238,7 +219,7 @@ export class WorkerProcess {
 
   /** A response that is not blamed, because the store is away, runs alone once more. */
   #blame(responseId: string): void {
-    this.#runner.store.blame(responseId).catch((error: unknown) => {
+    this.#wired.store.blame(responseId).catch((error: unknown) => {
       this.#options.logger.warn(
         { responseId, err: error },
         'response not blamed for the death of its process',
@@ -248,7 +229,7 @@ export class WorkerProcess {
 
   /** Until it is in its line, nothing lets it in; the rescue finds one that is in none. */
   #standInLine(responseId: string): void {
-    this.#runner.store.standInLine(responseId).catch((error: unknown) => {
+    this.#wired.store.standInLine(responseId).catch((error: unknown) => {
       this.#options.logger.warn({ responseId, err: error }, 'response not in its line');
     });
   }
@@ -264,7 +245,7 @@ export class WorkerProcess {
 
   #scheduleRescue(): RescueSchedule {
     const { logger } = this.#options;
-    const { store, clock } = this.#runner;
+    const { store, clock, queue } = this.#wired;
     const storeNow = () => clock.now();
     const rescue = new Rescue({
       survey: (offset, count) => store.survey(defaultCell, { offset, count }),
@@ -279,14 +260,14 @@ export class WorkerProcess {
         if (claimed.kind === 'end') await this.#runner.end(claimed.record, claimed.because);
         else if (claimed.kind === 'run') await this.#runner.giveBack(claimed.record);
       },
-      queue: this.#queue,
+      queue,
       // Its claim sends one to its line that waits outside of its queue.
       priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
       standInLine: (responseId) => store.standInLine(responseId),
       farQueues: () => store.farQueues(defaultCell),
       // A queue of a model that this process does not serve is somebody else's.
-      renumber: async (queue) =>
-        this.#queue.names.includes(queue) && store.renumber(defaultCell, queue, this.#queue.order(queue)),
+      renumber: async (name) =>
+        queue.names.includes(name) && store.renumber(defaultCell, name, queue.order(name)),
       logger,
     });
     return new RescueSchedule({

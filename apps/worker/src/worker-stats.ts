@@ -1,16 +1,16 @@
 import type { Settings } from '@sluice/config';
 import { type QueueConsumer, queueName } from '@sluice/queue';
-import { defaultCell } from '@sluice/response-store';
-import type { Logger, Telemetry } from '@sluice/runtime';
+import type { Logger } from '@sluice/runtime';
 import { type ProcessStats, statsOf } from '@sluice/service-stats';
+import type { WorkerClients, Wired } from '@sluice/wiring';
 import type { AttemptRunner } from './attempt-runner.ts';
 import { WorkerReport } from './worker-report.ts';
 
 export interface WorkerStatsOptions {
   settings: Settings;
-  runner: AttemptRunner;
+  wired: Pick<Wired<WorkerClients, unknown>, 'clients' | 'keyPrefix' | 'clock' | 'telemetry'>;
+  runner: Pick<AttemptRunner, 'running' | 'health'>;
   worker: Pick<QueueConsumer, 'inHand'>;
-  telemetry: Telemetry;
   isStopping: () => boolean;
   logger: Logger;
 }
@@ -18,9 +18,9 @@ export interface WorkerStatsOptions {
 /** The part of a worker in what the console shows of the service. */
 export function workerStats({
   settings,
-  runner: { clients, store, clock, running, health },
+  wired: { clients, keyPrefix, clock, telemetry },
+  runner: { running, health },
   worker,
-  telemetry,
   isStopping,
   logger,
 }: WorkerStatsOptions): ProcessStats {
@@ -37,7 +37,7 @@ export function workerStats({
   return statsOf({
     isOn: settings.console.statistics,
     connection: clients.commands,
-    keyPrefix: store.keys.inCell(defaultCell).prefix,
+    keyPrefix,
     telemetry,
     models: settings.models.map(({ id }) => id),
     clock,

@@ -35,7 +35,7 @@ export interface EndingResponse {
 }
 
 export interface WriteEndDependencies {
-  running: Pick<RunningAttempts, 'letGo'>;
+  running: Pick<RunningAttempts, 'releaseLater'>;
   telemetry: Telemetry;
   /** The store's clock, in milliseconds since the epoch. */
   storeNow: () => number;
@@ -59,7 +59,7 @@ export async function writeEnd(
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // Or nobody knows: the store was silent to the last.
-    if (result === 'superseded') running.letGo(record, { isCounted: true });
+    if (result === 'superseded') running.releaseLater(record, { isCounted: true });
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };
   }

@@ -11,14 +11,14 @@ export type Outcome =
   | { kind: 'given_back' }
   /** Not for this worker now: it goes back to the queue for a while. */
   | { kind: 'later'; afterMs: number }
-  /** As many of its tenant run as may: it goes out of the queue, until `letIn`. */
-  | { kind: 'parked' };
+  /** Its tenant runs as many as it may: the job waits outside its queue until `letIn`. */
+  | { kind: 'deferred' };
 
 /**
- * How long a job stays outside of its queue that came to a worker too early, when nobody lets it in, in milliseconds. That
- * somebody does is what counts; this is for a job that everybody has forgotten, and its claim decides then.
+ * A deferred job that nobody lets in comes back to its queue after this long, in milliseconds. Its claim then decides. This
+ * is for a job that everybody has forgotten.
  */
-const parkedMs = 600_000;
+const deferredMs = 600_000;
 
 /** The part of a BullMQ job that moves it. */
 export interface MovableJob {
@@ -45,8 +45,8 @@ export async function settle(outcome: Outcome, job: MovableJob, token: string | 
     case 'later':
       await job.moveToDelayed(Date.now() + outcome.afterMs, token);
       throw new DelayedError();
-    case 'parked':
-      await job.moveToDelayed(Date.now() + parkedMs, token);
+    case 'deferred':
+      await job.moveToDelayed(Date.now() + deferredMs, token);
       throw new DelayedError();
   }
 }

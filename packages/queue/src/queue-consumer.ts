@@ -41,8 +41,8 @@ export interface QueueConsumerOptions {
   keep: { completed: number; failed: number };
   /** Runs one attempt. Never rejects for a failed response. */
   run: (responseId: string) => Promise<Outcome>;
-  /** Called when a job was parked: it waits where `letIn` finds it. */
-  onParked: (responseId: string) => void;
+  /** Called when a job has been deferred: it waits where `letIn` finds it. */
+  onDeferred: (responseId: string) => void;
   onError: (error: Error) => void;
   /** Called when an attempt rejected, which is a defect: its job is failed and the rescue looks after the response. */
   onDefect: (error: unknown, responseId: string) => void;
@@ -175,7 +175,7 @@ export class QueueConsumer {
       if (!this.#sample.keeps(performance.now())) job.opts.removeOnComplete = true;
       await settle(outcome, job, token);
     } catch (error) {
-      if (error instanceof DelayedError && outcome?.kind === 'parked') this.#options.onParked(responseId);
+      if (error instanceof DelayedError && outcome?.kind === 'deferred') this.#options.onDeferred(responseId);
       throw error;
     } finally {
       this.#running.delete(responseId);

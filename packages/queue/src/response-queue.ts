@@ -5,10 +5,10 @@ import { type QueueDepth, readDepth } from './queue-depth.ts';
 import { jobName, queuePrefix } from './queue-names.ts';
 
 /**
- * How long a parked job stays outside of its queue when nobody lets it in, in milliseconds: a day. There may be many, and
+ * How long a deferred job stays outside of its queue when nobody lets it in, in milliseconds: a day. There may be many, and
  * when their time is up all of them come to the front. The rescue finds those that were forgotten long before that.
  */
-const longestParkedMs = 86_400_000;
+const longestDeferredMs = 86_400_000;
 
 export interface ResponseQueueOptions {
   connection: Redis;
@@ -16,12 +16,12 @@ export interface ResponseQueueOptions {
   /** Names of all queues, so that the dashboard and the metrics show one that was never used. */
   names: readonly string[];
   onError: (error: Error) => void;
-  /** Called when a parked job could not be let into its queue. */
+  /** Called when a deferred job could not be let into its queue. */
   onLetInFailed?: (error: unknown, responseId: string) => void;
 }
 
 /** A job that waits outside of its queue and may go in. */
-export interface ParkedJob {
+export interface DeferredJob {
   queue: string;
   responseId: string;
   priority: number;
@@ -91,27 +91,27 @@ export class ResponseQueue {
   }
 
   /** Adds the job of a response where no worker takes it before `letIn`; the dashboard shows it as delayed. */
-  async park(name: string, responseId: string): Promise<void> {
-    await this.#add(name, responseId, { priority: 1, delay: longestParkedMs });
+  async defer(name: string, responseId: string): Promise<void> {
+    await this.#add(name, responseId, { priority: 1, delay: longestDeferredMs });
   }
 
-  /** Moves a parked job into its queue. Nothing, when it is there already; one that was lost is added. */
+  /** Moves a deferred job into its queue. Nothing, when it is there already; one that was lost is added. */
   async letIn(name: string, responseId: string, priority: number): Promise<void> {
     const job = await this.#queue(name).getJob(responseId);
     if (!job) return this.enqueue(name, responseId, priority);
-    if (!(await this.isParked(name, responseId))) return;
+    if (!(await this.isDeferred(name, responseId))) return;
     await job.changePriority({ priority });
     try {
       await job.promote();
     } catch (error) {
       // Somebody else was told to do the same.
-      if (await this.isParked(name, responseId)) throw error;
+      if (await this.isDeferred(name, responseId)) throw error;
     }
   }
 
   /** The same for several, each on its own. Where it fails, the rescue does it later. */
-  letInAll(parked: readonly ParkedJob[]): void {
-    for (const { queue, responseId, priority } of parked) {
+  letInAll(deferred: readonly DeferredJob[]): void {
+    for (const { queue, responseId, priority } of deferred) {
       this.letIn(queue, responseId, priority).catch((error: unknown) => {
         this.#onLetInFailed?.(error, responseId);
       });
@@ -119,7 +119,7 @@ export class ResponseQueue {
   }
 
   /** Whether the job of a response waits outside of its queue; false for a queue that this process does not serve. */
-  async isParked(name: string, responseId: string): Promise<boolean> {
+  async isDeferred(name: string, responseId: string): Promise<boolean> {
     const queue = this.#queues.get(name);
     return (
       queue !== undefined && (await this.#connection.zscore(queue.toKey('delayed'), responseId)) !== null

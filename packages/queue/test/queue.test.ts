@@ -63,7 +63,7 @@ function aWorker(run: Run, options: Partial<QueueConsumerOptions> = {}) {
     stalledMs: 3_000,
     keep: { completed: 100, failed: 100 },
     run,
-    onParked: () => undefined,
+    onDeferred: () => undefined,
     onError: (error) => errors.push(error),
     onDefect: (error) => defects.push(error),
     ...options,
@@ -193,19 +193,19 @@ describe('response queue', () => {
     expect(started).toEqual(['r1', 'r2']);
   });
 
-  it('keeps a parked job out of its queue until it is let in, for longer than it can wait', async () => {
+  it('keeps a deferred job out of its queue until it is let in, for longer than it can wait', async () => {
     const queue = aQueue();
     const { run, started, finish } = held();
-    await queue.park(name, 'parked');
-    expect(await queue.isParked(name, 'parked')).toBe(true);
+    await queue.defer(name, 'deferred');
+    expect(await queue.isDeferred(name, 'deferred')).toBe(true);
     // Somebody else's to judge, as whether it is pending.
-    expect(await queue.isParked(queueName('unknown'), 'parked')).toBe(false);
-    expect((await bare().getJob('parked'))?.delay).toBeGreaterThanOrEqual(86_400_000);
+    expect(await queue.isDeferred(queueName('unknown'), 'deferred')).toBe(false);
+    expect((await bare().getJob('deferred'))?.delay).toBeGreaterThanOrEqual(86_400_000);
     aWorker(run);
-    await queue.letIn(name, 'parked', 7);
-    finish('parked');
-    await eventually(async () => (await stateOf('parked')) === 'completed');
-    expect(started).toEqual(['parked']);
+    await queue.letIn(name, 'deferred', 7);
+    finish('deferred');
+    await eventually(async () => (await stateOf('deferred')) === 'completed');
+    expect(started).toEqual(['deferred']);
   });
 
   it('tells which responses are still meant to run', async () => {
@@ -469,7 +469,7 @@ describe('response worker', () => {
       stalledMs: 3_000,
       keep: { completed: 100, failed: 100 },
       run: async () => settled,
-      onParked: () => undefined,
+      onDeferred: () => undefined,
       onError: () => undefined,
       onDefect: () => undefined,
     });
@@ -685,7 +685,7 @@ describe('the depth of a queue', () => {
     await queue.enqueue(name, 'oldest', 50);
     await eventually(() => Date.now() > begunAt + 2);
     await queue.enqueue(name, 'first', 1);
-    await queue.park(name, 'parked');
+    await queue.defer(name, 'deferred');
     await queue.pause(name);
     const depth = await queue.depth(name);
     expect(depth).toMatchObject({ waiting: 3, active: 0, isPaused: true, oldest: { responseId: 'oldest' } });
@@ -705,7 +705,7 @@ describe('the depth of a queue', () => {
       waiting: 1,
       active: 1,
       isPaused: false,
-      oldest: { responseId: 'parked' },
+      oldest: { responseId: 'deferred' },
       oldestReady: undefined,
     });
     goOn.open();
@@ -713,11 +713,11 @@ describe('the depth of a queue', () => {
 
   it('finds one that waits outside behind many that come back soon', async () => {
     const queue = aQueue();
-    await queue.park(name, 'parked');
+    await queue.defer(name, 'deferred');
     for (let at = 0; at < 60; at += 1) await queue.enqueue(name, `job${at}`, at + 1);
     expect(await queue.depth(name)).toMatchObject({
       waiting: 61,
-      oldest: { responseId: 'parked' },
+      oldest: { responseId: 'deferred' },
       oldestReady: { responseId: 'job0' },
     });
   });

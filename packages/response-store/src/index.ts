@@ -41,7 +41,7 @@ export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
 export type { CellKeys, RedisKeys } from './record/keys.ts';
-export { bytesOf, letGoOfLongMembers } from './record/large-value.ts';
+export { bytesOf, dropLongMembers } from './record/large-value.ts';
 export {
   acceptedResponse,
   responseOf,

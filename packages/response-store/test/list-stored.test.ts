@@ -59,7 +59,7 @@ describe('the list of stored responses', () => {
   it('gives every response once, newest first', async () => {
     const ids = await accepted(7);
     expect(await allPages()).toEqual(ids.toReversed());
-    expect(await page(ids[0])).toEqual({ records: [], hasMore: false, letGo: undefined });
+    expect(await page(ids[0])).toEqual({ records: [], hasMore: false, free: undefined });
   });
 
   it('gives fewer on a page when they are long, and misses none', async () => {
@@ -92,7 +92,7 @@ describe('the list of stored responses', () => {
     for (const id of ids.slice(0, 3)) await expire(id);
     expect(await page()).toMatchObject({ records: [{ id: ids[4] }, { id: ids[3] }], hasMore: false });
     for (const id of ids) await expire(id);
-    expect(await page()).toEqual({ records: [], hasMore: false, letGo: undefined });
+    expect(await page()).toEqual({ records: [], hasMore: false, free: undefined });
   });
 
   it('lasts as long as what is in it, however rarely its tenant comes', async () => {

@@ -184,7 +184,7 @@ describe('a long end of a response', () => {
 });
 
 describe('a long event of a log', () => {
-  it('is held for before it is read, and let go when its reader has it', async () => {
+  it('is held for before it is read, and freed when its reader has it', async () => {
     const { api } = await startedApi();
     const id = await store.running('a');
     const delta = (number: number, size: number) =>

@@ -71,7 +71,7 @@ describe.each(servers)('keys that somebody deleted, on %s', (_name, serve: () =>
     expect(await store.caller.list('team-a', { after: undefined, limit: 2 }, noHold)).toEqual({
       records: [],
       hasMore: false,
-      letGo: undefined,
+      free: undefined,
     });
     expect(await store.caller.list('team-a', { after: '', limit: 2 }, noHold)).toBeUndefined();
     await store.accepted();

@@ -7,6 +7,8 @@ export { runProcess } from './lifecycle.ts';
 export type { ProcessRole, RequestStop, StopReason } from './lifecycle.ts';
 export { createLogger, loggedError } from './logger.ts';
 export type { LoggedError, Logger, LoggerOptions, LogLevel } from './logger.ts';
+export { countFacts, readGauges } from './metric-table.ts';
+export type { CountedMetric, ReadMetric } from './metric-table.ts';
 export { createMetrics } from './metrics.ts';
 export type { Metrics, MetricsOptions } from './metrics.ts';
 export { countEnds } from './response-metrics.ts';

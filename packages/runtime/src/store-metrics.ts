@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { readGauges, type ReadMetric } from './metric-table.ts';
 import type { RedisMemory } from './redis-memory.ts';
 import type { RedisWatch } from './redis-watch.ts';
 import { sampledCounter } from './sampled-counter.ts';
@@ -13,64 +14,51 @@ export interface StoreToMeasure {
 
 /** Shows how the store serves this process, of what the process knows already: a scrape asks Redis nothing. */
 export function measureStore(registry: Registry, { redis, memory, journalDropped }: StoreToMeasure): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'sluice_store_ready',
-    help: 'Whether this process reaches Redis on every connection and Redis takes writes: 1 or 0.',
-    registers,
-    collect() {
-      this.set(Number(redis.isWell));
+  readGauges(registry, [
+    {
+      name: 'sluice_store_ready',
+      help: 'Whether this process reaches Redis on every connection and Redis takes writes: 1 or 0.',
+      read: (set) => set([], Number(redis.isWell)),
     },
-  });
-  new Gauge({
-    name: 'sluice_store_problems',
-    help: 'What makes Redis less safe than it should be, as of the last connect: refuse keeps the process from being ready, warn may lose accepted work.',
-    labelNames: ['level'],
-    registers,
-    collect() {
-      for (const level of ['refuse', 'warn'] as const) {
-        this.set({ level }, redis.problems.filter(({ severity }) => severity === level).length);
-      }
+    {
+      name: 'sluice_store_problems',
+      help: 'What makes Redis less safe than it should be, as of the last connect: refuse keeps the process from being ready, warn may lose accepted work.',
+      labels: ['level'],
+      read: (set) => {
+        for (const level of ['refuse', 'warn'] as const) {
+          set([level], redis.problems.filter(({ severity }) => severity === level).length);
+        }
+      },
     },
-  });
+  ]);
   sampledCounter({
     registry,
     name: 'sluice_journal_dropped_total',
     help: 'Lines and entries of the journal that were not written. The console has gaps where they belong.',
     counts: () => [{ count: journalDropped() ?? 0 }],
   });
-  if (memory) measureMemory(registry, memory);
+  if (memory) readGauges(registry, memoryMetrics(memory));
 }
 
-function measureMemory(
-  registry: Registry,
-  { now, refusesAtPercent }: NonNullable<StoreToMeasure['memory']>,
-): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'sluice_store_memory_used_bytes',
-    help: 'Memory that Redis uses. The same from every api process: take one of them.',
-    registers,
-    collect() {
-      if (now.used) this.set(now.used.usedBytes);
-      else this.remove();
+function memoryMetrics({
+  now,
+  refusesAtPercent,
+}: NonNullable<StoreToMeasure['memory']>): readonly ReadMetric[] {
+  return [
+    {
+      name: 'sluice_store_memory_used_bytes',
+      help: 'Memory that Redis uses. The same from every api process: take one of them.',
+      read: (set) => set([], now.used?.usedBytes),
     },
-  });
-  new Gauge({
-    name: 'sluice_store_memory_limit_bytes',
-    help: 'maxmemory of Redis, or the memory of its machine where there is none; absent when it hides both.',
-    registers,
-    collect() {
-      if (now.used?.limitBytes === undefined) this.remove();
-      else this.set(now.used.limitBytes);
+    {
+      name: 'sluice_store_memory_limit_bytes',
+      help: 'maxmemory of Redis, or the memory of its machine where there is none; absent when it hides both.',
+      read: (set) => set([], now.used?.limitBytes),
     },
-  });
-  new Gauge({
-    name: 'sluice_store_memory_refusal_ratio',
-    help: 'The share of that limit from which on new work is refused with 503.',
-    registers,
-    collect() {
-      this.set(refusesAtPercent() / 100);
+    {
+      name: 'sluice_store_memory_refusal_ratio',
+      help: 'The share of that limit from which on new work is refused with 503.',
+      read: (set) => set([], refusesAtPercent() / 100),
     },
-  });
+  ];
 }

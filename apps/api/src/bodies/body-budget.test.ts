@@ -48,13 +48,13 @@ describe('the bytes of bodies in flight', () => {
     const budget = new BodyBudget(() => 100);
     const reservation = budget.open('a');
     reservation.grow(10);
-    const letGo = [reservation.hold(), reservation.hold()];
-    letGo[0]?.();
-    letGo[0]?.();
+    const unpin = [reservation.pin(), reservation.pin()];
+    unpin[0]?.();
+    unpin[0]?.();
     reservation.release();
     expect(reservation.isReleased).toBe(true);
     expect(budget.held).toBe(10);
-    letGo[1]?.();
+    unpin[1]?.();
     expect(budget.held).toBe(0);
   });
 

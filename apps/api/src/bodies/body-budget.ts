@@ -13,13 +13,13 @@ export interface BodyReservation {
    */
   growInTurn(bytes: number, signal: AbortSignal): Promise<void>;
   /**
-   * Says that somebody works with the bytes. They are not given back before the returned function is called, not even
+   * Pins the bytes while somebody works with them. They are not freed before the returned function unpins them, not even
    * when their request is over: a caller who leaves must not make room that is not there.
    */
-  hold(): () => void;
-  /** Gives all of them back, as soon as nobody works with them. Twice is fine. */
+  pin(): () => void;
+  /** Frees all of them, as soon as nobody has them pinned. Safe to call twice. */
   release(): void;
-  /** Whether they are given back, or will be. */
+  /** Whether they are freed, or will be. */
   readonly isReleased: boolean;
 }
 
@@ -53,10 +53,10 @@ export class BodyBudget {
    */
   open(tenant: string): BodyReservation {
     let held = 0;
-    let holders = 0;
+    let pins = 0;
     let isReleased = false;
     const giveBack = () => {
-      if (!isReleased || holders > 0) return;
+      if (!isReleased || pins > 0) return;
       this.#giveBack(tenant, held);
       held = 0;
     };
@@ -70,12 +70,12 @@ export class BodyBudget {
         const taken = await this.#takeInTurn(tenant, bytes, signal);
         held += taken;
       },
-      hold: () => {
-        let holds = 1;
-        holders += 1;
+      pin: () => {
+        let own = 1;
+        pins += 1;
         return () => {
-          holders -= holds;
-          holds = 0;
+          pins -= own;
+          own = 0;
           giveBack();
         };
       },

@@ -48,7 +48,7 @@ export interface BodyOptions extends PreparationOptions, Tools {
  * Makes of the bytes of a request what its accept needs, or whatever else is done with its context. It depends on nothing but
  * its arguments, so that it can run on the event loop for a small body and in a thread for a large one.
  *
- * Each form of a large body is let go before the one after the next is made: it is in memory twice at a time.
+ * Each form of a large body is dropped before the one after the next is made, so that two of them at most are in memory.
  *
  * @throws {ServiceError} that says what is wrong with the body.
  */

@@ -101,21 +101,21 @@ export async function holdAnswer(
   { hold }: Pick<Caller, 'hold'>,
 ): Promise<void> {
   if (!isSliced(body)) return;
-  const letGo = await hold(body.length);
+  const free = await hold(body.length);
   reply.request.isAnswerHeld = true;
-  whenOver(reply.raw, letGo);
+  whenOver(reply.raw, free);
 }
 
 /**
- * Sends a body whose long texts are marks in it, as the bytes that the store has; `letGo` is called when its reader has it,
+ * Sends a body whose long texts are marks in it, as the bytes that the store has; `free` is called when its reader has it,
  * or is gone.
  */
 export function sendLong(
   reply: FastifyReply,
   body: string,
-  { texts, letGo }: { texts: LongTexts; letGo: () => void },
+  { texts, free }: { texts: LongTexts; free: () => void },
 ): FastifyReply {
-  whenOver(reply.raw, letGo);
+  whenOver(reply.raw, free);
   return reply.send(new SlicedBody(texts.piecesOf(body)));
 }
 

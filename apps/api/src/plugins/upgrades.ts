@@ -41,7 +41,7 @@ export function listenForUpgrades(app: FastifyInstance): void {
     connection.on('error', () => connection.destroy());
     const response = new ServerResponse(request);
     response.assignSocket(connection as Socket); // which it is, as http.Server documents
-    // Node has let go of the connection, and nothing else can come over it.
+    // Node has handed the connection over, and no other request can come over it.
     response.shouldKeepAlive = false;
     response.once('finish', () => (connection as Socket).destroySoon()); // see above
     upgrades.set(request, { connection, head, response });

@@ -53,7 +53,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
       departures: () => Promise.resolve(0),
       order: () => ({ jobs: 'jobs', jobPrefix: 'job:', perPriority: 1 }),
       enqueue: () => Promise.resolve(),
-      park: () => Promise.resolve(),
+      defer: () => Promise.resolve(),
       remove: () => Promise.resolve(),
     },
     sealerOf: () => {

@@ -137,7 +137,7 @@ export class ResponseAcceptor {
     const requestBytes = Buffer.byteLength(prepared.requestJson);
     const largeBytes = requestBytes > largeFrom ? requestBytes : 0;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
-    if (largeBytes > 0) pending.letGo();
+    if (largeBytes > 0) pending.dropLongMembers();
     accepting.onTaken?.(prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     return { kind: 'accepted', accepted, job, use: result.use };
@@ -163,7 +163,7 @@ export class ResponseAcceptor {
     if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
     } else {
-      await repeatUnanswered(() => queues.park(queue, responseId), { giveUpAt });
+      await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
     }
     if (!isBackground) return { queue, ahead: Promise.resolve(undefined) };

@@ -2,7 +2,7 @@ import type { Response } from '@sluice/contract';
 import {
   acceptedResponse,
   type CallerStore,
-  letGoOfLongMembers,
+  dropLongMembers,
   type ResponseRecord,
 } from '@sluice/response-store';
 import { responseGone } from './whole-response.ts';
@@ -38,11 +38,11 @@ export class AcceptedResponse {
     return new AcceptedResponse(response, options);
   }
 
-  /** That of a record, which lets go of a large request: whoever holds the record must not hold that. */
+  /** The response of a record. A large request is dropped from the record, which may be kept for long. */
   static takenFrom(record: ResponseRecord, store: Pick<CallerStore, 'read'>): AcceptedResponse {
     const accepted = acceptedResponse(record);
     const { largeRequestBytes: largeBytes } = record;
-    if (largeBytes > 0) letGoOfLongMembers(record.request);
+    if (largeBytes > 0) dropLongMembers(record.request);
     return AcceptedResponse.of(accepted, { store, largeBytes });
   }
 

@@ -17,13 +17,13 @@ export interface Answer {
   response: Response;
   /** What marks in its texts stand for, of a long one. */
   texts?: LongTexts | undefined;
-  /** Gives back the memory of a long one, once its reader has it. */
-  letGo: () => void;
+  /** Frees the memory of a long one; called once its reader has it. */
+  free: () => void;
 }
 
 /** An answer for which nothing is held. */
 export function shortAnswer(response: Response): Answer {
-  return { response, letGo: () => undefined };
+  return { response, free: () => undefined };
 }
 
 /** Makes an answer of a record, once there is room for its end if that is long. */
@@ -62,7 +62,7 @@ async function withLongEnd(
   const open = await store.openEnd(responseId, reading);
   if (!open) throw responseGone();
   try {
-    return { response: await make(open), texts: open.texts, letGo: open.close };
+    return { response: await make(open), texts: open.texts, free: open.close };
   } catch (error) {
     open.close();
     throw error;

@@ -53,9 +53,9 @@ export class Compactor {
     await this.#create.whole(caller, {
       ...creation,
       idempotencyKey: undefined,
-      onWhole: async ({ response, texts, letGo }) => {
+      onWhole: async ({ response, texts, free }) => {
         const whole = texts ? { ...response, output: texts.filled(response.output) } : response;
-        letGo();
+        free();
         compaction = await this.#compactionOf(caller, whole);
       },
     });
@@ -96,14 +96,14 @@ export class Compactor {
     if (found.kind === 'broken') throw previousNotFound(found.missingId);
     if (found.kind === 'too_large') throw contextTooLarge(contextBytes);
     const { earlier, own } = found;
-    const letGo = await caller.hold([...earlier, own].reduce((sum, { bytes }) => sum + bytes, 0));
+    const free = await caller.hold([...earlier, own].reduce((sum, { bytes }) => sum + bytes, 0));
     try {
       const messages: PickedItem[] = [];
       for (const part of earlier) messages.push(...(await this.#pick(caller, part, 0)));
       messages.push(...(await this.#pick(caller, own, addedItems)));
       return messages;
     } finally {
-      letGo();
+      free();
     }
   }
 

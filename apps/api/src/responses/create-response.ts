@@ -35,8 +35,8 @@ export interface Creation {
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
   /**
-   * Called with a whole response before it is left: all of it can still be read, also where it is not stored. It lets go of
-   * the answer, also when it rejects.
+   * Called with a whole response before the caller detaches from it: all of it can still be read, also where it is not
+   * stored. It frees the answer, also when it rejects.
    */
   onWhole?: (answer: Answer) => Promise<void>;
   /** What it continues from that is not in the store. */

@@ -151,11 +151,11 @@ class Outbox implements EventCollector {
       return;
     }
     await this.flush(false);
-    const letGo = await this.#hold(largeBytes);
+    const free = await this.#hold(largeBytes);
     try {
       await this.#sink.write(make(await this.#accepted.whole()), false);
     } finally {
-      letGo();
+      free();
     }
   }
 

@@ -11,7 +11,7 @@ export interface ResponsesDependencies {
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
-  queue: Pick<ResponseQueue, 'ahead' | 'departures' | 'enqueue' | 'order' | 'park' | 'remove'>;
+  queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
   /** What seals the content of a tenant. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */

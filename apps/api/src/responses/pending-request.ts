@@ -1,12 +1,12 @@
-import { letGoOfLongMembers, type PreparedRequest, type StoredRequest } from '@sluice/response-store';
+import { dropLongMembers, type PreparedRequest, type StoredRequest } from '@sluice/response-store';
 
 /**
- * A request on its way to its accept. Its input can be large and its caller can wait for minutes after the accept, so the
- * input is let go by being taken, and long instructions and tools by `letGo`: nothing that lives as long as the wait holds
- * them.
+ * A request on its way to its accept. Its input can be large, and its caller can wait for minutes after the accept. `take`
+ * hands the input over, and `dropLongMembers` drops long instructions and tools, so that nothing keeps them in memory for as
+ * long as the caller waits.
  */
 export class PendingRequest {
-  /** The request without its input; its short members alone, once the others were let go. */
+  /** The request without its input; its short members alone after `dropLongMembers`. */
   readonly request: StoredRequest;
   #prepared: PreparedRequest | undefined;
 
@@ -15,9 +15,9 @@ export class PendingRequest {
     this.#prepared = prepared;
   }
 
-  /** Lets go of what may be long in the request. */
-  letGo(): void {
-    letGoOfLongMembers(this.request);
+  /** Drops every member of the request that may be long. */
+  dropLongMembers(): void {
+    dropLongMembers(this.request);
   }
 
   /** The whole request, once. */

@@ -32,8 +32,8 @@ export interface EventPage {
   events: string[];
   /** The long texts that marks in them stand for. */
   texts?: LongTexts | undefined;
-  /** Gives back the memory that is held for them, once they are sent. */
-  letGo: () => void;
+  /** Frees the memory that is held for them; called once they are sent. */
+  free: () => void;
   /** The number of the event behind them. */
   next: number;
   /** Whether there was no further event yet. */
@@ -87,7 +87,7 @@ export async function readEventPage(
       end = await waitForPage(dependencies, attachments, caller, { request, reader, subscription, page });
     }
     return {
-      letGo: () => subscription.close(),
+      free: () => subscription.close(),
       texts: page.texts,
       events: page.events,
       next: page.last + 1,
@@ -260,11 +260,11 @@ class Page implements EventCollector {
       for (const event of make(held)) this.add(event);
       return;
     }
-    const letGo = await this.#hold(largeBytes);
+    const free = await this.#hold(largeBytes);
     try {
       for (const event of make(await this.#accepted.whole())) this.add(event);
     } finally {
-      letGo();
+      free();
     }
   }
 }

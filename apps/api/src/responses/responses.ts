@@ -42,7 +42,7 @@ export interface ResponsePage {
   responses: Response[];
   hasMore: boolean;
   /** Gives back the memory that is held for them and their answer; undefined when they are short. */
-  letGo: (() => void) | undefined;
+  free: (() => void) | undefined;
 }
 
 /** The last number that a reader has, -1 for none; `now` for whatever the last one is. */
@@ -154,7 +154,7 @@ export class Responses {
   ): Promise<EventPage> {
     const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
     if (cursor === 'now' && waitMs === 0) {
-      return { events: [], letGo: () => undefined, ...(await this.#positionOf(record, caller)) };
+      return { events: [], free: () => undefined, ...(await this.#positionOf(record, caller)) };
     }
     return readEventPage(this.#dependencies, this.#attachments, caller, {
       record,
@@ -169,7 +169,7 @@ export class Responses {
   async eventsPosition(
     caller: Pick<Caller, 'key' | 'hold'>,
     responseId: string,
-  ): Promise<Omit<EventPage, 'events' | 'letGo'>> {
+  ): Promise<Omit<EventPage, 'events' | 'free'>> {
     const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
     return this.#positionOf(record, caller);
   }
@@ -213,8 +213,8 @@ export class Responses {
       const message = "'after' names no response of yours that is still kept; begin again without it.";
       throw new ServiceError('invalid_value', message, { param: 'after' });
     }
-    const { records, hasMore, letGo } = found;
-    return { responses: records.map((record) => responseOf(record)), hasMore, letGo };
+    const { records, hasMore, free } = found;
+    return { responses: records.map((record) => responseOf(record)), hasMore, free };
   }
 
   /** Waits for what was let run; what has no answer by then is left to the rescue. */
@@ -236,7 +236,7 @@ export class Responses {
   async #positionOf(
     record: ResponseRecord,
     caller: Pick<Caller, 'hold'>,
-  ): Promise<Omit<EventPage, 'events' | 'letGo'>> {
+  ): Promise<Omit<EventPage, 'events' | 'free'>> {
     const isClosed = isTerminal(record.status);
     if (isClosed && !(await this.#dependencies.store.isDurable())) throw notDurable();
     return { next: (await this.#lastNumberOf(record, caller)) + 1, isUpToDate: true, isClosed };

@@ -26,13 +26,13 @@ export const compactResponse = defineRoute({
   errors: [...anyErrors, ...bodyErrors, ...contextErrors, 'tool_call_not_found', ...failureErrors],
   handle({ body: pending, request, reply }, { responses, open, bodyBudget }: CreateResponseContext) {
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
-      const letGo = request.bodyReservation?.hold();
+      const unpin = request.bodyReservation?.pin();
       try {
         const compaction = await responses.compactor.compact(caller, {
           pending,
           reserve: (bytes) => request.bodyReservation?.grow(bytes),
           onAccepted: ({ responseId, use }: AnswerFacts) => {
-            letGo?.();
+            unpin?.();
             releaseBody(request);
             // The id of its body is another one; an error is found by this one.
             reply.headers({ ...responseIdHeader(responseId), ...rateLimitHeaders(use) });
@@ -41,7 +41,7 @@ export const compactResponse = defineRoute({
         if (!compaction) return reply;
         return reply.type(jsonType).send(printCompaction(compaction));
       } finally {
-        letGo?.();
+        unpin?.();
       }
     });
   },

@@ -24,13 +24,13 @@ export const countInputTokens = defineRoute({
   answers: [json(inputTokensSchema)],
   errors: [...anyErrors, ...bodyErrors, ...contextErrors],
   async handle({ body: pending, request }, { responses }: CountInputTokensContext) {
-    const letGo = request.bodyReservation?.hold();
+    const unpin = request.bodyReservation?.pin();
     try {
       const reserve = (bytes: number) => request.bodyReservation?.grow(bytes);
       const { tokens, method } = await responses.tokens.count(request.key, pending, reserve);
       return { object: 'response.input_tokens', input_tokens: tokens, method };
     } finally {
-      letGo?.();
+      unpin?.();
     }
   },
 });

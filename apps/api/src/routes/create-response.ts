@@ -62,14 +62,14 @@ export const createResponse = defineRoute({
   ) {
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       let isReplayed = false;
-      const letGo = request.bodyReservation?.hold();
+      const unpin = request.bodyReservation?.pin();
       const creation = {
         pending,
         idempotencyKey: headers['Idempotency-Key'],
         reserve: (bytes: number) => request.bodyReservation?.grow(bytes),
         onAccepted: (facts: AnswerFacts) => {
           isReplayed = facts.isReplayed;
-          letGo?.();
+          unpin?.();
           releaseBody(request);
           reply.headers(headersOf(facts));
         },
@@ -94,7 +94,7 @@ export const createResponse = defineRoute({
         }
         return await sendAnswer(reply, dialect, created.answer, caller);
       } finally {
-        letGo?.();
+        unpin?.();
       }
     });
   },

@@ -31,10 +31,10 @@ export const listResponses = defineRoute({
   handle({ query, request, reply }, { dialect, responses, open, bodyBudget }: ListResponsesContext) {
     const { limit, after } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
-      const { responses: page, hasMore, letGo } = await responses.list(caller, { after, limit });
-      if (letGo) {
+      const { responses: page, hasMore, free } = await responses.list(caller, { after, limit });
+      if (free) {
         request.isAnswerHeld = true;
-        whenOver(reply.raw, letGo);
+        whenOver(reply.raw, free);
       }
       const data = page.map((response) => presentResponse(dialect, response));
       return {

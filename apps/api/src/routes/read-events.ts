@@ -85,26 +85,26 @@ export const readEvents = defineRoute({
       const waitMs = live === 'long-poll' ? longPollMs : 0;
       const page = await responses.readEvents(caller, params.id, { cursor: from, presentation, waitMs });
       if (caller.presence.departure === 'caller_left') {
-        page.letGo();
+        page.free();
         return reply;
       }
       reply.headers(responseIdHeader(params.id));
       if (live === 'long-poll') {
         sendPosition(reply, page, page.isClosed ? undefined : nextCursor());
-        if (page.events.length === 0) page.letGo();
+        if (page.events.length === 0) page.free();
         if (page.events.length === 0) return reply.code(204).removeHeader('content-type').send();
       } else {
         sendPosition(reply, page);
         if (offset !== 'now' && isKnown(request, reply, page)) {
-          page.letGo();
+          page.free();
           return reply.code(304).send();
         }
       }
       const body = `[${page.events.join(',')}]`;
-      const { texts, letGo } = page;
-      if (texts) return sendLong(reply, body, { texts, letGo });
+      const { texts, free } = page;
+      if (texts) return sendLong(reply, body, { texts, free });
       // What was held for the events is now held for the body.
-      letGo();
+      free();
       await holdAnswer(reply, body, caller);
       return reply.send(body);
     });

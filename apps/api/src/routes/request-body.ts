@@ -49,12 +49,12 @@ export async function pendingBody(
 ): Promise<PendingRequest> {
   const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
   request.body = undefined;
-  const letGo = request.bodyReservation?.hold();
+  const unpin = request.bodyReservation?.pin();
   try {
     const prepared = await reader.prepare(body, { tenant: request.key.name, ...options });
     if (request.bodyReservation?.isReleased === true) throw cutOff();
     return new PendingRequest(prepared);
   } finally {
-    letGo?.();
+    unpin?.();
   }
 }

@@ -90,7 +90,7 @@ export class FrameIntake {
     return isStill;
   }
 
-  /** Lets go of everything that has arrived. */
+  /** Drops everything that has arrived. */
   stop(): void {
     this.#state = 'over';
     this.#waiting = [];

@@ -105,9 +105,9 @@ async function generate(
   let sink: SocketSink | undefined;
   let isFailed = false;
   let runningId: string | undefined;
-  const letGo = reservation.hold();
+  const unpin = reservation.pin();
   const isOver = () => {
-    letGo();
+    unpin();
     reservation.release();
   };
   try {

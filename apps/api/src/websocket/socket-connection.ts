@@ -155,14 +155,14 @@ export class SocketConnection {
         this.#countRead();
         throw new ServiceError('invalid_request', 'A frame must be text, not binary.');
       }
-      const letGo = reservation.hold();
+      const unpin = reservation.pin();
       try {
         frame = await json.prepareFrame(this.#opened.tenant, bytes);
       } catch (error) {
         this.#tellRefusal(error);
         throw error;
       } finally {
-        letGo();
+        unpin();
       }
     } catch (error) {
       reservation.release();

@@ -1,6 +1,8 @@
-import { createLogger, type Logger, Telemetry } from '@sluice/runtime';
+import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
+import { createLogger, type Logger, throttledWarning } from '@sluice/runtime';
+import { connect, type ConnectedSettings, isolatedRole } from '@sluice/wiring';
 import { AttemptRunner } from '../attempt-runner.ts';
 import { mostProcesses } from './choose-place.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
@@ -52,27 +54,37 @@ export async function runSuspects(link: SuspectsLink): Promise<void> {
 }
 
 async function start(
-  settings: Settings & { redisUrl: string },
+  settings: ConnectedSettings,
   { send, providersOf }: SuspectsLink,
 ): Promise<AttemptRunner> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
-  const telemetry = new Telemetry((error) => logger.error({ err: error }, 'telemetry listener failed'));
-  telemetry.onEvery((told) => send({ type: 'happened', told }));
+  const workerId = randomUUID();
+  const role = isolatedRole({
+    processId: workerId,
+    onEndAskedFor: (responseId) => runner.endAskedFor(responseId),
+    onError: throttledWarning(logger, 'lease not renewed').warn,
+  });
+  const wired = connect(settings, role, {
+    logger,
+    // The worker has the queues.
+    letInAll: (letIn) => {
+      if (letIn.length > 0) send({ type: 'let_in', letIn });
+    },
+    onQueueError: throttledWarning(logger, 'queue error').warn,
+  });
+  wired.telemetry.onEvery((told) => send({ type: 'happened', told }));
   const runner = new AttemptRunner({
     settings,
+    wired,
+    workerId,
     providers: providersOf(settings, logger),
-    telemetry,
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.
     outputShare: 1 / mostProcesses,
-    // The worker has the queues.
     holdQueue: () => undefined,
-    onLetIn: (letIn) => {
-      if (letIn.length > 0) send({ type: 'let_in', letIn });
-    },
   });
-  // It waits for Redis as long as its worker does. A process that failed because Redis is away would leave a bystander to blame.
+  // Redis is waited for. A process that failed because it is away would leave a bystander to blame.
   await runner.start(new AbortController().signal);
   return runner;
 }

@@ -1,10 +1,10 @@
-import type { Telemetry } from '@sluice/runtime';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { countFacts, readGauges, type Telemetry } from '@sluice/runtime';
+import type { Registry } from 'prom-client';
 import type { RouteStatus, UpstreamStatus } from '../upstream-status.ts';
 
-const labelNames = ['provider', 'upstream_model'] as const;
+const labels = ['provider', 'upstream_model'];
 
-/** Each of a route's own figures, as a gauge. An undefined one has no sample. */
+/** The gauges of a route. An undefined figure has no sample. */
 const gauges: readonly { name: string; help: string; of: (route: RouteStatus) => number | undefined }[] = [
   {
     name: 'sluice_upstream_calls_in_flight',
@@ -38,40 +38,35 @@ const gauges: readonly { name: string; help: string; of: (route: RouteStatus) =>
   },
 ];
 
-/** Counts how upstreams answer to the calls of this process, and what it makes of that. */
+/** Counts how upstreams answer to the calls of this process, and shows how it limits those. */
 export function countPressure(
   telemetry: Telemetry,
   registry: Registry,
   upstreams: () => UpstreamStatus[],
 ): void {
-  const registers = [registry];
-  const refusals = new Counter({
-    name: 'sluice_upstream_refusals_total',
-    help: 'Calls that an upstream refused because there were too many. No caller is told.',
-    labelNames,
-    registers,
-  });
-  for (const { provider, routes } of upstreams()) {
-    for (const { model } of routes) refusals.inc({ provider, upstream_model: model }, 0);
-  }
-  telemetry.on('upstream.refused', ({ provider, upstreamModel }) =>
-    refusals.inc({ provider, upstream_model: upstreamModel }),
-  );
-  for (const { name, help, of } of gauges) {
-    new Gauge({
+  const routes = () =>
+    upstreams().flatMap(({ provider, routes: ofProvider }) =>
+      ofProvider.map((route) => ({ labels: [provider, route.model], route })),
+    );
+  countFacts(telemetry, registry, [
+    {
+      name: 'sluice_upstream_refusals_total',
+      help: 'Calls that an upstream refused because there were too many. No caller is told.',
+      labels,
+      known: routes().map((each) => each.labels),
+      on: 'upstream.refused',
+      count: ({ provider, upstreamModel }, add) => add([provider, upstreamModel]),
+    },
+  ]);
+  readGauges(
+    registry,
+    gauges.map(({ name, help, of }) => ({
       name,
       help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const { provider, routes } of upstreams()) {
-          for (const route of routes) {
-            const value = of(route);
-            if (value !== undefined) this.set({ provider, upstream_model: route.model }, value);
-          }
-        }
+      labels,
+      read: (set) => {
+        for (const each of routes()) set(each.labels, of(each.route));
       },
-    });
-  }
+    })),
+  );
 }

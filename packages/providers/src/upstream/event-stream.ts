@@ -221,7 +221,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
     });
     if (!pause) return;
     this.#isHeld = true;
-    this.#silence.hold();
+    this.#silence.pause();
     controller.pause();
     void pause.then(() => {
       this.#isHeld = false;
@@ -231,7 +231,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
 
   #resume(): void {
     if (this.#isHeld || !this.#controller?.paused) return;
-    this.#silence.letGo();
+    this.#silence.resume();
     this.#controller.resume();
   }
 

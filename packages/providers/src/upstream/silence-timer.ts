@@ -46,12 +46,12 @@ export class SilenceTimer {
   }
 
   /** Notes that nothing is read from now on. */
-  hold(): void {
+  pause(): void {
     this.#heldSince ??= performance.now();
   }
 
   /** Notes that reading goes on. */
-  letGo(): void {
+  resume(): void {
     if (this.#heldSince !== undefined) this.#heldMs += performance.now() - this.#heldSince;
     this.#heldSince = undefined;
     this.heard();
@@ -81,8 +81,8 @@ export class SilenceTimer {
   /** Time of the phase that was ours, once. */
   #takeHeld(): number {
     if (this.#heldSince !== undefined) {
-      this.letGo();
-      this.hold();
+      this.resume();
+      this.pause();
     }
     const heldMs = this.#heldMs;
     this.#heldMs = 0;

@@ -30,7 +30,7 @@ const eventFactor = 3;
 export class LoggedEvents implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #end: EndOfReader;
-  #letGo: (() => void) | undefined;
+  #free: (() => void) | undefined;
   #isClosed = false;
 
   constructor(options: LogReaderOptions) {
@@ -48,7 +48,7 @@ export class LoggedEvents implements LogReader {
       if (page.kind === 'read') return page.events;
       mostBytes = page.bytes;
       this.#letEventGo();
-      this.#letGo = await hold(eventFactor * page.bytes);
+      this.#free = await hold(eventFactor * page.bytes);
       if (this.#isClosed) this.#letEventGo();
     }
   }
@@ -66,8 +66,8 @@ export class LoggedEvents implements LogReader {
   }
 
   #letEventGo(): void {
-    this.#letGo?.();
-    this.#letGo = undefined;
+    this.#free?.();
+    this.#free = undefined;
   }
 }
 

@@ -19,7 +19,7 @@ export interface StoredPage {
   records: ResponseRecord[];
   hasMore: boolean;
   /** Gives back the memory that is held for them and what is printed of them; undefined when they are short. */
-  letGo: (() => void) | undefined;
+  free: (() => void) | undefined;
 }
 
 /** What a listed id stands for. */
@@ -68,13 +68,13 @@ export async function listStored(
     }
   }
   const pageLength = onPage.reduce((sum, each) => sum + each.bytes, 0);
-  const letGo = pageLength > largeFrom ? await hold(parsedFactor * pageLength) : undefined;
+  const free = pageLength > largeFrom ? await hold(parsedFactor * pageLength) : undefined;
   try {
     const records = await Promise.all(onPage.map(({ id }) => readWholeRecord(access, id)));
     // One that was deleted since is not missed.
-    return { records: records.filter((record) => record !== undefined), hasMore, letGo };
+    return { records: records.filter((record) => record !== undefined), hasMore, free };
   } catch (error) {
-    letGo?.();
+    free?.();
     throw error;
   }
 }

@@ -23,7 +23,7 @@ export interface OpenEnd extends KnownEnd {
 
 interface SharedEnd {
   readers: number;
-  read: Promise<(KnownEnd & { letGo: () => void }) | undefined>;
+  read: Promise<(KnownEnd & { free: () => void }) | undefined>;
 }
 
 /** What a parsed end takes at most, as a multiple of its JSON without long texts. */
@@ -59,14 +59,14 @@ export class OpenEnds {
   ): Promise<OpenEnd | undefined> {
     const known = this.#shared.get(responseId);
     if (known) return this.#join(responseId, known);
-    const letGo = await hold(bytes);
+    const free = await hold(bytes);
     // Each waits for itself, so that nobody has to wait as long as another one may. Now that there is room for it, it may be there.
     const opened = this.#shared.get(responseId);
     if (opened) {
-      letGo();
+      free();
       return this.#join(responseId, opened);
     }
-    const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, letGo }) };
+    const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
     this.#shared.set(responseId, shared);
     return this.#join(responseId, shared);
   }
@@ -74,18 +74,18 @@ export class OpenEnds {
   async #join(responseId: string, shared: SharedEnd): Promise<OpenEnd | undefined> {
     shared.readers += 1;
     let isOpen = true;
-    let letGo: (() => void) | undefined;
+    let free: (() => void) | undefined;
     const close = () => {
       if (!isOpen) return;
       isOpen = false;
       shared.readers -= 1;
       if (shared.readers > 0) return;
       this.#shared.delete(responseId);
-      letGo?.();
+      free?.();
     };
     try {
       const read = await shared.read;
-      letGo = read?.letGo;
+      free = read?.free;
       if (read) return { end: read.end, texts: read.texts, close };
       close();
       return undefined;
@@ -97,28 +97,28 @@ export class OpenEnds {
 
   async #read(
     responseId: string,
-    { bytes, hold, letGo }: { bytes: number; hold: HoldMemory; letGo: () => void },
-  ): Promise<(KnownEnd & { letGo: () => void }) | undefined> {
+    { bytes, hold, free }: { bytes: number; hold: HoldMemory; free: () => void },
+  ): Promise<(KnownEnd & { free: () => void }) | undefined> {
     let heldBytes = bytes;
-    let letHeldGo = letGo;
+    let freeHeld = free;
     try {
       for (;;) {
         const json = await readLongEnd(this.#access, responseId, bytes);
         if (!json) {
-          letHeldGo();
+          freeHeld();
           return undefined;
         }
         const { hollow, texts } = LongTexts.takenFrom(json);
         const needed = bytes + (hollow.length > smallHollow ? parsedFactor * hollow.length : 0);
-        if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, letGo: letHeldGo };
+        if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, free: freeHeld };
         // It has many short parts. Nothing is held while more is waited for, or two that wait would wait for each other.
-        letHeldGo();
-        letHeldGo = () => undefined;
-        letHeldGo = await hold(needed);
+        freeHeld();
+        freeHeld = () => undefined;
+        freeHeld = await hold(needed);
         heldBytes = needed;
       }
     } catch (error) {
-      letHeldGo();
+      freeHeld();
       throw error;
     }
   }

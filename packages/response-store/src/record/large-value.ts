@@ -21,10 +21,10 @@ export function shortMembers(request: StoredRequest): StoredRequest {
 }
 
 /**
- * Takes everything but its short members out of a request that is held for long. The object itself is changed: a function
- * that waits keeps whatever it had in hand, also what it will not look at again.
+ * Drops every member but the short ones from a request that is kept for long. It changes the object itself, because a
+ * function that waits keeps every object in its scope alive, also one that it does not use again.
  */
-export function letGoOfLongMembers(request: StoredRequest): void {
+export function dropLongMembers(request: StoredRequest): void {
   const short = shortMembers(request);
   for (const name of Object.keys(request)) if (!(name in short)) Reflect.deleteProperty(request, name);
 }

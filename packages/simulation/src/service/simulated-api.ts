@@ -35,9 +35,11 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
       if (!role.parts) throw new ServiceError('server_is_overloaded');
       return clock.now();
     },
-    leaseOver: (keys) => {
-      const commands = commandClient(settings.redisUrl, { logger, connectionName: 'sluice-lease' });
-      return new ProcessLease({ commands, keys, onError: () => undefined });
+    replaced: {
+      leaseOver: (keys) => {
+        const commands = commandClient(settings.redisUrl, { logger, connectionName: 'sluice-lease' });
+        return new ProcessLease({ commands, keys, onError: () => undefined });
+      },
     },
   });
   const { signal } = new AbortController();

@@ -192,7 +192,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'a claim that an outage kept from being given back stands',
     patch: {
       file: `${worker}/src/running-attempts.ts`,
-      find: 'if (this.#letGo.size < mostLetGo) this.#letGo.set(id, ofResponse);',
+      find: 'if (this.#releases.size < mostReleases) this.#releases.set(id, ofResponse);',
       replace: '',
     },
     tests: `${worker}/src/running-attempts.test.ts`,

@@ -126,7 +126,7 @@ export class OperatorResponses {
    * What a response was asked and what it answered: the JSON of a `ResponseContent`. Memory for it is held until the returned
    * function is called.
    */
-  async content(responseId: string): Promise<{ json: Buffer; letGo: () => void }> {
+  async content(responseId: string): Promise<{ json: Buffer; free: () => void }> {
     const { store, bodyBudget } = this.#options;
     const { tenant, largeRequestBytes, longEndBytes } = await this.#find(responseId);
     const memory = bodyBudget.open(operators);
@@ -141,7 +141,7 @@ export class OperatorResponses {
       const head = `{"object":"response_content","instructions":${JSON.stringify(instructions)},"input":`;
       const tail = `,"output":${JSON.stringify(output)},"output_text":${JSON.stringify(outputText(output))}}`;
       const json = Buffer.concat([Buffer.from(head), bytesOf(input), Buffer.from(tail)]);
-      return { json, letGo: () => memory.release() };
+      return { json, free: () => memory.release() };
     } catch (error) {
       memory.release();
       throw error;

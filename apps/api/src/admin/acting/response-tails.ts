@@ -10,7 +10,7 @@ import {
   acceptedResponse,
   type Batch,
   type CallerStore,
-  letGoOfLongMembers,
+  dropLongMembers,
   type LoggedEvent,
   type ResponseRecord,
   typeOf,
@@ -155,7 +155,7 @@ function presented(record: ResponseRecord): (event: LoggedEvent, batch: Batch) =
     obfuscate: false,
     specificationNames: false,
   });
-  if (record.largeRequestBytes > 0) letGoOfLongMembers(record.request);
+  if (record.largeRequestBytes > 0) dropLongMembers(record.request);
   const accepted = acceptedResponse(record);
   return (event, { end: ended }) => {
     const type = typeOf(event.json);

@@ -10,7 +10,7 @@ const pausePerReading = 10;
 /** A reading that is younger is not made again, in milliseconds. */
 const freshMs = 1_000;
 
-/** After this long without anybody who looks, what is remembered is let go, in milliseconds. */
+/** When nobody has looked for this long, in milliseconds, the reader forgets what it keeps. */
 const forgetAfterMs = 60_000;
 
 /** Somebody who watches the overview. */

@@ -56,7 +56,7 @@ export class OverviewReader {
     };
   }
 
-  /** Lets go of what is remembered from one reading to the next. */
+  /** Forgets everything that it keeps from one reading to the next. */
   forget(): void {
     this.#sources.stats.forget();
   }

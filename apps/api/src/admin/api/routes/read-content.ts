@@ -18,14 +18,14 @@ export const readContent = actingRoute({
   answers: [json(responseContentSchema)],
   errors: [...actingErrors, 'not_found'],
   async handle({ params: { id }, request, reply }, { acting }) {
-    const { json: body, letGo } = await acting.audit.perform(
+    const { json: body, free } = await acting.audit.perform(
       askedAct(request, 'response.reveal', id),
       () => acting.responses.content(id),
       () => 'content',
     );
     const { raw } = reply;
-    raw.once('close', letGo);
-    if (raw.destroyed) letGo();
+    raw.once('close', free);
+    if (raw.destroyed) free();
     // Whoever takes nothing any more must not hold it for ever.
     raw.setTimeout(stalledMs, () => raw.destroy());
     return reply.type(jsonType).send(body);

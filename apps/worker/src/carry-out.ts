@@ -1,0 +1,169 @@
+import type { Outcome } from '@sluice/queue';
+import type { LimitedBefore } from '@sluice/response-store';
+import { pause } from '@sluice/runtime';
+import { abortReason } from './abort-reasons.ts';
+import { about, type Attempt, type AttemptDependencies } from './attempt.ts';
+import {
+  type AttemptEnding,
+  type AttemptFailure,
+  type Conclusion,
+  type EndPlan,
+  planOfFailure,
+} from './conclude-attempt.ts';
+import { estimatedUsage } from './estimated-usage.ts';
+import type { FindRouteDependencies } from './find-route.ts';
+import { giveBack } from './give-back.ts';
+import { chooseRoute, type RouteBlock, untried } from './model-routes.ts';
+import type { PostponedResponses } from './postponed-responses.ts';
+import { retryDelayMs, withJitter } from './retry-delay.ts';
+import { writeEnd, type WriteEndDependencies } from './write-end.ts';
+
+/** When a response is looked at again that another worker holds, in milliseconds. */
+export const heldDelayMs = 1_000;
+
+/** When a response may go to another worker while none of its upstreams answers this one, in milliseconds. */
+const handOverMs = 1_000;
+
+export type CarryOutDependencies = AttemptDependencies &
+  FindRouteDependencies &
+  WriteEndDependencies & {
+    postponed: PostponedResponses;
+    /** Takes no jobs of a queue while no route of its models takes calls. Returns for how long that is, in milliseconds. */
+    holdQueue: (queue: string) => number;
+    /** The longest wait that an upstream may ask for, in milliseconds. */
+    longestRetryAfterMs: number;
+  };
+
+/** What follows on an attempt: another claim, another conclusion because it was aborted meanwhile, or nothing. */
+export type NextStep =
+  | { kind: 'claim' }
+  | { kind: 'conclude'; attempt: Attempt; ending: AttemptEnding }
+  | { kind: 'done'; outcome: Outcome };
+
+/** Does what was concluded about an attempt. */
+export async function carryOut(
+  dependencies: CarryOutDependencies,
+  attempt: Attempt,
+  conclusion: Conclusion,
+): Promise<NextStep> {
+  const { running, telemetry } = dependencies;
+  const { record, writer } = attempt;
+  switch (conclusion.kind) {
+    case 'end':
+      return done(await endAttempt(dependencies, attempt, conclusion.plan, conclusion.because));
+    case 'retry':
+      return waitForRetry(dependencies, attempt, conclusion.failure);
+    case 'postpone':
+      return postpone(dependencies, attempt, conclusion.block);
+    case 'give_back':
+      await giveBack(dependencies, record, {
+        isCounted: false,
+        isHandOver: true,
+        limited: limitedBefore(dependencies, attempt),
+      });
+      telemetry.emit('attempt.given_back', about(record));
+      return done({ kind: 'given_back' });
+    case 'leave':
+      telemetry.emit('attempt.superseded', about(record));
+      return done({ kind: 'settled' });
+    case 'give_up':
+      telemetry.emit('attempt.given_up', about(record));
+      running.releaseLater(record, { isCounted: true });
+      return done({ kind: 'later', afterMs: heldDelayMs });
+    case 'report_defect':
+      await writer.flush();
+      throw new TypeError('A writer failed without an error');
+  }
+}
+
+export function done(outcome: Outcome): NextStep {
+  return { kind: 'done', outcome };
+}
+
+function endAttempt(
+  dependencies: CarryOutDependencies,
+  attempt: Attempt,
+  plan: EndPlan,
+  because?: string,
+): Promise<Outcome> {
+  const { record, writer, assembler, generation } = attempt;
+  const isFinished = plan.status === 'completed' || plan.status === 'incomplete';
+  const write = () =>
+    writeEnd(
+      dependencies,
+      {
+        record,
+        writer,
+        output: assembler.output,
+        // An upstream that counts no tokens has them estimated once it has finished.
+        usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
+        // Or a caller that leaves before the upstream counts would have its output for nothing.
+        uncountedOf: (output) =>
+          assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
+        hasSaidError: false,
+        because,
+      },
+      plan,
+    );
+  return attempt.share.isLarge ? dependencies.largeWrites.run(record.tenant, write) : write();
+}
+
+/** A route that has not failed for the response is tried at once; any other only after a pause, if there is time for it. */
+async function waitForRetry(
+  dependencies: CarryOutDependencies,
+  attempt: Attempt,
+  failure: AttemptFailure,
+): Promise<NextStep> {
+  const { routes, health, telemetry, longestRetryAfterMs, random } = dependencies;
+  const { record, signal, tried } = attempt;
+  const { code, retryAfterMs } = failure;
+  const others = untried(routes.get(record.request.model) ?? [], tried);
+  const waiter = health.waiter(attempt.owner);
+  const isOtherFree = chooseRoute(others, tried, (route) => health.blockOf(route, waiter)).kind === 'route';
+  const delayMs = isOtherFree
+    ? 0
+    : retryDelayMs(record.attempt, { retryAfterMs, longestRetryAfterMs, random });
+  if (delayMs > 0 && delayMs >= attempt.remainingMs) {
+    return done(await endAttempt(dependencies, attempt, planOfFailure(failure)));
+  }
+  telemetry.emit('attempt.retried', { ...about(record), code, delayMs });
+  await pause(delayMs, signal);
+  if (!signal.aborted) return { kind: 'claim' };
+  return { kind: 'conclude', attempt, ending: { kind: 'aborted', reason: abortReason(signal) } };
+}
+
+/**
+ * Gives a response back until a route may take calls. The attempt does not count, because no upstream was called. This
+ * process goes on hearing of its cancellation.
+ */
+async function postpone(
+  dependencies: CarryOutDependencies,
+  attempt: Attempt,
+  { because, waitMs }: RouteBlock,
+): Promise<NextStep> {
+  const { postponed, holdQueue, telemetry, random } = dependencies;
+  const { record, signal } = attempt;
+  const heldMs = holdQueue(record.queue);
+  // Another worker may reach the upstream; this one takes no jobs meanwhile.
+  const isForOthers = because === 'open' && heldMs >= waitMs;
+  const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
+  await giveBack(dependencies, record, {
+    isCounted: false,
+    staysReachable: true,
+    limited: limitedBefore(dependencies, attempt),
+  });
+  // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
+  if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'claim' };
+  postponed.add(record.id, afterMs);
+  telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
+  return done({ kind: 'later', afterMs });
+}
+
+/** For the record: what its next attempt has to know of its limits, wherever it runs. */
+function limitedBefore(
+  { now, storeNow }: CarryOutDependencies,
+  { owner }: Attempt,
+): LimitedBefore | undefined {
+  const { count, at } = owner.limits;
+  return count === 0 ? undefined : { count, at: Math.floor(storeNow() - (now() - at)) };
+}

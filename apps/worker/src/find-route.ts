@@ -1,0 +1,90 @@
+import type { Telemetry } from '@sluice/runtime';
+import { about, type Attempt } from './attempt.ts';
+import { mayWait } from './conclude-attempt.ts';
+import {
+  chooseRoute,
+  type ModelRoute,
+  type ModelRoutes,
+  type RouteBlock,
+  type RouteChoice,
+  untried,
+} from './model-routes.ts';
+import { withJitter } from './retry-delay.ts';
+import type { WaitingResponse } from './route-health.ts';
+import type { UpstreamHealth } from './upstream-health.ts';
+
+/** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
+const waitHereMs = 3_000;
+
+/** A response waits for this long at most in the line of a busy route, in milliseconds. */
+const waitInLineMs = 30_000;
+
+/** Waits for longer than this, in milliseconds, take some slots at most. The others stay free for routes that take calls. */
+const briefWaitMs = 1_000;
+
+export interface FindRouteDependencies {
+  routes: ModelRoutes;
+  health: UpstreamHealth;
+  telemetry: Telemetry;
+  /** For durations, in milliseconds. */
+  now: () => number;
+  /** From 0 to 1. */
+  random: () => number;
+}
+
+/** A wait for the first of these routes that takes calls again. */
+export interface RouteWait {
+  kind: 'wait';
+  block: RouteBlock;
+  routes: readonly ModelRoute[];
+}
+
+/**
+ * Chooses the route of an attempt's next call, or finds that it has to wait for one.
+ *
+ * After a refusal, only routes count that have not failed for the response. A route that limited it has not failed. The
+ * attempt ends with the refusal, `none`, when another attempt may follow or when the routes that are left are down. The
+ * last attempt waits for a route that is only parked.
+ */
+export function findRoute(
+  { routes: ofModels, health, now }: FindRouteDependencies,
+  attempt: Attempt,
+  waiter: WaitingResponse,
+): RouteChoice | RouteWait {
+  const { tried, mayRetry, calls, record } = attempt;
+  const { refusal, wait } = calls;
+  const configured = ofModels.get(record.request.model) ?? [];
+  const routes = refusal ? untried(configured, tried) : configured;
+  const choice = chooseRoute(routes, tried, (route) => health.blockOf(route, waiter));
+  if (choice.kind !== 'blocked') return choice;
+  const { block } = choice;
+  const hasRefused = refusal?.fault === 'refused' || refusal?.fault === 'unreachable';
+  if (hasRefused && (mayRetry || block.because === 'open')) return { kind: 'none' };
+  const waitedMs = wait ? now() - wait.since : 0;
+  if (!mayWaitHere(block, waitedMs) || !mayWait(block, attempt)) return choice;
+  if (mayHoldUp(block) && !routes.some((route) => health.mayWaitFor(route))) return choice;
+  return { kind: 'wait', block, routes };
+}
+
+/** Waits until one of the routes may take the call, or until the attempt is aborted. The response keeps its place in their lines. */
+export async function waitForRoute(
+  { health, telemetry, now, random }: FindRouteDependencies,
+  { calls, record, signal }: Attempt,
+  waiter: WaitingResponse,
+  { block, routes }: RouteWait,
+): Promise<void> {
+  const { because, waitMs } = block;
+  if (calls.wait?.because !== because) telemetry.emit('attempt.blocked', { ...about(record), because });
+  calls.wait = { since: calls.wait?.since ?? now(), because };
+  await health.waitForTurn(waiter, routes, { atMostMs: withJitter(waitMs, random), signal });
+}
+
+function mayWaitHere(block: RouteBlock, waitedMs: number): boolean {
+  if (block.because === 'busy') return !block.isLineFull && waitedMs < waitInLineMs;
+  return waitedMs + block.waitMs <= waitHereMs;
+}
+
+/** Whether responses that wait for it may take all slots from those whose routes take calls. A line bounds itself. */
+function mayHoldUp(block: RouteBlock): boolean {
+  return block.because !== 'busy' && block.waitMs > briefWaitMs;
+}

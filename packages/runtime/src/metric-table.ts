@@ -1,0 +1,86 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { memoize } from './memoize.ts';
+import type { Telemetry, TelemetryEvent, TelemetryEvents } from './telemetry.ts';
+
+interface Metric {
+  name: string;
+  help: string;
+  labels?: readonly string[];
+}
+
+/** Adds to the series with these values of the labels. A histogram observes the amount; a counter grows by it, 1 by default. */
+type Add = (labels: readonly string[], amount?: number) => void;
+
+interface FactRow<Event extends TelemetryEvent> extends Metric {
+  /** Upper bounds of the buckets of a histogram. A row without them is a counter. */
+  buckets?: readonly number[];
+  /** Series that a counter has at 0 from the start: their first fact would otherwise not be seen as an increase. */
+  known?: readonly (readonly string[])[];
+  on: Event;
+  count: (fact: TelemetryEvents[Event], add: Add) => void;
+}
+
+/** A counter or a histogram, and how a fact of telemetry counts for it. */
+export type CountedMetric = { [Event in TelemetryEvent]: FactRow<Event> }[TelemetryEvent];
+
+/** A gauge that is read at each scrape. A series that is not set then has no sample. */
+export interface ReadMetric extends Metric {
+  read: (set: (labels: readonly string[], value: number | undefined) => void) => void;
+}
+
+export function countFacts(
+  telemetry: Pick<Telemetry, 'on'>,
+  registry: Registry,
+  rows: readonly CountedMetric[],
+): void {
+  // `on` and `count` of a row belong to one event, which the compiler cannot follow through a union of rows.
+  for (const row of rows as readonly FactRow<TelemetryEvent>[]) {
+    const add = row.buckets ? histogramOf(registry, row, row.buckets) : counterOf(registry, row);
+    telemetry.on(row.on, (fact) => row.count(fact, add));
+  }
+}
+
+export function readGauges(registry: Registry, rows: readonly ReadMetric[]): void {
+  for (const { name, help, labels = [], read } of rows) {
+    new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [registry],
+      collect() {
+        this.reset();
+        if (labels.length === 0) this.remove();
+        read((values, value) => {
+          if (value !== undefined) this.labels(...values).set(value);
+        });
+      },
+    });
+  }
+}
+
+function counterOf(
+  registry: Registry,
+  { name, help, labels = [], known = [] }: Metric & { known?: readonly (readonly string[])[] },
+): Add {
+  const counter = new Counter({ name, help, labelNames: labels, registers: [registry] });
+  const series = seriesOf((...values) => counter.labels(...values));
+  for (const values of known) series(values).inc(0);
+  return (values, amount = 1) => series(values).inc(amount);
+}
+
+function histogramOf(
+  registry: Registry,
+  { name, help, labels = [] }: Metric,
+  buckets: readonly number[],
+): Add {
+  const registers = [registry];
+  const histogram = new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers });
+  const series = seriesOf((...values) => histogram.labels(...values));
+  return (values, amount = 1) => series(values).observe(amount);
+}
+
+/** Finding a series by its labels hashes them, so each is found once, and not for each fact. */
+function seriesOf<Series>(find: (...values: string[]) => Series): (values: readonly string[]) => Series {
+  const found = memoize(find);
+  return (values) => found(...values);
+}
