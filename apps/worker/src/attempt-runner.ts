@@ -4,7 +4,7 @@ import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
-import { type Logger, type RedisClock, type Telemetry, throttledWarning, untilRedisTakes } from '@sluice/runtime';
+import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
 import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';

@@ -26,7 +26,6 @@ import {
   workerRole,
 } from '@sluice/wiring';
 import { AttemptRunner } from './attempt-runner.ts';
-import type { Isolate } from './execute-response.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { measureWorker } from './measure-worker.ts';
 import { QueueLimits } from './queue-limits.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line import/no-unassigned-import -- It must come before the modules of the service.
 import './world/replace-builtins.ts';
 import { readFileSync } from 'node:fs';
 import { terminalProgress } from '@sluice/testing';

@@ -92,7 +92,8 @@ function forkSuspects(
     });
     // It exits when it has nothing left to do, and when it fails.
     const exit = (error?: unknown) => {
-      if (error !== undefined) child.world.note(child.name, `ends: ${String(error)}`);
+      if (error !== undefined)
+        child.world.note(child.name, `ends: ${error instanceof Error ? error.message : 'for no reason'}`);
       child.kill();
     };
     done.then(() => exit(), exit);

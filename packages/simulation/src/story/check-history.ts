@@ -47,7 +47,9 @@ async function readAll({ service }: History): Promise<ReadResponse[]> {
   if (!api) return [];
   const all: ReadResponse[] = [];
   for (const tenant of Object.values(tenants)) {
-    const told = await answered(service, () => list({ world: service.world, api, plan: { name: 'list', tenant } }));
+    const told = await answered(service, () =>
+      list({ world: service.world, api, plan: { name: 'list', tenant } }),
+    );
     if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
     all.push(...(JSON.parse(told.json) as ReadResponse[]));
   }

@@ -65,7 +65,7 @@ export class Request {
     process.after(this.#latency(), () => {
       if (this.#hasLeft) this.#endPresence();
       what(parts, this).then(
-        (told) => this.#arrive(() => resolve(told)),
+        (answer) => this.#arrive(() => resolve(answer)),
         (error: unknown) => {
           const known = asServiceError(error);
           if (!known) world.crashed(error);

@@ -1,4 +1,3 @@
-import '../world/replace-builtins.ts';
 import { SimulatedService } from '../service/simulated-service.ts';
 import { randomBytes } from '@sluice/runtime';
 import { World } from '../world/world.ts';

@@ -39,7 +39,7 @@ export class Random {
     return typical * Math.exp(2 * (this.fraction() + this.fraction() + this.fraction() - 1.5));
   }
 
-  fill(bytes: Uint8Array): void {
+  fillBytes(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; at += 1) bytes[at] = this.word() & 0xff;
   }
 

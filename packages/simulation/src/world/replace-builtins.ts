@@ -1,6 +1,7 @@
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import type { Random } from './random.ts';
 import { simulatedTimers } from './simulated-timers.ts';
+import type { SimulatedProcess } from './simulated-process.ts';
 import type { World } from './world.ts';
 import type { Connect } from './simulated-network.ts';
 
@@ -57,7 +58,7 @@ function replaceChance(): void {
   const crypto = require('node:crypto') as typeof import('node:crypto');
   const { randomBytes, randomFillSync, randomUUID, randomInt, webcrypto } = crypto;
   const fill = <Bytes extends NodeJS.ArrayBufferView>(random: Random, bytes: Bytes): Bytes => {
-    random.fill(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    random.fillBytes(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     return bytes;
   };
   const uuid = (random: Random) => {
@@ -94,7 +95,8 @@ function replaceInput(): void {
   const realConnect = net.connect as (...args: unknown[]) => unknown;
   const connectAnywhere = (...args: unknown[]) => {
     const process = current();
-    return process && connect ? connect(process) : realConnect(...args);
+    // Whoever lives in a world is a `SimulatedProcess`.
+    return process && connect ? connect(process as SimulatedProcess) : realConnect(...args);
   };
   Object.assign(net, { connect: connectAnywhere, createConnection: connectAnywhere });
   const threads = require('node:worker_threads') as typeof import('node:worker_threads');

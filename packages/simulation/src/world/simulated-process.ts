@@ -1,11 +1,11 @@
 import type { Random } from './random.ts';
-import type { Happening, World } from './world.ts';
+import type { Happening, Inhabitant, World } from './world.ts';
 
 /**
  * A process of the service in a world: its clocks, its timers and its chance. All of it ends with the process, so nothing of
  * a dead one ever runs again.
  */
-export class SimulatedProcess {
+export class SimulatedProcess implements Inhabitant {
   readonly name: string;
   readonly world: World;
   readonly random: Random;

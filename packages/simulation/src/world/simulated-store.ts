@@ -223,7 +223,7 @@ interface Exports {
 }
 
 /** TypeScript has types of WebAssembly only in its `dom` library. The exports are those of this build. */
-const webAssembly = WebAssembly as unknown as {
+const webAssembly = Reflect.get(globalThis, 'WebAssembly') as {
   Module: new (bytes: Uint8Array) => object;
   Instance: new (module: object, imports: object) => { exports: Exports };
   Tag: new (type: { parameters: string[] }) => object;

@@ -1,19 +1,18 @@
 import { promisify } from 'node:util';
 import { real } from './real-timers.ts';
-import type { SimulatedProcess } from './simulated-process.ts';
-import type { Happening } from './world.ts';
+import type { Happening, Inhabitant } from './world.ts';
 
 type Callback = (...args: unknown[]) => void;
 
 /** What `setTimeout`, `setInterval` and `setImmediate` return. No timer keeps a world going: its story does. */
 export class SimulatedTimer {
-  readonly #process: SimulatedProcess;
+  readonly #process: Inhabitant;
   readonly #delayMs: number;
   readonly #repeats: boolean;
   readonly #call: () => void;
   #planned: Happening;
 
-  constructor(process: SimulatedProcess, call: () => void, { delayMs = 0, repeats = false } = {}) {
+  constructor(process: Inhabitant, call: () => void, { delayMs = 0, repeats = false } = {}) {
     this.#process = process;
     this.#call = call;
     this.#delayMs = delayMs;
@@ -56,7 +55,7 @@ export class SimulatedTimer {
 }
 
 /** The timers of Node for whichever process runs; those of Node itself where none does. */
-export function simulatedTimers(current: () => SimulatedProcess | undefined) {
+export function simulatedTimers(current: () => Inhabitant | undefined) {
   const timer =
     (fallback: Function, repeats: boolean) =>
     (callback: Callback, delay?: number, ...args: unknown[]): unknown => {

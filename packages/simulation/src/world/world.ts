@@ -1,10 +1,21 @@
 import { createHash } from 'node:crypto';
-import type { SimulatedProcess } from './simulated-process.ts';
 import { Random } from './random.ts';
 import { real } from './real-timers.ts';
 
 /** When every world begins, in milliseconds since 1970. */
 const beginsAt = Date.UTC(2027, 0, 15, 8);
+
+/** A process as the world and its clocks know it; see `SimulatedProcess`. */
+export interface Inhabitant {
+  readonly name: string;
+  readonly random: Random;
+  /** What `Date.now()` says, and `performance.now()`. */
+  readonly dateMs: number;
+  readonly runningMs: number;
+  readonly isDead: boolean;
+  readonly pausedUntilMs: number;
+  after(delayMs: number, run: () => void): Happening;
+}
 
 /** Something that will happen. */
 export interface Happening {
@@ -12,7 +23,7 @@ export interface Happening {
   /** Tells apart what happens at the same time: what was planned first is first. */
   order: number;
   /** Whose code it runs; undefined for that of the world itself. Nothing happens to a process that has died. */
-  process: SimulatedProcess | undefined;
+  process: Inhabitant | undefined;
   run: () => void;
   isCancelled: boolean;
 }
@@ -26,7 +37,7 @@ export interface Happening {
 export class World {
   readonly random: Random;
   /** The process whose code runs in this step. */
-  current: SimulatedProcess | undefined;
+  current: Inhabitant | undefined;
   readonly #heap: Happening[] = [];
   readonly #digest = createHash('sha256');
   readonly #log: ((line: string) => void) | undefined;
@@ -62,7 +73,7 @@ export class World {
   }
 
   /** Plans something. */
-  after(delayMs: number, process: SimulatedProcess | undefined, run: () => void): Happening {
+  after(delayMs: number, process: Inhabitant | undefined, run: () => void): Happening {
     const happening: Happening = {
       atMs: this.#elapsedMs + Math.max(delayMs, 0),
       order: (this.#order += 1),
@@ -107,7 +118,7 @@ export class World {
       try {
         if (isOver() || !this.#step()) return resolve();
       } catch (error) {
-        return reject(error as Error);
+        return reject(error);
       }
       real.setImmediate(turn);
     };
@@ -117,7 +128,7 @@ export class World {
   }
 
   /** Runs code as a process, at once. For the step that starts it. */
-  as(process: SimulatedProcess, run: () => void): void {
+  as(process: Inhabitant, run: () => void): void {
     const before = this.current;
     this.current = process;
     try {
