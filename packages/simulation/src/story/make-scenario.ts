@@ -17,7 +17,7 @@ export function makeScenario(seed: number): Scenario {
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
   ];
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
-    makeFault(random.fork(`fault ${at}`), names, durationMs + 500),
+    makeFault(random.fork(`fault ${at}`), names, callers),
   );
   return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
 }
@@ -52,17 +52,20 @@ function makeCall(random: Random): CallPlan {
 function good(random: Random): CallPlan {
   return {
     firstMs: random.skewed(random.pick([2, 20, 300])),
-    betweenMs: random.skewed(random.pick([0.5, 5, 200])),
+    betweenMs: random.skewed(random.pick([0.5, 5, 60])),
     tokens: random.between(1, 6),
     end: 'finish',
   };
 }
 
-function makeFault(random: Random, names: readonly string[], durationMs: number): FaultPlan {
-  const atMs = random.fraction() * durationMs;
+/** A fault begins when somebody asks for something, or a while after that: nothing happens at other times. */
+function makeFault(random: Random, names: readonly string[], callers: readonly CallerPlan[]): FaultPlan {
+  const { atMs: askedMs = 0 } = callers[random.between(0, callers.length - 1)] ?? {};
+  const atMs = askedMs + random.skewed(random.pick([0.5, 10, 300]));
   const process = names[random.between(0, names.length - 1)] ?? 'worker-0';
-  const messages = Math.floor(random.skewed(20));
-  const connection = random.between(0, 7);
+  const messages = Math.floor(random.skewed(random.pick([2, 20])));
+  // The first one has the short commands.
+  const connection = random.happens(0.5) ? 0 : random.between(1, 7);
   switch (random.between(0, 9)) {
     case 0:
     case 1:

@@ -1,6 +1,7 @@
 import { isTerminal, isTerminalType, type Status } from '@sluice/contract';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import type { Random } from '../world/random.ts';
+import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { World } from '../world/world.ts';
 import { cancel, create, follow, type Request, retrieve, type Told } from './request.ts';
 import type { ActPlan, CallerPlan } from './scenario.ts';
@@ -37,6 +38,8 @@ export class SimulatedCaller {
   readonly #random: Random;
   #request: Request | undefined;
   isDone = false;
+  /** The process that it asked last. */
+  asked: SimulatedProcess | undefined;
   #hasLeft = false;
 
   constructor(world: World, service: SimulatedService, plan: CallerPlan) {
@@ -70,6 +73,7 @@ export class SimulatedCaller {
   /** One request: the first, or whatever leads to the rest of the response. */
   async #try(): Promise<Told> {
     const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
+    this.asked = asking.api.process;
     const id = this.responseId;
     if (id === undefined) this.#request = create(asking);
     else if (this.#isStream) this.#request = follow(asking, id, this.events.at(-1)?.sequenceNumber ?? -1);

@@ -9,6 +9,8 @@ export interface UpstreamCall {
   caller: string;
   tenant: string;
   responseId: string;
+  /** How it was to end. */
+  planned: CallPlan['end'];
   process: string;
   /** When it began and ended, in milliseconds of the world; a call of a process that died has ended with it. */
   fromMs: number;
@@ -62,7 +64,10 @@ export class SimulatedUpstream {
   ): AsyncGenerator<ProviderChunk> {
     const { world } = process;
     const number = this.callsOf(plan.name).length + 1;
+    const { firstMs, betweenMs, tokens, end } =
+      plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
     const known: UpstreamCall = {
+      planned: end,
       caller: plan.name,
       tenant: plan.tenant,
       responseId: call.responseId,
@@ -76,8 +81,6 @@ export class SimulatedUpstream {
       known.toMs ??= world.elapsedMs;
     };
     process.onDeath(over);
-    const { firstMs, betweenMs, tokens, end } =
-      plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
     const { signal } = call;
     try {
       await waitFor(firstMs, signal);
