@@ -17,6 +17,7 @@ COPY packages/admission/package.json packages/admission/
 COPY packages/stored-keys/package.json packages/stored-keys/
 COPY packages/operator-acts/package.json packages/operator-acts/
 COPY packages/service-stats/package.json packages/service-stats/
+COPY packages/simulation/package.json packages/simulation/
 COPY packages/sealed-content/package.json packages/sealed-content/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/

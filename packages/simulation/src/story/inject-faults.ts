@@ -58,7 +58,7 @@ export class Faults {
         return;
       case 'pause':
         world.note(process.name, `stands still for ${fault.forMs} ms`);
-        process.pausedUntilMs = world.elapsedMs + fault.forMs;
+        process.pause(fault.forMs);
         this.#lasts(fault.forMs);
         return;
       case 'clock':

@@ -39,6 +39,11 @@ export class SimulatedProcess implements Inhabitant {
     return this.world.after(delayMs, this, run);
   }
 
+  /** Stops it for a while, as SIGSTOP does. A shorter pause does not end a longer one. */
+  pause(forMs: number): void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, this.world.elapsedMs + forMs);
+  }
+
   onDeath(listener: () => void): void {
     this.#onDeath.push(listener);
   }
