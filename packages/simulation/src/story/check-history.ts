@@ -5,7 +5,7 @@ import { mostRunning, models, tenants } from '../service/names.ts';
 import { follow, list, type Request, retrieve, type Told } from './request.ts';
 import type { Scenario } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
-import { tokenOf, type SimulatedUpstream } from './upstream.ts';
+import { tokenOf, type SimulatedUpstream, type UpstreamCall } from './upstream.ts';
 
 /** Everything that is known when a story is over. */
 export interface History {
@@ -33,7 +33,7 @@ const mostLosses = 3;
 /** Holds a history against what is promised. Returns what is wrong with it. */
 export async function checkHistory(history: History): Promise<string[]> {
   const { callers, fates } = history;
-  const problems: string[] = checkLimits(history);
+  const problems: string[] = [...checkLimits(history), ...checkOverlaps(history)];
   const stored = await readAll(history);
   for (const [at, caller] of callers.entries()) {
     const fate = fates[at] ?? { kind: 'gone' };
@@ -225,6 +225,22 @@ function checkUndisturbed(
   return status === 'completed' && calls === 1
     ? []
     : [`nothing went wrong, and it is ${status} after ${calls} calls`];
+}
+
+/** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
+function checkOverlaps({ scenario, upstream }: History): string[] {
+  const isLeftAlone = scenario.faults.every(
+    ({ kind }) => kind === 'kill' || kind === 'cut' || kind === 'freeze',
+  );
+  if (!isLeftAlone) return [];
+  return upstream.calls.flatMap((call, at) => {
+    const isRunning = (other: UpstreamCall) =>
+      other.responseId === call.responseId && (other.toMs ?? Number.POSITIVE_INFINITY) > call.fromMs;
+    const running = upstream.calls.slice(0, at).find(isRunning);
+    return running
+      ? [`${call.caller} runs in ${call.process} while it runs in ${running.process}, which lives`]
+      : [];
+  });
 }
 
 /**
