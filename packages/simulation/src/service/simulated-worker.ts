@@ -90,10 +90,9 @@ function forkSuspects(
       onDisconnect: (listener) => toChild.once('disconnect', listener),
       providersOf: () => providersOf(child),
     });
-    // It exits when it has nothing left to do, and when it fails.
+    // It exits when it has nothing left to do, and when it fails, which it never should.
     const exit = (error?: unknown) => {
-      if (error !== undefined)
-        child.world.note(child.name, `ends: ${error instanceof Error ? error.message : 'for no reason'}`);
+      if (error !== undefined) child.world.crashed(error);
       child.kill();
     };
     done.then(() => exit(), exit);
