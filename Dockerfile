@@ -15,10 +15,9 @@ COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/
 COPY packages/stored-keys/package.json packages/stored-keys/
-COPY packages/operator-acts/package.json packages/operator-acts/
+COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/
 COPY packages/simulation/package.json packages/simulation/
-COPY packages/sealed-content/package.json packages/sealed-content/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/
 COPY packages/client-tests/package.json packages/client-tests/

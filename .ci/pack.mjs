@@ -4,6 +4,7 @@
 // there. Libraries that are not in the bundle are its dependencies, at the versions of the lock file.
 import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { env } from 'node:process';
@@ -91,7 +92,10 @@ function externalsOf(stage) {
     const imports = /(?:\bfrom|\bimport\(?|\.resolve\()\s*["']((?:@[\w.-]+\/)?[\w.-]+)(?:\/[\w./-]*)?["']/g;
     for (const [, name] of code.matchAll(imports)) names.add(name);
   }
-  const installed = [...names].filter((name) => lock[`node_modules/${name}`] && !optional.includes(name));
+  // A module of Node.js may have a namesake among the packages.
+  const installed = [...names].filter(
+    (name) => lock[`node_modules/${name}`] && !isBuiltin(name) && !optional.includes(name),
+  );
   return Object.fromEntries(
     installed
       .toSorted((one, other) => one.localeCompare(other, 'en'))

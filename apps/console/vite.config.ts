@@ -4,18 +4,19 @@ import { mantineStyles } from './build/mantine-styles.ts';
 import { mantineVariables } from './build/mantine-variables.ts';
 import { precompress } from './build/precompress.ts';
 import { singleIcons } from './build/single-icons.ts';
-import { mockApi } from './mock/mock-api.ts';
+
+/** The admin listener that `npm run dev` speaks to: that of `npm start` unless the environment names another. */
+const adminUrl = process.env['ADMIN_URL'] ?? 'http://127.0.0.1:3001';
 
 export default defineConfig({
   base: '/console/',
-  plugins: [
-    singleIcons(),
-    react(),
-    mantineStyles(),
-    mantineVariables(),
-    precompress(),
-    mockApi(process.env['ADMIN_URL']),
-  ],
+  plugins: [singleIcons(), react(), mantineStyles(), mantineVariables(), precompress()],
+  server: {
+    proxy: {
+      // The listener refuses what comes from the page of another origin, and this is one.
+      '/admin/v1': { target: adminUrl, changeOrigin: true, headers: { origin: new URL(adminUrl).origin } },
+    },
+  },
   resolve: { conditions: ['sluice-source', 'browser', 'module', 'import', 'default'] },
   build: {
     target: 'es2023',

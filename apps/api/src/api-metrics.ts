@@ -9,7 +9,7 @@ export interface ApiCounts {
   sockets: () => Pick<SocketConnections, 'size' | 'contextBytes'>;
 }
 
-/** What a refusal for want of room or time says; see `tellRefusal`. */
+/** A refusal for want of room or time; see `tellRefusal`. */
 const refusalCodes = ['rate_limit_exceeded', 'too_many_queued_requests', 'server_is_overloaded'];
 
 /** Counts what happens in an api. Labels are routes, methods, status codes and models of the operator's file: few. */

@@ -1,10 +1,8 @@
 import { LiveSettings, type OpenSettings, type Settings, type SettingsWatch } from '@sluice/config';
-import { ActStore, AuditLog } from '@sluice/operator-acts';
-import type { QueueKeeper } from '@sluice/queue';
+import type { Operator } from '@sluice/operator';
 import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
 import {
   createMetrics,
-  FailedLogins,
   loggedError,
   type Logger,
   type Metrics,
@@ -13,7 +11,7 @@ import {
   type RedisWatch,
   throttledWarning,
 } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import type { ProcessStats } from '@sluice/service-stats';
 import { KeyStore } from '@sluice/stored-keys';
 import type { Traces } from '@sluice/traces';
@@ -25,12 +23,8 @@ import {
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
-import { type Acting, makeActing } from './admin/acting/acting.ts';
-import { keptPauses } from './admin/acting/kept-pauses.ts';
-import { KeyChanges } from './admin/keys/index.ts';
-import { ResponseIndex } from './admin/response-index.ts';
-import { serviceReports, type ServiceReports, statsSources } from './admin/reports/service-reports.ts';
 import { logApi } from './api-log.ts';
+import { makeApiOperator } from './api-operator.ts';
 import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
@@ -66,6 +60,8 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
   /** How long a thread may take for one body, in milliseconds. */
   threadMs?: number;
   socketTimes?: Partial<SocketTimes>;
+  /** Requests that may be open at once; see `OpenRequests`. */
+  mostCallers?: number;
   indexHealEveryMs?: number;
 }
 
@@ -77,7 +73,6 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   redis: RedisWatch;
   memory: Pick<RedisMemory, 'usedPercent' | 'used' | 'start' | 'stop'>;
   metrics: Metrics;
-  index: ResponseIndex;
   responses: Responses;
   bodies: BodyThreads;
   sealing: SealingKeys;
@@ -85,12 +80,8 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   readLimits: ReadLimits;
   bodyBudget: BodyBudget;
   sockets: SocketConnections;
-  /** What operators can do. */
-  acting: Acting;
-  /** Pauses queues again when the store was emptied. */
-  pauses: QueueKeeper;
+  operator: Operator;
   stats: ProcessStats;
-  reports: ServiceReports;
 }
 
 /** Makes the parts of an api process and connects them with each other. */
@@ -106,7 +97,7 @@ export function makeApiParts({
 }: ApiPartsOptions): ApiParts {
   const live = new LiveSettings({ ...settings, isComplete: false });
   const settingsWatch = watch?.({ apply: (changed) => keys.takeSettings(changed), log: logger });
-  const open = new OpenRequests();
+  const open = new OpenRequests(replaced.mostCallers);
   const readLimits = new ReadLimits();
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
   const metrics = createMetrics({ logger, labels: { role: 'api' } });
@@ -122,13 +113,6 @@ export function makeApiParts({
   const { commands } = wired.clients;
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
-  const index = new ResponseIndex({
-    redisUrl: settings.redisUrl,
-    keyPrefix: settings.keyPrefix,
-    settings: settings.console,
-    ...(replaced.indexHealEveryMs !== undefined && { healEveryMs: replaced.indexHealEveryMs }),
-    onError: (error) => telemetry.emit('index.ended', { error }),
-  });
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
   const memory = replaced.memory ?? new RedisMemory({ commands, onError });
   const keyStore = new KeyStore({ connection: commands, keyPrefix });
@@ -173,26 +157,9 @@ export function makeApiParts({
     limits: settings.limits,
     ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
-  const acting = makeActing({
-    settings,
-    live,
-    store,
-    queue,
-    responses,
-    json: bodies.reader,
-    bodyBudget,
-    auditLog: new AuditLog({ connection: commands, keyPrefix }),
-    actStore: new ActStore({ connection: commands, keyPrefix }),
-    keyChanges: new KeyChanges({ store: keyStore, isSafe: () => store.isDurable() }),
-    keySettings: () => keys.settings,
-    onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
-    failedTokens: new FailedLogins({ trustedProxies: settings.server.trustedProxies }),
-    now: () => clock.now(),
-    logger,
-  });
-  const pauses = keptPauses({
-    ...{ connection: commands, keyPrefix, queue, audit: acting.audit, logger },
-    onPaused: (paused) => telemetry.emit('queue.paused', paused),
+  const operator = makeApiOperator({
+    ...{ ...wired, settings, live, keys, keyStore, memory, redis, responses, bodies, bodyBudget, logger },
+    indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
     isOn: settings.console.statistics,
@@ -204,21 +171,6 @@ export function makeApiParts({
     isStopping,
     openRequests: () => open.size,
     webSockets: () => sockets.size,
-    logger,
-  });
-  const reports = serviceReports({
-    settings,
-    live,
-    keys,
-    queue,
-    store,
-    memory,
-    redis,
-    ...statsSources({
-      connection: commands,
-      keyPrefix,
-      now: () => clock.now(),
-    }),
     logger,
   });
   measureApi(telemetry, metrics.registry, {
@@ -241,7 +193,6 @@ export function makeApiParts({
     redis,
     memory,
     metrics,
-    index,
     responses,
     bodies,
     sealing,
@@ -249,9 +200,7 @@ export function makeApiParts({
     readLimits,
     bodyBudget,
     sockets,
-    acting,
-    pauses,
+    operator,
     stats,
-    reports,
   };
 }

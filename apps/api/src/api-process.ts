@@ -1,6 +1,12 @@
-import type { OpenSettings, Settings } from '@sluice/config';
+import { type OpenSettings, readDevelopmentKey, type Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
+import {
+  FailedLogins,
+  type Logger,
+  type RedisClock,
+  type StopReason,
+  untilRedisTakes,
+} from '@sluice/runtime';
 import type { Traces } from '@sluice/traces';
 import { closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
@@ -9,13 +15,13 @@ import { type ApiParts, makeApiParts } from './api-parts.ts';
 import { buildApp } from './app.ts';
 import { listen } from './listen.ts';
 
-/** Of the time to drain, what is left for ending what did not finish. */
+/** The part of the time to drain that is kept for ending requests that did not finish. */
 const interruptShare = 0.8;
 
-/** Of the time to drain, what is left for clients to take what was written to them. */
+/** The part of the time to drain in which clients may still take what was written to them. */
 const lingerShare = 0.1;
 
-/** Of the time to drain, what the last traces may take. */
+/** The part of the time to drain that the last traces may take. */
 const traceShare = 0.05;
 
 /** How long a process that was told to stop still takes requests, so that load balancers notice first, in milliseconds. */
@@ -92,8 +98,11 @@ export class ApiProcess {
       settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
+      developmentKey: async () =>
+        parts.keys.acceptsDevelopmentKey ? readDevelopmentKey(settings.dataDir) : undefined,
       apiUrl: () => this.#url,
       failedLogins: new FailedLogins({ trustedProxies }),
+      failedTokens: new FailedLogins({ trustedProxies }),
       logger,
     });
     const adminUrl = await listen(
@@ -110,11 +119,11 @@ export class ApiProcess {
     await storeStarted;
     if (!parts.clock.isSynchronized) await parts.clock.sample();
     await parts.keys.start(signal);
-    await parts.sealing.start();
+    await untilRedisTakes(() => parts.sealing.start(), signal);
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
-    parts.pauses.start();
+    parts.operator.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.keys.acceptsDevelopmentKey });
   }
@@ -128,7 +137,7 @@ export class ApiProcess {
   async stop(reason: StopReason): Promise<void> {
     this.#isStopping = true;
     const parts = this.#parts;
-    const acting = parts.acting.acts.stop();
+    const acts = parts.operator.acts.stop();
     parts.stats.announce();
     const { drainTimeoutMs } = this.#options.settings;
     let graceMs = drainTimeoutMs * interruptShare;
@@ -141,14 +150,14 @@ export class ApiProcess {
     const closing = this.#app?.close();
     parts.sockets.drain();
     await parts.open.drain(graceMs);
-    // Whoever holds a connection now has its answer and does not read it, or never asked for anything.
+    // A client that still has a connection does not read its answer, or never sent a request.
     const cut = setTimeout(() => {
       this.#app?.server.closeAllConnections();
       parts.sockets.terminate();
     }, drainTimeoutMs * lingerShare);
     await closing;
     clearTimeout(cut);
-    await acting;
+    await acts;
     await parts.watch?.stop();
     await parts.keys.stop();
     await parts.sealing.stop();
@@ -157,11 +166,9 @@ export class ApiProcess {
     await parts.bodies.stop();
     await parts.responses.stop();
     await parts.store.stop();
-    await Promise.all([parts.stats.stop(), parts.pauses.stop()]);
-    parts.reports.overview.stop();
+    await parts.stats.stop();
     await this.#admin?.close();
-    await parts.acting.failedTokens.stop();
-    await parts.index.stop();
+    await parts.operator.stop();
     await this.#options.traces?.stop(drainTimeoutMs * traceShare);
     parts.metrics.stop();
     await closeConnections(parts);

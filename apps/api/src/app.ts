@@ -77,7 +77,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
   const app = fastify({
     loggerInstance,
     childLoggerFactory: (_logger, bindings) => new RequestLogger(dependencies.logger, bindings),
-    // What happened to a request is logged where it is decided.
+    // The outcome of a request is logged where it is decided.
     logController: new LogController({ disableRequestLogging: true }),
     requestTimeout: connection.requestTimeout,
     keepAliveTimeout: connection.keepAliveTimeout,

@@ -1,4 +1,5 @@
 import { isTerminalType } from '@sluice/contract';
+import { frameOf } from './event-stream.ts';
 import type { SentEvent } from './responses/event-sink.ts';
 import type { StreamFraming } from './sse.ts';
 
@@ -62,7 +63,7 @@ export class DurableFraming implements StreamFraming {
   readonly mayRepeat = false;
   #next: number;
   readonly #cursor: () => string;
-  /** What the reader was told last. */
+  /** How the reader was last told that it stands. */
   #told: 'nothing' | 'more' | 'up_to_date' | 'closed' = 'nothing';
 
   /** `next` is the number that the reader begins with. */
@@ -76,7 +77,7 @@ export class DurableFraming implements StreamFraming {
     if (!last) return '';
     this.#next = last.sequenceNumber + 1;
     const control = this.#control(isTerminalType(last.type) ? 'closed' : isLatest ? 'up_to_date' : 'more');
-    return `event: data\ndata: [${events.map(({ json }) => json).join(',')}]\n\n${control}`;
+    return frameOf('data', `[${events.map(({ json }) => json).join(',')}]`) + control;
   }
 
   caughtUp(): string {
@@ -94,6 +95,6 @@ export class DurableFraming implements StreamFraming {
       ...(told === 'closed' ? { streamClosed: true } : { streamCursor: this.#cursor() }),
       ...(told !== 'more' && { upToDate: true }),
     };
-    return `event: control\ndata: ${JSON.stringify(position)}\n\n`;
+    return frameOf('control', JSON.stringify(position));
   }
 }

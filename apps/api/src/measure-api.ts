@@ -1,11 +1,11 @@
 import type { LiveSettings, Settings } from '@sluice/config';
 import { failureCodes } from '@sluice/contract';
 import type { JournalWriter } from '@sluice/journal';
+import { readQueues } from '@sluice/operator';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import { countEnds, measureStore, type RedisMemory, type RedisWatch, type Telemetry } from '@sluice/runtime';
 import type { Registry } from 'prom-client';
-import { readQueues } from './admin/reports/queue-report.ts';
 import { type ApiCounts, countApi } from './api-metrics.ts';
 import { measureQueues } from './queue-metrics.ts';
 

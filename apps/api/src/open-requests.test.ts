@@ -31,6 +31,23 @@ function untilInterrupted(interrupted: AbortSignal): Promise<void> {
   );
 }
 
+describe('the callers of a process', () => {
+  it('are as many as may be, half of them of one tenant', () => {
+    const open = new OpenRequests(4);
+    const enter = (tenant: string) => () => open.enter(tenant);
+    const leave = open.enter('hostile');
+    open.enter('hostile');
+    expect(enter('hostile')).toThrow(expect.objectContaining({ code: 'rate_limit_exceeded' }));
+    open.enter('quiet');
+    open.enter('another');
+    expect(enter('last')).toThrow(expect.objectContaining({ code: 'server_is_overloaded' }));
+    leave();
+    leave();
+    open.enter('last');
+    expect(enter('last')).toThrow(expect.objectContaining({ code: 'server_is_overloaded' }));
+  });
+});
+
 describe('requests under way', () => {
   it('are counted until they end, well or not', async () => {
     const open = new OpenRequests();

@@ -1,6 +1,6 @@
+import type { ReadQueue } from '@sluice/operator';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { ReadQueue } from './admin/reports/queue-report.ts';
 import { measureQueues, type QueuesToMeasure } from './queue-metrics.ts';
 
 const counts = { waiting: 0, prioritized: 3, active: 1, delayed: 0, completed: 5, failed: 0, paused: 0 };

@@ -1,13 +1,13 @@
+import type { ReadQueue } from '@sluice/operator';
 import type { ResponseQueue } from '@sluice/queue';
 import { Gauge, type Registry } from 'prom-client';
-import type { ReadQueue } from './admin/reports/queue-report.ts';
 
 /** A reading that is younger is not made again, in milliseconds: all gauges of a scrape share one, and so do scrapers. */
 const freshMs = 1_000;
 
 export interface QueuesToMeasure {
   queue: Pick<ResponseQueue, 'names' | 'counts'>;
-  /** What there is in each queue and how long the oldest of it has waited. */
+  /** The jobs in each queue, and how long the oldest of them has waited. */
   read: () => Promise<readonly ReadQueue[]>;
   /** The queues with a limit on what runs at once over all workers. */
   limits: ReadonlyMap<string, number>;

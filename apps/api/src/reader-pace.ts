@@ -4,8 +4,8 @@ import { Readable, type Writable } from 'node:stream';
 export const defaultStalledMs = 30_000;
 
 /**
- * What is written to a reader at once, in bytes: whoever takes less than this in the time above takes nothing. A larger
- * piece in one write would give no sign of life from a slow reader until all of it is gone.
+ * The most that is written to a reader at once, in bytes. A reader that takes less than this in the time above counts as one
+ * that takes nothing. With a larger piece, a slow reader would give no sign of life until it has taken all of it.
  */
 const sliceBytes = 64 * 1024;
 
@@ -36,7 +36,7 @@ export class SliceTurns {
   }
 
   #next(): void {
-    // What is ready again by now comes behind the others.
+    // Readers that are ready again by now come behind the others.
     const turn = this.#waiting.slice(0, slicesInTurn);
     for (const write of turn) write();
     this.#waiting.splice(0, turn.length);

@@ -21,7 +21,7 @@ export function isBusy(socket: Socket): boolean {
 
 /**
  * Serves the requests of a connection one after the other, each in a turn of its own of the event loop. Node serves all that are in
- * a chunk at once, and that can be thousands: whoever sends them would hold up everybody.
+ * a chunk at once, and that can be thousands: their client would hold up all others.
  *
  * With too many of them at a time the connection is closed behind the last that it may have.
  */

@@ -2,7 +2,7 @@ import { type ErrorCode, parsePart } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 
-/** What there is to know about a route without running it. A document of the API can be made from a list of these. */
+/** A route without its handler. A document of the API can be made from a list of these. */
 export interface RouteDescription {
   /** Tells it apart in the document of the API, and in clients that are made from that. */
   readonly name: string;
@@ -27,7 +27,7 @@ export interface Answer {
   readonly status: number;
   /** When it is given; the status says it unless this does. */
   readonly description?: string;
-  /** Absent for an answer without a body. `schema` is that of the body, or of one event of a stream. */
+  /** Absent for an answer without a body. `schema` describes the body, or one event of a stream. */
   readonly content?: {
     readonly mediaType: 'application/json' | 'text/event-stream';
     readonly schema: z.ZodType;
@@ -41,7 +41,7 @@ export interface Route<Context> extends RouteDescription {
   readonly answer: (request: FastifyRequest, reply: FastifyReply, context: Context) => unknown;
 }
 
-/** What a handler is given: each part that the route describes, parsed, and `undefined` for each other one. */
+/** The argument of a handler: each part that the route describes, parsed, and `undefined` for each other one. */
 export interface RouteInput<Params, Query, Headers, Body> {
   readonly params: Params;
   readonly query: Query;

@@ -13,7 +13,7 @@ import { listModels, type ListModelsContext } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
-/** What the routes of a mount work with, all together. */
+/** The parts that the routes of a mount work with, all together. */
 export type MountContext = CreateResponseContext & ListModelsContext & ReadEventsContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */

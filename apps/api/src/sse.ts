@@ -1,5 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { defaultStalledMs as stalledMs, drained, SliceTurns, slicesOf } from './reader-pace.ts';
+import type { FastifyReply } from 'fastify';
+import { commentOf, EventStream, frameOf, plainHeaders } from './event-stream.ts';
+import { processingMs } from './plugins/request-context.ts';
+import type { SliceTurns } from './reader-pace.ts';
 import type { EventSink, SentEvent } from './responses/event-sink.ts';
 
 /** How often a comment goes out while nothing else does: proxies close what is silent. */
@@ -27,9 +30,9 @@ const largeEvent = 128 * 1024;
 export interface StreamFraming {
   /** The frames of events that go out in one write. `isLatest`: there is nothing behind them yet. */
   frames(events: readonly SentEvent[], isLatest: boolean): string;
-  /** What is written once everything there is has been sent; empty for nothing. */
+  /** The text that is written once every event there is has been sent; empty for nothing. */
   caughtUp(): string;
-  /** What is written last, behind the event that ends the response. */
+  /** The text that is written last, behind the event that ends the response. */
   last(): string;
   readonly cacheControl: string;
   /** Whether a reader comes back by itself for what it has not got, when its stream is over without its last frame. */
@@ -40,7 +43,7 @@ export interface StreamFraming {
 
 /** Streams of the Responses API: an event each, and `[DONE]` at the end. */
 export const responseFraming: StreamFraming = {
-  frames: (events) => events.map(frameOf).join(''),
+  frames: (events) => events.map(({ type, json }) => frameOf(type, json)).join(''),
   caughtUp: () => '',
   last: () => 'data: [DONE]\n\n',
   cacheControl: 'no-cache, no-transform',
@@ -48,21 +51,22 @@ export const responseFraming: StreamFraming = {
   mayRepeat: true,
 };
 
-function frameOf({ type, json }: SentEvent): string {
-  return `event: ${type}\ndata: ${json}\n\n`;
+/** Begins an event stream in place of a reply's body, with the headers that were set so far. */
+export function openEventStream(reply: FastifyReply, framing?: StreamFraming): SseStream {
+  reply.hijack();
+  const headers = { ...plainHeaders(reply), 'openai-processing-ms': processingMs(reply) };
+  return new SseStream(reply.raw, headers, framing, reply.server.sliceTurns);
 }
 
 /**
- * One event stream on a socket. The only place that writes bytes of one.
+ * The events of one response on an event stream.
  *
  * An event and its blank line go out in one write: there are parsers that lose an event otherwise. Only an event that is
  * larger than all that is buffered for a reader is written in slices.
  */
 export class SseStream implements EventSink {
-  readonly #raw: ServerResponse;
+  readonly #stream: EventStream;
   readonly #framing: StreamFraming;
-  readonly #turns: SliceTurns;
-  readonly #gone = new AbortController();
   #repeat: (() => SentEvent | undefined) | undefined;
   #isOver = false;
   /** Whether a part of a frame was sent, behind which nothing but the rest of it may come. */
@@ -79,29 +83,17 @@ export class SseStream implements EventSink {
     raw: ServerResponse,
     headers: Record<string, string>,
     framing: StreamFraming = responseFraming,
-    turns = new SliceTurns(),
+    turns?: SliceTurns,
   ) {
-    this.#turns = turns;
-    this.#raw = raw;
     this.#framing = framing;
-    raw.on('close', () => this.#gone.abort(new Error('The client closed the connection')));
-    raw.on('error', () => this.#gone.abort(new Error('The connection broke')));
-    // Node.js says whether the connection stays open, as the client asked.
-    raw.writeHead(200, {
-      ...headers,
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': framing.cacheControl,
-      'x-accel-buffering': 'no',
-    });
-    raw.socket?.setNoDelay(true);
+    this.#stream = new EventStream(raw, headers, { cacheControl: framing.cacheControl, turns });
     this.#timer = setTimeout(() => void this.#beat(), pingMs);
     this.#firstRemark = setTimeout(() => void this.#say(), firstRemarkMs);
-    if (raw.destroyed) this.#gone.abort(new Error('The client closed the connection'));
   }
 
-  /** Aborted when the client is gone, whoever noticed it first. */
+  /** Aborted when the client is gone, by whichever sign that shows first. */
   get gone(): AbortSignal {
-    return this.#gone.signal;
+    return this.#stream.gone;
   }
 
   /** Sets what is sent again while the stream is silent: the latest life-cycle event, under the last number. */
@@ -143,40 +135,34 @@ export class SseStream implements EventSink {
     if (turn.length > 0) await this.#push(this.#framing.frames(turn, isLatest));
   }
 
-  /** Whoever resumes where there is nothing new yet learns at once that the stream is there: the head goes without an event. */
+  /** Sends the head without an event, so that a reader that resumes where nothing is new yet sees at once that the stream is there. */
   caughtUp(): void {
     const text = this.#framing.caughtUp();
-    if (this.#isOver || this.#gone.signal.aborted) return;
+    if (this.#isOver || this.gone.aborted) return;
     if (text !== '') this.#send(text);
     else if (!this.#hasBegun) {
       this.#hasBegun = true;
-      this.#raw.flushHeaders();
+      this.#stream.begin();
     }
   }
 
   /** Sends the last frame and closes. */
   end(): void {
     this.#stopBeating();
-    if (this.#raw.destroyed) return;
-    // A client that stops reading right before the last frame must not keep its socket for ever.
-    const timer = setTimeout(() => this.#raw.destroy(), stalledMs);
-    this.#raw.once('close', () => clearTimeout(timer));
-    this.#raw.end(this.#framing.last());
+    this.#stream.end(this.#framing.last());
   }
 
   /** Closes without a last frame: the stream was cut and does not pretend otherwise. */
   cut(): void {
     this.#stopBeating();
-    if (this.#framing.readersReturn && !this.#raw.destroyed && !this.#raw.writableNeedDrain) this.#raw.end();
-    else this.#raw.destroy();
+    if (this.#framing.readersReturn && !this.#stream.isFull) this.#stream.end();
+    else this.#stream.cut();
   }
 
-  async #push(frames: string): Promise<void> {
-    if (frames.length <= maxWrite + largeEvent) {
-      if (!this.#send(frames)) await this.#drained();
-      return;
-    }
-    await this.#pushSlices([Buffer.from(frames)]);
+  #push(frames: string): Promise<void> {
+    if (frames.length > maxWrite + largeEvent) return this.#pushSlices([Buffer.from(frames)]);
+    this.#noteWrite();
+    return this.#stream.writeInTurn(frames);
   }
 
   async #pushLong(event: SentEvent, isLatest: boolean): Promise<void> {
@@ -186,20 +172,19 @@ export class SseStream implements EventSink {
 
   async #pushSlices(pieces: readonly Buffer[]): Promise<void> {
     this.#isInFrame = true;
-    for (const piece of pieces) {
-      for (const slice of slicesOf(piece)) {
-        await new Promise<void>((resolve) => this.#turns.take(resolve));
-        if (!this.#send(slice)) await this.#drained();
-      }
-    }
+    await this.#stream.writeSlices(pieces);
+    this.#noteWrite();
     this.#isInFrame = false;
   }
 
-  #send(text: string | Buffer): boolean {
-    this.#gone.signal.throwIfAborted();
+  #send(text: string): void {
+    this.#noteWrite();
+    this.#stream.write(text);
+  }
+
+  #noteWrite(): void {
     this.#lastWrite = performance.now();
     this.#hasBegun = true;
-    return this.#raw.write(text);
   }
 
   #stopBeating(): void {
@@ -209,14 +194,14 @@ export class SseStream implements EventSink {
   }
 
   get #mayBeat(): boolean {
-    return !this.#isOver && !this.#isInFrame && !this.#gone.signal.aborted && !this.#raw.writableNeedDrain;
+    return !this.#isOver && !this.#isInFrame && !this.gone.aborted && !this.#stream.isFull;
   }
 
   /** Returns whether there was something to say. */
   async #say(): Promise<boolean> {
     const remark = await this.#remark?.();
     if (remark === undefined || !this.#mayBeat) return false;
-    this.#send(`: ${remark}\n\n`);
+    this.#send(commentOf(remark));
     return true;
   }
 
@@ -231,21 +216,10 @@ export class SseStream implements EventSink {
       this.#framing.mayRepeat && now - this.#lastEvent >= repeatMs ? this.#repeat?.() : undefined;
     if (repeated) {
       this.#lastEvent = now;
-      this.#send(frameOf(repeated));
+      this.#send(frameOf(repeated.type, repeated.json));
     } else if (now - this.#lastWrite >= pingMs - earlyMs) {
       if (this.#remark && (await this.#say())) return;
-      if (this.#mayBeat) this.#send(': ping\n\n');
+      if (this.#mayBeat) this.#send(commentOf('ping'));
     }
-  }
-
-  #drained(): Promise<void> {
-    return drained(this.#raw, {
-      signal: this.#gone.signal,
-      stalledMs,
-      onStalled: () => {
-        this.#gone.abort(new Error('The client took nothing for too long'));
-        this.#raw.destroy();
-      },
-    });
   }
 }

@@ -1,12 +1,12 @@
 import { newResponseId } from '@sluice/contract';
 import type { Act, ResponseFilter } from '@sluice/contract/admin';
+import type { MatchingResponses } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { MatchingResponses } from '../src/admin/acting/matching-responses.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-import { actingOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
@@ -164,7 +164,7 @@ describe('an act on many responses', () => {
     index.before = (at) => (at === 0 ? Promise.resolve() : gate.wait());
     const { body } = await cancelAll(10);
     await eventually(async () => (await admin.ask(`/acts/${String(body['id'])}`)).body['done'] === 3);
-    const stopped = admin.acting.acts.stop();
+    const stopped = admin.operator.acts.stop();
     gate.open();
     await stopped;
     expect((await admin.ask(`/acts/${String(body['id'])}`)).body).toMatchObject({
@@ -181,10 +181,11 @@ describe('an act on many responses', () => {
   });
 
   it('is interrupted when its process dies, and makes room for the next one', async () => {
-    const other = actingOf(api, { leaseMs: 100, reportEveryMs: 3_600_000 });
+    const other = operatorOf(api, { leaseMs: 100, reportEveryMs: 3_600_000 });
     const gate = latch();
-    const { id } = await other.acts.start(
-      {
+    const asked = { action: 'responses.cancel', target: '{}', address: '' };
+    const { id } = await other.acts.start(asked, () =>
+      Promise.resolve({
         action: 'cancel',
         target: '{}',
         total: 1,
@@ -193,8 +194,7 @@ describe('an act on many responses', () => {
           yield [];
         },
         each: () => Promise.resolve(true),
-      },
-      () => Promise.resolve(),
+      }),
     );
     expect((await admin.ask(`/acts/${id}`)).body['state']).toBe('running');
     expect(await admin.ended(id)).toMatchObject({ state: 'interrupted' });

@@ -1,12 +1,7 @@
-import { createLogger, FailedLogins } from '@sluice/runtime';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
-import { actingOf } from './test-admin.ts';
-import { testReports } from './test-reports.ts';
-
-const actionToken = 'action-token-of-the-test';
+import { actionToken, adminAppOf } from './test-admin.ts';
 
 let api: TestApi;
 let admin: FastifyInstance;
@@ -22,23 +17,7 @@ afterEach(async () => {
 });
 
 function build(token: string | undefined): Promise<FastifyInstance> {
-  return buildAdminApp({
-    queue: api.queue,
-    registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    store: api.store,
-    responses: api.responses,
-    clock: api.clock,
-    index: api.index,
-    live: api.live,
-    acting: actingOf(api),
-    token: undefined,
-    actionToken: token,
-    apiUrl: () => 'http://127.0.0.1:3000',
-    reports: testReports(api),
-    failedLogins: new FailedLogins(),
-    logger: createLogger({ name: 'api', level: 'silent' }),
-  });
+  return adminAppOf(api, { actionToken: token, developmentKey: async () => 'sk-sluice-dev-of-the-test' });
 }
 
 const ask = async (url: string, headers: Record<string, string> = {}) => {
@@ -58,7 +37,10 @@ describe('GET /admin/v1/session', () => {
   ])('says what %j may do', async (headers, acting) => {
     expect(await ask('/admin/v1/session', headers)).toMatchObject({
       status: 200,
-      body: { object: 'session', acting },
+      body: {
+        ...{ object: 'session', acting, takes_development_key: true },
+        development_key: acting === 'open' ? 'sk-sluice-dev-of-the-test' : null,
+      },
     });
   });
 

@@ -3,7 +3,7 @@ import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { eventually, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { model, startTestApi, type TestApi } from './test-api.ts';
-import { actingOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
@@ -291,6 +291,6 @@ describe('while Redis is silent', () => {
     await api.stop();
     await proxy.stop();
     api = await startTestApi({ withoutWorker: true });
-    admin = await startTestAdmin(api, { acting: actingOf(api) });
+    admin = await startTestAdmin(api, { operator: operatorOf(api) });
   });
 });

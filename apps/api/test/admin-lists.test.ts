@@ -1,14 +1,13 @@
 import { hashKey, type KeySettings, LiveSettings, type StoredKey } from '@sluice/config';
 import { keyListSchema, tenantListSchema } from '@sluice/contract/admin';
-import { createLogger, FailedLogins } from '@sluice/runtime';
+import type { KnownKeys, OperatorOptions } from '@sluice/operator';
 import type { Figures, StatsReading } from '@sluice/service-stats';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
-import type { ReportSources } from '../src/admin/reports/report-sources.ts';
 import { startTestApi, type TestApi } from './test-api.ts';
-import { actingOf } from './test-admin.ts';
-import { testReports } from './test-reports.ts';
+import { adminAppOf, operatorOf } from './test-admin.ts';
+
+type Sources = NonNullable<OperatorOptions['sources']>;
 
 let api: TestApi;
 let admin: FastifyInstance;
@@ -20,24 +19,8 @@ afterEach(async () => {
   await api.stop();
 });
 
-async function build(more: Partial<ReportSources> = {}): Promise<void> {
-  admin = await buildAdminApp({
-    queue: api.queue,
-    registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    store: api.store,
-    live: api.live,
-    token: undefined,
-    actionToken: undefined,
-    apiUrl: () => '',
-    responses: api.responses,
-    clock: api.clock,
-    index: api.index,
-    acting: actingOf(api),
-    reports: testReports(api, more),
-    failedLogins: new FailedLogins(),
-    logger: createLogger({ name: 'api', level: 'silent' }),
-  });
+async function build(sources: Sources = {}): Promise<void> {
+  admin = await adminAppOf(api, { operator: operatorOf(api, { sources }) });
 }
 
 async function ask(url: string) {
@@ -66,7 +49,7 @@ const none: Figures = {
 };
 
 /** The last minutes, with so many tokens of output by tenant. */
-function statsOf(tokens: Record<string, number>): ReportSources['stats'] {
+function statsOf(tokens: Record<string, number>): NonNullable<Sources['stats']> {
   const of = (output: number): Figures => ({ ...none, accepted: 1, output_tokens: output });
   const all = Object.values(tokens).reduce((sum, each) => sum + each, 0);
   const reading: StatsReading = {
@@ -204,7 +187,7 @@ describe('GET /keys', () => {
 
   it('lists those of the file and the stored ones, and nothing of a key itself', async () => {
     const lost = stored('key_lost', 'second');
-    const known: ReportSources['keys']['known'] = {
+    const known: KnownKeys = {
       file: api.settings.keys,
       stored: [
         stored('key_1', 'second'),
@@ -238,7 +221,7 @@ describe('GET /keys', () => {
   });
 
   it('finds by a tenant, a state, and any part of an id or the last characters', async () => {
-    const known: ReportSources['keys']['known'] = {
+    const known: KnownKeys = {
       file: [keyOf('acme')],
       stored: [
         stored('key_1', 'acme', { last4: 'abCD' }),

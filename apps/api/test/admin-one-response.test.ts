@@ -1,7 +1,8 @@
 import { newResponseId } from '@sluice/contract';
+import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
 
@@ -31,6 +32,8 @@ async function ended(body: object, key = apiKeys.first): Promise<string> {
   await eventually(async () => (await api.store.read(id))?.end !== undefined);
   return id;
 }
+
+const detailOf = async (id: string) => responseDetailSchema.parse((await admin.ask(`/responses/${id}`)).body);
 
 /** What a worker was given of a run, but for how its answer is delivered, as JSON: texts can be long. */
 function given(run: TestApi['worker']['runs'][number] | undefined): string {
@@ -90,6 +93,16 @@ describe('cancelling a response', () => {
     expect((await waiting).json()['status']).toBe('cancelled');
   });
 
+  it('reads its record once', async () => {
+    await withoutWorker();
+    const { json } = await api.create({ model, input: 'Hi', background: true });
+    const reads = (['read', 'readShort', 'readWhole', 'readSummary'] as const).map((read) =>
+      vi.spyOn(api.store, read),
+    );
+    expect(await admin.post(`/responses/${String(json()['id'])}/cancel`)).toMatchObject({ status: 200 });
+    expect(reads.flatMap(({ mock }) => mock.calls)).toHaveLength(1);
+  });
+
   it('leaves one that has ended as it is', async () => {
     const id = await ended({});
     for (let at = 0; at < 2; at += 1) {
@@ -137,6 +150,19 @@ describe('retrying a response', () => {
     expect((await api.get(`/v1/responses/${id}`, apiKeys.first)).status).toBe(404);
     const items = await api.get(`/v1/responses/${id}/input_items`, apiKeys.second);
     expect(JSON.stringify(items.json())).toContain('Ünïcode 🌊');
+  });
+
+  it('is told of both: what was made of it, and what it was made of', async () => {
+    const id = await ended({});
+    const copies = [String((await admin.post(`/responses/${id}/retry`)).body['id'])];
+    await eventually(async () => (await detailOf(id)).retried_as.length === 1);
+    copies.push(String((await admin.post(`/responses/${id}/retry`)).body['id']));
+    await eventually(async () => (await detailOf(id)).retried_as.length === 2);
+    expect(await detailOf(id)).toMatchObject({ retry_of: null, retried_as: copies });
+    for (const copy of copies) {
+      await eventually(async () => (await detailOf(copy)).retry_of === id);
+      expect(await detailOf(copy)).toMatchObject({ row: { mode: 'background' }, retried_as: [] });
+    }
   });
 
   it.each([

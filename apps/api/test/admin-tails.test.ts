@@ -2,9 +2,9 @@ import type { TailEvent } from '@sluice/contract/admin';
 import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { eventually, latch, sseFrames, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Run } from '@sluice/worker/scripted-worker';
+import type { Run } from './scripted-worker.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-import { actingOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+import { operatorOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
@@ -214,7 +214,7 @@ describe('tails', () => {
   it('are bounded, and make room when their readers leave', async () => {
     await admin.stop();
     const tails = { most: 2, pollMs: { first: 20, longest: 50 } };
-    admin = await startTestAdmin(api, { acting: actingOf(api, { tails }) });
+    admin = await startTestAdmin(api, { operator: operatorOf(api, { tails }) });
     const running = hold();
     const { json } = await api.create({ model, input: 'Hi', background: true });
     await running;

@@ -9,7 +9,7 @@ import {
   type TestRedis,
   within,
 } from '@sluice/testing';
-import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';

@@ -1,7 +1,7 @@
 import type { Settings } from '@sluice/config';
 import { createLogger } from '@sluice/runtime';
 import { eventually, latch, type LocalRedis } from '@sluice/testing';
-import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { expect } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';

@@ -1,13 +1,9 @@
-import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually, latch, startLocalRedis, startRedisProxy, testRedis } from '@sluice/testing';
 import type { ResponseDetail, ResponseRow, ResponseRows } from '@sluice/contract/admin';
 import { journalKey, JournalWriter, subjectOfResponse } from '@sluice/journal';
-import type { FastifyInstance } from 'fastify';
+import { ResponseIndex } from '@sluice/operator';
 import { afterEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
-import { ResponseIndex } from '../src/admin/response-index.ts';
-import { actingOf } from './test-admin.ts';
-import { testReports } from './test-reports.ts';
+import { adminAppOf, operatorOf } from './test-admin.ts';
 import { apiKeys, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -22,17 +18,8 @@ async function start(options: TestApiOptions = {}): Promise<TestApi> {
 }
 
 /** The admin listener of an api, over an index of its own if one is given. */
-async function adminOf(api: TestApi, index: ResponseIndex = api.index) {
-  const admin: FastifyInstance = await buildAdminApp({
-    ...{ queue: api.queue, registry: api.registry, store: api.store, responses: api.responses },
-    acting: actingOf(api),
-    reports: testReports(api),
-    ...{ clock: api.clock, index, live: api.live, token: undefined, actionToken: undefined },
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    apiUrl: () => 'http://127.0.0.1:3000',
-    failedLogins: new FailedLogins(),
-    logger: createLogger({ name: 'api', level: 'silent' }),
-  });
+async function adminOf(api: TestApi, index: ResponseIndex = api.operator.index) {
+  const admin = await adminAppOf(api, { operator: operatorOf(api, { index }) });
   closing.push(() => admin.close());
   const get = async (path: string) => {
     const answer = await admin.inject({ url: `/admin/v1${path}`, headers: { host: 'localhost' } });
@@ -166,8 +153,8 @@ describe('the list of responses over all tenants', () => {
     expect(await get('/responses/facets?field=input')).toMatchObject({ status: 400 });
     expect(await get('/responses/events?after=1')).toMatchObject({ status: 400 });
     expect(await get('/responses/elsewhere')).toMatchObject({
-      status: 400,
-      body: { error: { param: 'id' } },
+      status: 404,
+      body: { error: { code: 'not_found' } },
     });
     expect(await get(`/responses/create-response_0${'a'.repeat(31)}`)).toMatchObject({ status: 404 });
   });
@@ -200,11 +187,11 @@ describe('the list of responses over all tenants', () => {
     const api = await start({ withoutWorker: true });
     const created: string[] = [];
     for (let at = 0; at < 7; at += 1) created.push(idOf(await api.create({ ...body, background: true })));
-    await eventually(async () => (await api.index.count({ status: ['queued'] })) === 7);
+    await eventually(async () => (await api.operator.index.count({ status: ['queued'] })) === 7);
     const pages: string[][] = [];
-    for await (const page of api.index.ids({ status: ['queued'] })) pages.push(page);
+    for await (const page of api.operator.index.ids({ status: ['queued'] })) pages.push(page);
     expect(pages).toEqual([created.toReversed()]);
-    expect(await api.index.count({ tenant: ['nobody'] })).toBe(0);
+    expect(await api.operator.index.count({ tenant: ['nobody'] })).toBe(0);
   });
 });
 
@@ -436,7 +423,7 @@ describe('while Redis is silent', () => {
     await eventually(async () => (await list()).index.state === 'unavailable');
     expect((await list()).total).toBe(1);
     expect(await get(`/responses/${id}`)).toMatchObject({ status: 503 });
-    await expect(api.index.count({})).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    await expect(api.operator.index.count({})).rejects.toMatchObject({ code: 'server_is_overloaded' });
     proxy.speak();
     await eventually(async () => (await list()).index.state === 'ready');
     await eventually(async () => (await api.create(body)).status === 200);

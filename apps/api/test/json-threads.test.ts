@@ -1,5 +1,5 @@
 import { type PickedItem, pickItems, pickPage } from '@sluice/response-store';
-import { sealingKeyOf } from '@sluice/sealed-content';
+import { sealingKeyOf } from '@sluice/response-store/sealed-content';
 import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { JsonThreads, type JsonThreadsOptions } from '../src/bodies/json-threads.ts';

@@ -70,6 +70,26 @@ describe('a limit of reads a minute', () => {
   });
 });
 
+describe('requests that stay open', () => {
+  it('are half of all for a tenant, and the others are served', async () => {
+    api = await startTestApi({ withoutWorker: true, mostCallers: 4 });
+    const { id } = (await ask(undefined, { background: true, stream: false })).json() as { id: string };
+    const url = `${await api.listen()}/v1/responses`;
+    const left = new AbortController();
+    const read = async (path = `/${id}?stream=true`, key = apiKeys.first) =>
+      fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` }, signal: left.signal });
+    const open = await Promise.all([read(), read()]);
+    expect(open.map(({ status }) => status)).toEqual([200, 200]);
+    const refused = await read();
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    await refused.body?.cancel();
+    expect((await read('', apiKeys.reader)).status).toBe(200);
+    left.abort();
+    await eventually(async () => (await api.get(`/v1/responses/${id}`)).status === 200);
+  });
+});
+
 describe('a limit of requests a minute', () => {
   it('is counted down in the headers of every create', async () => {
     api = await startTestApi();

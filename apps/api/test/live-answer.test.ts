@@ -6,7 +6,7 @@ import { answerLive, type LiveAnswer } from '../src/admin/api/live-answer.ts';
 
 const app = fastify({ forceCloseConnections: true });
 let answered = latch<LiveAnswer>();
-app.get('/', (request, reply) => answered.open(answerLive(request, reply, { stalledMs: 100 })));
+app.get('/', (_request, reply) => answered.open(answerLive(reply, { stalledMs: 100 })));
 
 afterEach(() => {
   answered = latch();

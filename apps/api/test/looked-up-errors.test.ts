@@ -1,34 +1,15 @@
 import { responseRowsSchema } from '@sluice/contract/admin';
-import { createLogger, FailedLogins } from '@sluice/runtime';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
-import { actingOf } from './test-admin.ts';
+import { adminAppOf } from './test-admin.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
-import { testReports } from './test-reports.ts';
 
 let api: TestApi;
 let admin: FastifyInstance;
 beforeEach(async () => {
   api = await startTestApi();
-  admin = await buildAdminApp({
-    queue: api.queue,
-    registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    store: api.store,
-    live: api.live,
-    token: undefined,
-    actionToken: undefined,
-    apiUrl: () => '',
-    responses: api.responses,
-    clock: api.clock,
-    index: api.index,
-    acting: actingOf(api),
-    reports: testReports(api),
-    failedLogins: new FailedLogins(),
-    logger: createLogger({ name: 'api', level: 'silent' }),
-  });
+  admin = await adminAppOf(api);
 });
 afterEach(async () => {
   await admin.close();

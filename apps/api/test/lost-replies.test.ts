@@ -1,5 +1,5 @@
 import { eventually, latch, type RedisProxy, readSse, startRedisProxy } from '@sluice/testing';
-import type { Run } from '@sluice/worker/scripted-worker';
+import type { Run } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
 
@@ -81,7 +81,7 @@ describe('a store that is out of reach for longer than a request may wait', () =
     await eventually(() => run.cancelled.aborted);
     const counted = async (labels: string) => {
       const metrics = await api.registry.metrics();
-      return metrics.includes(`sluice_refused_but_accepted_total{begun="${labels}"} 1`);
+      return metrics.includes(`sluice_refused_but_accepted_total{begun="${labels}",role="api"} 1`);
     };
     await eventually(() => counted('yes'));
     expect(await counted('no')).toBe(false);

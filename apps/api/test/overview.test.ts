@@ -2,7 +2,7 @@ import type { Settings } from '@sluice/config';
 import { overviewSchema, type Overview, queueListSchema } from '@sluice/contract/admin';
 import { createLogger } from '@sluice/runtime';
 import { eventually, readSse, sseFrames, startRedisProxy, testRedis, within } from '@sluice/testing';
-import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
+import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ApiProcess } from '../src/api-process.ts';
 import { apiKeys, model, testSettings } from './test-api.ts';

@@ -1,47 +1,51 @@
-import { ActStore, AuditLog } from '@sluice/operator-acts';
+import type { Act, AuditEntry } from '@sluice/contract/admin';
+import type { MatchingResponses, Operator, OperatorOptions } from '@sluice/operator';
 import { createLogger, FailedLogins } from '@sluice/runtime';
 import { KeyStore } from '@sluice/stored-keys';
 import { eventually } from '@sluice/testing';
 import type { FastifyInstance } from 'fastify';
 import { expect } from 'vitest';
-import type { Act, AuditEntry } from '@sluice/contract/admin';
-import { type Acting, type ActingOptions, makeActing } from '../src/admin/acting/acting.ts';
-import type { MatchingResponses } from '../src/admin/acting/matching-responses.ts';
-import { buildAdminApp } from '../src/admin/admin-app.ts';
-import { KeyChanges } from '../src/admin/keys/index.ts';
+import { type AdminAppOptions, buildAdminApp } from '../src/admin/admin-app.ts';
+import { makeApiOperator } from '../src/api-operator.ts';
 import { describedAnswers } from './described-answers.ts';
 import type { TestApi } from './test-api.ts';
-import { testReports } from './test-reports.ts';
 
 export const actionToken = 'action-token-of-the-test';
 
-/** What operators can do with a test api, as a process of it would have it. */
-export function actingOf(api: TestApi, more: Partial<ActingOptions> & { leaseMs?: number } = {}): Acting {
-  const { commands: connection } = api;
-  const keyPrefix = api.keys.prefix;
-  const { leaseMs, ...options } = more;
-  return makeActing({
-    settings: api.settings,
-    live: api.live,
-    store: api.store,
-    queue: api.queue,
-    responses: api.responses,
-    json: api.json,
-    bodyBudget: api.bodyBudget,
-    auditLog: new AuditLog({ connection, keyPrefix }),
-    actStore: new ActStore({ connection, keyPrefix, ...(leaseMs !== undefined && { leaseMs }) }),
-    keyChanges: new KeyChanges({
-      store: new KeyStore({ connection, keyPrefix }),
-      isSafe: () => api.store.isDurable(),
-    }),
-    keySettings: () => api.settings,
+/** Another operator of a test api, who knows the keys of its file, and is told of everything sooner. */
+export function operatorOf(api: TestApi, replaced: Partial<OperatorOptions> = {}): Operator {
+  const { settings } = api;
+  return makeApiOperator(
+    {
+      ...api,
+      memory: { used: { usedBytes: 1, limitBytes: 100 }, usedPercent: 1 },
+      redis: { facts: undefined },
+      keys: { settings, known: { file: settings.keys, stored: [], revokedAt: ({ revokedAt }) => revokedAt } },
+      keyStore: new KeyStore({ connection: api.commands, keyPrefix: api.keyPrefix }),
+      logger: loggerOf(api),
+    },
+    {
+      index: api.operator.index,
+      tails: { pollMs: { first: 20, longest: 50 } },
+      reportEveryMs: 20,
+      ...replaced,
+    },
+  );
+}
+
+/** The admin listener of a test api, without tokens. */
+export function adminAppOf(api: TestApi, more: Partial<AdminAppOptions> = {}): Promise<FastifyInstance> {
+  const { queue, registry, settings, live } = api;
+  return buildAdminApp({
+    ...{ queue, registry, live, operator: more.operator ?? operatorOf(api) },
+    settings: { models: settings.models, workerConcurrency: 2, console: settings.console },
+    token: undefined,
+    actionToken: undefined,
+    apiUrl: () => 'http://127.0.0.1:3000',
+    failedLogins: new FailedLogins({ wait: () => Promise.resolve() }),
     failedTokens: new FailedLogins(),
-    onQueueSwitched: () => undefined,
-    tails: { pollMs: { first: 20, longest: 50 } },
-    reportEveryMs: 20,
-    now: api.now,
     logger: loggerOf(api),
-    ...options,
+    ...more,
   });
 }
 
@@ -54,7 +58,7 @@ function loggerOf(api: TestApi) {
 }
 
 export interface TestAdminOptions {
-  acting?: Acting;
+  operator?: Operator;
   /** Finds what is acted on; the index of the api by default. */
   matching?: MatchingResponses;
   /** Null: the service has none. */
@@ -80,7 +84,7 @@ export interface AdminAnswer {
 
 export interface TestAdmin {
   app: FastifyInstance;
-  acting: Acting;
+  operator: Operator;
   /** Asks for a path below the mount: with POST where there is a body or `method` says so. */
   ask: (path: string, asked?: Asked) => Promise<AdminAnswer>;
   post: (path: string, body?: unknown) => Promise<AdminAnswer>;
@@ -94,27 +98,10 @@ export interface TestAdmin {
 
 /** The admin API over a test api. Every answer is held against the document of the API. */
 export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {}): Promise<TestAdmin> {
-  const acting = options.acting ?? actingOf(api);
+  const operator = options.operator ?? operatorOf(api, { matching: options.matching });
   const token = options.actionToken === undefined ? actionToken : (options.actionToken ?? undefined);
   const url = options.apiUrl ?? (await api.listen());
-  const app = await buildAdminApp({
-    queue: api.queue,
-    registry: api.registry,
-    settings: { models: api.settings.models, workerConcurrency: 2, console: api.settings.console },
-    store: api.store,
-    live: api.live,
-    acting,
-    responses: api.responses,
-    clock: api.clock,
-    index: api.index,
-    reports: testReports(api),
-    matching: options.matching ?? api.index,
-    token: undefined,
-    actionToken: token,
-    apiUrl: () => url,
-    failedLogins: new FailedLogins(),
-    logger: loggerOf(api),
-  });
+  const app = await adminAppOf(api, { operator, actionToken: token, apiUrl: () => url });
   const described = describedAnswers(app);
   let listening: Promise<string> | undefined;
   const listen = () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 }));
@@ -141,7 +128,7 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
   };
   return {
     app,
-    acting,
+    operator,
     ask,
     post: (path, body) => ask(path, { method: 'POST', ...(body !== undefined && { body }) }),
     fetch: async (path, init) => fetch(`${await listen()}/admin/v1${path}`, init),
@@ -158,7 +145,7 @@ export async function startTestAdmin(api: TestApi, options: TestAdminOptions = {
         return body as Act;
       }),
     async stop() {
-      await acting.acts.stop();
+      await operator.acts.stop();
       app.server.closeAllConnections();
       await app.close();
       if (described.problems.length > 0) {

@@ -10,7 +10,6 @@ import {
 } from '@sluice/runtime';
 import { testRedis, type TestRedis } from '@sluice/testing';
 import { apiClients, closeConnections } from '@sluice/wiring';
-import { type ScriptedWorker, startScriptedWorker } from '@sluice/worker/scripted-worker';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { type ApiParts, makeApiParts } from '../src/api-parts.ts';
@@ -18,6 +17,7 @@ import { buildApp } from '../src/app.ts';
 import type { JsonReader } from '../src/bodies/json-reader.ts';
 import type { SocketTimes } from '../src/websocket/socket-connection.ts';
 import { describedAnswers } from './described-answers.ts';
+import { type ScriptedWorker, startScriptedWorker } from './scripted-worker.ts';
 import { openSocket, type SocketOptions, type TestSocket } from './test-socket.ts';
 
 /** Keys of the tenants that every test api knows. */
@@ -50,6 +50,8 @@ export interface TestApiOptions {
   bodyBytesInFlight?: number;
   contextBytes?: number;
   contextTurns?: number;
+  /** Requests that may be open at once; see `OpenRequests`. */
+  mostCallers?: number;
   /** Most responses that wait in all. */
   queued?: number;
   syncWaitMs?: number;
@@ -75,7 +77,7 @@ export interface TestApiOptions {
 export interface TestApi extends Omit<ApiParts, 'memory' | 'keys' | 'redis'> {
   app: FastifyInstance;
   /** What the api started with. */
-  settings: Settings;
+  settings: Settings & { redisUrl: string };
   /** How full the memory of Redis is said to be. */
   memory: TestMemory;
   redis: TestRedis;
@@ -228,13 +230,14 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       onListenerError: (error) => {
         throw error;
       },
+      ...(options.mostCallers !== undefined && { mostCallers: options.mostCallers }),
       ...(options.threadMs !== undefined && { threadMs: options.threadMs }),
       ...(options.socketTimes && { socketTimes: options.socketTimes }),
       indexHealEveryMs: 200,
     },
   });
   const { commands, bulk, largeValues, longEnds } = clients;
-  const { live, store, clock, sealing, sockets, open, bodies, responses, index } = parts;
+  const { live, store, clock, sealing, sockets, open, bodies, responses, operator } = parts;
   live.replace(settings);
   await Promise.all(
     [commands, bulk, largeValues, longEnds].map((client) =>
@@ -325,7 +328,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       await closing;
       await bodies.stop();
       await responses.stop();
-      await index.stop();
+      await operator.stop();
       await worker.stop();
       await sealing.stop();
       await store.stop();

@@ -650,6 +650,25 @@ describe('a connection', () => {
     await client.close();
   });
 
+  it('has turns under way as far as its tenant may have requests open', async () => {
+    await api.stop();
+    api = await startTestApi({ mostCallers: 2 });
+    const goOn = talkUntil();
+    const client = await api.connect();
+    client.send({ type: 'response.create', ...create, stream_id: 'a' });
+    await client.next(({ type }) => type === 'response.output_text.delta');
+    client.send({ type: 'response.create', ...create, stream_id: 'b' });
+    expect(await client.next(({ type }) => type === 'error')).toMatchObject({
+      status: 429,
+      error: { code: 'rate_limit_exceeded' },
+    });
+    goOn.open();
+    await client.next(({ type }) => type === 'response.completed');
+    client.send({ type: 'response.create', ...create, stream_id: 'b' });
+    await client.next((each) => each['stream_id'] === 'b' && each.type === 'response.completed');
+    await client.close();
+  });
+
   it('that has nothing to do ends with a key that was revoked, and those of other keys stay', async () => {
     await api.stop();
     api = await startTestApi({ socketTimes: { pingMs: 300 } });

@@ -21,7 +21,6 @@ beforeEach(async () => {
     'src/main.tsx': 'first',
     'src/main.test.ts': 'a test',
     'index.html': '<html>',
-    'mock/mock.ts': 'a mock',
     '../../package-lock.json': '{}',
   });
 });
@@ -81,7 +80,7 @@ describe('a build when it is stale', () => {
 
   it('is left alone after a change of what is not in it, and of nothing but times', async () => {
     await whenStale();
-    await write({ 'src/main.test.ts': 'another test', 'mock/mock.ts': 'another mock' });
+    await write({ 'src/main.test.ts': 'another test' });
     await utimes(join(root, 'src/main.tsx'), new Date(), new Date(Date.now() + 60_000));
     expect(await whenStale()).toBe('fresh');
   });

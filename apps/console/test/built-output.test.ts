@@ -93,9 +93,9 @@ describe('the built console', () => {
     for (const path of paths) expect(path).toMatch(/^\/console\//);
   });
 
-  it('holds no test, no source map and no mock', async () => {
+  it('holds no test and no source map', async () => {
     const names = globSync('**/*', { cwd: folder });
-    expect(names.filter((name) => /\.map$|test|mock/.test(name))).toEqual([]);
+    expect(names.filter((name) => /\.map$|test/.test(name))).toEqual([]);
     for (const { text } of await texts()) expect(text).not.toContain('sourceMappingURL');
   });
 });

@@ -7,10 +7,10 @@ const usage = `Usage: sluice <command> [flags]
   api      an api process       (needs REDIS_URL)
   worker   a worker process     (needs REDIS_URL)
 
-  keys create | list | revoke | rotate    makes, shows, ends or replaces the API keys of a running service
-  responses get | list | cancel | tail    shows, cancels or follows responses of a running service
-  queues list | pause | resume | drain    shows, stops, starts or empties whole queues
-  tenants [NAME]                          shows what each tenant may do, and what it uses of that now
+  keys create | list | limit | rotate | revoke    makes, shows, changes, replaces or ends API keys of a running service
+  responses list | get | show | tail | cancel     finds, shows, follows or cancels responses of a running service
+  queues list | pause | resume | drain            shows, stops, starts or empties whole queues
+  tenants [NAME]                                  shows what each tenant may do, and what it uses of that now
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports how it fared
 

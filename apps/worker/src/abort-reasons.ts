@@ -1,5 +1,5 @@
 /**
- * Why an attempt is ended from outside. One signal carries the reason from whoever decides to whoever waits.
+ * Why an attempt is ended from outside. One signal carries the reason to every wait.
  *
  * - `cancelled`: somebody asked for the end, or nobody waits any more
  * - `timed_out`: the response had all the time it may have

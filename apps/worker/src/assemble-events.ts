@@ -21,7 +21,7 @@ type OpenContent = {
   index: number;
   part: PartKind | undefined;
   counts: { summary: number; content: number };
-  /** What the upstream wants back with the reasoning. */
+  /** Data that the upstream wants back with the reasoning. */
   opaque?: OpaqueReasoning;
 };
 
@@ -32,7 +32,7 @@ export type SealReasoning = (reasoning: {
 }) => string | undefined;
 
 /**
- * Turns a provider's chunks into the events of a response, and keeps the output they amount to.
+ * Turns a provider's chunks into the events of a response, and keeps the output that they make.
  *
  * Pure but for the random ids and what is sealed. Items open and close as the kinds of chunks change: a message or a reasoning
  * closes when anything else begins; function calls stay open until the end, because some upstreams interleave
@@ -75,12 +75,12 @@ export class Assembler {
     return this.#finish;
   }
 
-  /** What the chunks so far amount to, with the items that are still open. */
+  /** The output of the chunks so far, with the items that are still open. */
   get output(): OpenOutput {
     return this.#output;
   }
 
-  /** What the upstream counted; null when it has not. */
+  /** The token counts of the upstream; null before it has reported them. */
   get usage(): Usage | null {
     return this.#usage;
   }
@@ -269,7 +269,7 @@ export class Assembler {
     return this.#content?.kind === 'reasoning' ? this.#closeContent() : [];
   }
 
-  /** Gives reasoning that is done what its client can send back. */
+  /** Seals finished reasoning, so that its client can send it back. */
   #seal(index: number, opaque: OpaqueReasoning | undefined): void {
     const item = this.#output.fold.items[index];
     if (item?.type !== 'reasoning' || !this.#sealReasoning) return;
@@ -289,7 +289,7 @@ export class Assembler {
     return part?.type === 'output_text' ? part.annotations.length : 0;
   }
 
-  /** Nothing changes what is done, so such an event shares it with the output. */
+  /** Nothing changes a finished item, so its event shares it with the output. */
   #emit<Event extends UnnumberedEvent>(event: Event, isDone = false): Event {
     track(this.#output, event, isDone || !this.#isFollowed);
     return event;

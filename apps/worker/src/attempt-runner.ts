@@ -5,13 +5,14 @@ import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
-import { ContentSealer, SealingKeys } from '@sluice/sealed-content';
+import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
+import { InputBudget, inputBytesOfHeap, type WantedInput } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
-import { budgetOfHeap, OutputBudget } from './output-budget.ts';
+import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -31,15 +32,15 @@ export interface AttemptRunnerOptions {
   /** Every upstream of the settings, by its id. Closed with the runner. */
   providers: ReadonlyMap<string, Provider>;
   logger: Logger;
-  /** Where a response runs that may take its process down; undefined where that is here. */
+  /** Runs responses that may take their process down; undefined where they run in this process. */
   isolate: Isolate | undefined;
-  /** Of what a worker may hold of answers under way, what this process may; 1 for all of it. */
-  outputShare: number;
+  /** The share of a worker's memory for inputs and answers under way that this process may use; 1 for all of it. */
+  memoryShare: number;
   /** Takes no jobs of a queue for a while, in milliseconds, because none of them could run here. */
   holdQueue: (queue: string, forMs: number) => void;
 }
 
-/** Everything that it takes to run responses, wherever their ids come from: a queue, or the worker next door. */
+/** Runs responses, whether their ids come from a queue or from the worker that started this process. */
 export class AttemptRunner {
   readonly store: AttemptStore;
   readonly running: RunningAttempts;
@@ -52,6 +53,7 @@ export class AttemptRunner {
   readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #providers: ReadonlyMap<string, Provider>;
+  readonly #inputBudget: InputBudget;
   readonly #dependencies: ExecuteDependencies;
 
   constructor(options: AttemptRunnerOptions) {
@@ -60,6 +62,8 @@ export class AttemptRunner {
     const { recovery } = settings;
     const { telemetry } = wired;
     this.#providers = providers;
+    const heapBytes = getHeapStatistics().heap_size_limit;
+    this.#inputBudget = new InputBudget(inputBytesOfHeap(spareBytes(heapBytes), options.memoryShare));
     this.clock = wired.clock;
     this.store = wired.store;
     this.#sealing = new SealingKeys({
@@ -102,7 +106,8 @@ export class AttemptRunner {
       contextTokensOf: (id) => settings.models.find((model) => model.id === id)?.contextTokens,
       telemetry,
       turns: new TurnBudget(),
-      outputBudget: new OutputBudget(budgetOfHeap(getHeapStatistics().heap_size_limit, options.outputShare)),
+      inputBudget: this.#inputBudget,
+      outputBudget: new OutputBudget(budgetOfHeap(heapBytes, options.memoryShare)),
       largeWrites: new LargeWrites(),
       isolate,
       traces: settings.traces && { propagates: settings.traces.propagates },
@@ -125,6 +130,11 @@ export class AttemptRunner {
     this.health.start();
   }
 
+  /** Takes room for an input that a claim is about to read. False when there is none. */
+  roomForInput(wanted: WantedInput): boolean {
+    return this.#inputBudget.take(wanted);
+  }
+
   /** Runs a response until it has its end, or until it must be given back. */
   execute(responseId: string): Promise<Outcome> {
     return executeResponse(this.#dependencies, responseId);
@@ -136,12 +146,12 @@ export class AttemptRunner {
   }
 
   /** Gives a claimed response back that was not run. */
-  giveBack(record: ClaimedRecord): Promise<void> {
+  giveBack(record: Pick<ClaimedRecord, 'id' | 'token'>): Promise<void> {
     return giveBack({ log: this.store, running: this.running }, record, { isCounted: false });
   }
 
   /**
-   * Ends a response that somebody asked to end. One that was given back for a while has nobody else to end it; the rescue does when
+   * Ends a response that is cancelled. Nobody runs one that was given back for a while, so this ends it; the rescue does when
    * this fails.
    */
   endAskedFor(responseId: string): void {
@@ -153,12 +163,18 @@ export class AttemptRunner {
   }
 
   async #endPostponed(responseId: string): Promise<void> {
-    const claimed = await this.store.claim(responseId, randomUUID());
-    if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
-    else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+    const token = randomUUID();
+    try {
+      const claimed = await this.store.claim(responseId, token);
+      if (claimed.kind === 'end') await this.end(claimed.record, claimed.because);
+      else if (claimed.kind === 'run') await this.giveBack(claimed.record);
+      else if (claimed.kind === 'no_room') await this.giveBack(claimed.held);
+    } finally {
+      this.#inputBudget.giveBack(token);
+    }
   }
 
-  /** Models may share a queue: its jobs wait only while none of them could run. */
+  /** Holds a queue while no model of it takes calls. */
   #holdQueue(queue: string): number {
     const { settings, holdQueue } = this.#options;
     const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
@@ -171,7 +187,7 @@ export class AttemptRunner {
     return holdMs;
   }
 
-  /** While the upstream has too much to do, jobs for its models stay where others can take them. */
+  /** Leaves jobs to other workers while the upstream of their models has too much to do. */
   #holdQueuesOf(provider: string): void {
     const { models } = this.#options.settings;
     const routed = models.filter(({ routes }) => routes.some((route) => route.provider === provider));

@@ -7,7 +7,7 @@ import {
 import type { ProviderError } from '@sluice/providers';
 import type { ClaimedRecord } from '@sluice/response-store';
 import { type AttemptTrace, parseTraceparent, randomBytes, traceOfAttempt } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { LargeWrites } from './large-writes.ts';
@@ -21,16 +21,16 @@ import type { RunningAttempts } from './running-attempts.ts';
 export interface AttemptDependencies {
   log: ResponseLog;
   running: RunningAttempts;
-  /** Of the process, for what attempts hold of their answers. */
+  /** The memory that all attempts of the process share for their answers. */
   outputBudget: OutputBudget;
   largeWrites: LargeWrites;
-  /** What seals and opens the content of a tenant. */
+  /** Returns what seals and opens the content of a tenant. */
   sealerOf: (tenant: string) => ContentSealer;
   /** For durations, in milliseconds. */
   now: () => number;
   /** Absent while traces are off. */
   traces?: AttemptTraces | undefined;
-  /** A response with a caller waits only for upstreams that come back before they were down for this long, in milliseconds. */
+  /** A response with a caller does not wait for an upstream that will have been down for longer than this, in milliseconds. */
   openWaitMs: number;
 }
 
@@ -40,7 +40,7 @@ export interface AttemptTraces {
   propagates: boolean;
 }
 
-/** What the attempts of a response in this process have met, from the first to the last. */
+/** Failures and limits of a response over all of its attempts in this process. */
 export interface RouteHistory {
   readonly tried: TriedRoutes;
   readonly limits: OwnLimits;
@@ -48,7 +48,7 @@ export interface RouteHistory {
 
 /** How far an attempt has come with its calls. */
 export interface CallProgress {
-  /** Why the last call brought no output, if its upstream refused it. */
+  /** The failure of the last call, if its upstream refused it before any output. */
   refusal?: ProviderError | undefined;
   /** Its place among the responses that wait for routes. */
   waiter?: WaitingResponse | undefined;
@@ -56,20 +56,20 @@ export interface CallProgress {
   wait?: { since: number; because: RouteBlock['because'] } | undefined;
 }
 
-/** One claimed response in the hands of this process: what it has produced, where it writes, and what may end it. */
+/** One claimed response in this process: its output, its writer, and the signal that ends it. */
 export class Attempt {
   readonly record: ClaimedRecord;
   readonly assembler: Assembler;
   readonly writer: AttemptWriter;
   readonly share: OutputShare;
-  /** Undefined while traces are off, and where they were when the response was accepted. */
+  /** Undefined if traces are off, or were off when the response was accepted. */
   readonly trace: AttemptTrace | undefined;
-  /** Whose calls these are, as routes know it. */
+  /** Names the response and its tenant to the routes that it calls. */
   readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
   /** How often each route has failed for the response. */
   readonly tried: TriedRoutes;
   readonly calls: CallProgress = {};
-  /** What the upstream was asked for; undefined until it was. */
+  /** The request to the upstream; undefined until it was read. */
   generation: Generation | undefined;
   #isVisible = false;
   readonly #largeWrites: LargeWrites;
@@ -142,7 +142,7 @@ export class Attempt {
     return this.record.request.background ? Number.POSITIVE_INFINITY : this.#openWaitMs;
   }
 
-  /** Writes events; those that repeat a large answer when its turn has come, which is what the promise is for. */
+  /** Writes events. Those that repeat a large answer wait for their turn; the promise resolves after that. */
   write(events: readonly UnnumberedEvent[]): Promise<void> | undefined {
     if (!this.record.streams || events.length === 0) return undefined;
     this.#isVisible = true;
@@ -154,8 +154,8 @@ export class Attempt {
   }
 
   /**
-   * Says how many bytes of memory the output takes. The promise is to be awaited before it grows: the store is behind, or the process
-   * has no room for more.
+   * Notes how many bytes of memory the output takes. Await the promise, if there is one, before the output grows: the store
+   * is behind, or the process has no room for more.
    */
   makeRoom(outputBytes: number): Promise<void> | undefined {
     this.share.output = outputBytes + this.writer.waitingCharacters;
@@ -181,7 +181,7 @@ export class Attempt {
   }
 }
 
-/** Writes events so that few of them are printed before the store has them. */
+/** Writes events, and waits whenever the store is behind, so that few printed events are in memory at a time. */
 export async function writeEach(writer: AttemptWriter, events: readonly UnnumberedEvent[]): Promise<void> {
   for (const event of events) {
     writer.write(event);
@@ -194,7 +194,7 @@ function traceOf({ traceparent, losses, isFirstClaim }: ClaimedRecord): AttemptT
   return origin && traceOfAttempt(origin, { losses, isFirst: isFirstClaim });
 }
 
-/** What telemetry says of every attempt. */
+/** The members that every fact about an attempt has. */
 export function about({ id, request, attempt }: ClaimedRecord) {
   return { responseId: id, model: request.model, attempt };
 }

@@ -61,7 +61,7 @@ export async function callModel(
       return undefined;
     }
     const call = health.begin(route, waiter);
-    // Another attempt was quicker to take the turn, or the one call that an upstream gets when it may be back.
+    // Another attempt has taken the turn, or the probe of an upstream that may be back.
     if (!call) return undefined;
     const ending = await callRoute(dependencies, attempt, { route, call }, attempt.generation);
     return ending.kind === 'failed' ? afterFailedCall(dependencies, attempt, route, ending) : ending;
@@ -158,7 +158,7 @@ async function callRoute(
         fault: 'broken',
       });
     }
-    // The upstream has done its part, whatever it said.
+    // The call succeeded, even if the answer breaks a promise.
     call.succeeded();
     tellAnswer(dependencies, attempt, { route, calledAt }, assembler.finish);
     return await judge(dependencies, attempt, route, assembler.finish);
@@ -174,7 +174,7 @@ async function callRoute(
   }
 }
 
-/** An answer that breaks a promise fails its attempt, as an answer that was broken off does. */
+/** Fails an attempt whose answer breaks a promise, as if the answer had been broken off. */
 async function judge(
   dependencies: CallModelDependencies,
   attempt: Attempt,

@@ -1,4 +1,4 @@
-/** The window is counted in this many buckets: the oldest calls leave it a bucket at a time. */
+/** Buckets of the window. The oldest calls leave it a bucket at a time. */
 const bucketCount = 10;
 
 /** Calls of the recent past, in a ring of buckets, each for its share of the time. */

@@ -18,7 +18,7 @@ import type { PostponedResponses } from './postponed-responses.ts';
 import { retryDelayMs, withJitter } from './retry-delay.ts';
 import { writeEnd, type WriteEndDependencies } from './write-end.ts';
 
-/** When a response is looked at again that another worker holds, in milliseconds. */
+/** When to look again at a response that another worker holds, in milliseconds. */
 export const heldDelayMs = 1_000;
 
 /** When a response may go to another worker while none of its upstreams answers this one, in milliseconds. */
@@ -34,7 +34,7 @@ export type CarryOutDependencies = AttemptDependencies &
     longestRetryAfterMs: number;
   };
 
-/** What follows on an attempt: another claim, another conclusion because it was aborted meanwhile, or nothing. */
+/** The step after a conclusion: another claim, another conclusion because the attempt was aborted meanwhile, or none. */
 export type NextStep =
   | { kind: 'claim' }
   | { kind: 'conclude'; attempt: Attempt; ending: AttemptEnding }
@@ -97,7 +97,7 @@ function endAttempt(
         output: assembler.output,
         // An upstream that counts no tokens has them estimated once it has finished.
         usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
-        // Or a caller that leaves before the upstream counts would have its output for nothing.
+        // Otherwise a caller that leaves before the upstream counts would have its output for nothing.
         uncountedOf: (output) =>
           assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
         hasSaidError: false,
@@ -108,7 +108,7 @@ function endAttempt(
   return attempt.share.isLarge ? dependencies.largeWrites.run(record.tenant, write) : write();
 }
 
-/** A route that has not failed for the response is tried at once; any other only after a pause, if there is time for it. */
+/** Retries at once if a route takes calls that has not failed for the response; otherwise after a pause, if there is time for it. */
 async function waitForRetry(
   dependencies: CarryOutDependencies,
   attempt: Attempt,
@@ -133,8 +133,8 @@ async function waitForRetry(
 }
 
 /**
- * Gives a response back until a route may take calls. The attempt does not count, because no upstream was called. This
- * process goes on hearing of its cancellation.
+ * Gives a response back until a route may take calls. The attempt does not count, because no upstream was called. A
+ * cancellation still reaches this process.
  */
 async function postpone(
   dependencies: CarryOutDependencies,
@@ -144,7 +144,7 @@ async function postpone(
   const { postponed, holdQueue, telemetry, random } = dependencies;
   const { record, signal } = attempt;
   const heldMs = holdQueue(record.queue);
-  // Another worker may reach the upstream; this one takes no jobs meanwhile.
+  // Another worker may reach the upstream, and this one takes no jobs meanwhile.
   const isForOthers = because === 'open' && heldMs >= waitMs;
   const afterMs = withJitter(isForOthers ? Math.min(waitMs, handOverMs) : waitMs, random);
   await giveBack(dependencies, record, {
@@ -152,14 +152,14 @@ async function postpone(
     staysReachable: true,
     limited: limitedBefore(dependencies, attempt),
   });
-  // Asked for while it was given back: nobody else would hear of it before the job is delivered again.
+  // The cancellation came during the release. Nobody else would act on it before the job is delivered again.
   if (signal.aborted && abortReason(signal) === 'cancelled') return { kind: 'claim' };
   postponed.add(record.id, afterMs);
   telemetry.emit('attempt.postponed', { ...about(record), because, afterMs });
   return done({ kind: 'later', afterMs });
 }
 
-/** For the record: what its next attempt has to know of its limits, wherever it runs. */
+/** The limits that the response has met, for the record: its next attempt may run in another process. */
 function limitedBefore(
   { now, storeNow }: CarryOutDependencies,
   { owner }: Attempt,

@@ -23,10 +23,10 @@ export interface BreakerOptions {
   onChange: (state: BreakerState, openMs: number) => void;
 }
 
-/** `half_open`: its time is over, and one call finds out whether the upstream is back. */
+/** `half_open`: it was open for long enough, and one call finds out whether the upstream is back. */
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
-/** A call that the breaker let through. It ends in `succeeded`, `failed` or `abandoned`; what is said later has no effect. */
+/** A call that the breaker let through. It ends in `succeeded`, `failed` or `abandoned`; later calls have no effect. */
 export interface BreakerCall {
   /** The upstream has begun to answer: a probe that gets this far closes the breaker. */
   answered(): void;
@@ -41,19 +41,20 @@ type Phase =
   | { kind: 'open'; until: number }
   | { kind: 'probing'; since: number };
 
-/** Random share added to the time it stays open, so that several workers do not probe together. */
+/** A random part of this share is added to the time it stays open, so that several workers do not probe together. */
 export const openJitter = 0.2;
 
-/** A probe is waited for this long, in milliseconds. After that another one may begin beside it. */
+/** After this long without an answer to a probe, in milliseconds, another may begin beside it. */
 export const longestProbeMs = 5_000;
 
 /**
- * Keeps calls from an upstream that cannot be reached. No request can make that so: whose calls failed does not matter here.
- * `RouteBreaker` is for what may be the fault of a request.
+ * Keeps calls from an upstream that cannot be reached. No request can cause that, so it does not matter whose calls
+ * failed. `RouteBreaker` is for failures that a request may have caused.
  *
  * It opens after a number of failures in a row, or at a share of failures among enough calls of the window. It then lets
- * nothing through for a while, and after that one probe, or another when that takes long. A probe that is answered closes
- * it, and one that fails opens it for twice as long, up to a bound. An opening within a window of the last closing counts as a repeated one.
+ * nothing through for a while. After that it lets one probe through, and another if the first takes long. A probe that is
+ * answered closes the breaker. A probe that fails opens it for twice as long, up to a bound. An opening within a window
+ * of the last closing doubles that time, too.
  *
  * Calls that began before the last change of the state say nothing about the time after it and are not counted.
  */
@@ -105,12 +106,12 @@ export class CircuitBreaker {
     return this.#downSince === undefined ? 0 : this.#options.now() - this.#downSince - this.#idleMs;
   }
 
-  /** For how long a probe has been due. */
+  /** How long a probe has been due. */
   get #idleMs(): number {
     return this.#phase.kind === 'open' ? Math.max(0, this.#options.now() - this.#phase.until) : 0;
   }
 
-  /** Lets a call through; undefined when none may begin. Of a half-open breaker the first call is the probe. */
+  /** Lets a call through; undefined when none may begin. The first call of a half-open breaker is the probe. */
   begin(): BreakerCall | undefined {
     if (!this.admits) return undefined;
     if (this.#phase.kind === 'open') {
@@ -118,7 +119,7 @@ export class CircuitBreaker {
       this.#enter({ kind: 'probing', since: this.#options.now() });
       this.#options.onChange('half_open', 0);
     } else if (this.#phase.kind === 'probing') {
-      // Of the same era: whichever is answered first decides.
+      // Both probes belong to the same era, and the first that is answered decides.
       this.#phase.since = this.#options.now();
     }
     return this.#call();
@@ -126,7 +127,7 @@ export class CircuitBreaker {
 
   #call(): BreakerCall {
     let era: number | undefined = this.#era;
-    // Of an era of probing there are probes alone.
+    // Every call that begins in an era of probing is a probe.
     const isProbing = () => era === this.#era && this.#phase.kind === 'probing';
     const end = (change: () => void) => {
       if (era === this.#era) change();

@@ -3,7 +3,7 @@ import { pause, type Telemetry } from '@sluice/runtime';
 import type { ResponseLog } from './response-log.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** Between two tries of a claim that got no answer, in milliseconds. */
+/** The pause between two tries of a claim that got no answer, in milliseconds. */
 const retryEveryMs = 250;
 
 export interface ClaimDependencies {
@@ -17,11 +17,11 @@ export interface ClaimDependencies {
 }
 
 /**
- * Claims a response, and tries again while the store gives no answer: the queue's connection may be back before the
- * store's, and a job that fails for it would wait for the rescue. The token makes a repeated claim one attempt.
+ * Claims a response, and tries again while the store does not answer: the queue's connection may be back before the
+ * store's, and a job that failed for that would wait for the rescue. The token makes repeated claims one attempt.
  *
- * Rejects with the store's error when it stays away, or when this process stops. What the claim may have taken is given
- * back then, as soon as the store answers.
+ * Rejects with the store's error when the store stays away, or when this process stops. The lease that the claim may have
+ * taken is released as soon as the store answers.
  */
 export async function claimResponse(
   { log, running, telemetry, outageMs, now }: ClaimDependencies,

@@ -2,10 +2,10 @@ import { closeItem, closeSilently, track, type OpenOutput, type UnnumberedEvent 
 import type { EndPlan } from './conclude-attempt.ts';
 
 /**
- * Closes the items that are still open when a response ends: a model that has finished leaves whole items, a limit cuts
- * off the last one, and everything else all that are open.
+ * Closes the items that are still open when a response ends. They are whole if the model has finished. A limit leaves the
+ * last one incomplete, and any other end leaves all of them so.
  *
- * @returns the events of it; none for an output that nobody follows.
+ * @returns the events of the closing; none for an output that nobody follows.
  */
 export function closeOutput(
   output: OpenOutput,

@@ -4,7 +4,7 @@ import type { ClaimEnd } from '@sluice/response-store';
 import type { AbortReason } from './abort-reasons.ts';
 import type { RouteBlock } from './model-routes.ts';
 
-/** What went wrong in an attempt, as a provider or we ourselves said it. */
+/** The failure of an attempt, as its provider or this process reports it. */
 export interface AttemptFailure {
   code: FailureCode;
   disposition: 'retry' | 'fail';
@@ -29,7 +29,7 @@ export type EndPlan =
   /** `sentence` and `param` stand in for those of the code. */
   | { status: 'failed'; code: FailureCode; sentence?: string | undefined; param?: string | undefined };
 
-/** What is to be done about an attempt that is over. */
+/** What to do about an attempt that is over. */
 export type Conclusion =
   /** `because`: why it ends although no upstream was called; absent after a call. */
   | { kind: 'end'; plan: EndPlan; because?: string }
@@ -38,18 +38,18 @@ export type Conclusion =
   | { kind: 'postpone'; block: RouteBlock }
   /** Back to the queue, for another worker. */
   | { kind: 'give_back' }
-  /** Nothing is left to do: another attempt holds the lease. */
+  /** Do nothing: another attempt holds the lease. */
   | { kind: 'leave' }
-  /** Nothing can be written, and another attempt may hold the lease: the claim decides once the store is back. */
+  /** Give up for now: nothing can be written, and another attempt may hold the lease. The next claim decides. */
   | { kind: 'give_up' }
-  /** Nothing can be written: the rescue looks after the response. */
+  /** Fail the job: nothing can be written, by a defect of ours. The rescue looks after the response. */
   | { kind: 'report_defect' };
 
 /** How long a response may wait for a route, in milliseconds. */
 export interface WaitFacts {
   /** Time left for all attempts together. */
   remainingMs: number;
-  /** It waits only for an upstream that comes back before it was down for this long. */
+  /** It does not wait for an upstream that will have been down for longer than this. */
   patienceMs: number;
 }
 
@@ -61,8 +61,8 @@ export interface AttemptFacts extends WaitFacts {
 }
 
 /**
- * What an attempt comes to. As long as no output is visible another attempt may follow it, in this process or another;
- * after that it can only end, because two answers must never be spliced into one.
+ * Decides what to do about an attempt that is over. While no output is visible, another attempt may follow, in this process
+ * or another. After that the response can only end, because two answers must never be spliced into one.
  */
 export function concludeAttempt(ending: AttemptEnding, facts: AttemptFacts): Conclusion {
   const { isVisible, mayRetry } = facts;
@@ -82,9 +82,9 @@ export function concludeAttempt(ending: AttemptEnding, facts: AttemptFacts): Con
 }
 
 /**
- * Whether a route can come back in time. A response waits for one that is parked as long as it has time, and for an
- * upstream that is down as long as it has the patience: after that, waiting would only make an error late. How long it
- * waits for its turn nobody knows, so it does.
+ * Whether a response may wait for a route. It waits for a parked route as long as it has time, and for an upstream that is
+ * down as long as it has patience: after that, waiting would only make an error late. It always waits for its turn,
+ * because nobody knows how long that takes.
  */
 export function mayWait(block: RouteBlock, { remainingMs, patienceMs }: WaitFacts): boolean {
   if (block.because === 'busy' || block.because === 'saturated') return true;
@@ -98,7 +98,7 @@ function concludeBlocked(block: RouteBlock, facts: WaitFacts): Conclusion {
   return { kind: 'end', plan: { status: 'failed', code }, because: `upstreams_${block.because}` };
 }
 
-/** How a response ends that failed for good. */
+/** The end of a response that failed for good. */
 export function planOfFailure({ code, publicMessage: sentence, param }: AttemptFailure): EndPlan {
   return { status: 'failed', code, sentence, param };
 }
@@ -136,7 +136,7 @@ function concludeAbort(reason: AbortReason, isVisible: boolean): Conclusion {
 const partial =
   'The worker that ran this response died after part of its output was sent. The output is partial; a retry is safe.';
 
-/** How a response ends that a claim found unfit to run, or to run again. */
+/** The end of a response that a claim found unfit to run, or to run again. */
 export function concludeClaim(because: ClaimEnd): EndPlan {
   switch (because) {
     case 'cancelled':

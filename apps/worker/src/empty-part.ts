@@ -1,6 +1,6 @@
 import type { ContentPart } from '@sluice/contract';
 
-/** What an item of an answer consists of. */
+/** The kinds of parts in an item of an answer. */
 export type PartKind = 'output_text' | 'refusal' | 'summary_text' | 'reasoning_text';
 
 /** A part as it begins. */

@@ -10,15 +10,15 @@ const eventsWithoutOutput = 3;
 
 /**
  * Ends a response that must not run, or not run again: it was cancelled, ran out of time or attempts, or an earlier
- * attempt died after its output was seen. What that attempt left open in the log is closed, so the stream obeys the
- * grammar.
+ * attempt died after its output was seen. Items that the attempt left open in the log are closed, so that the stream obeys
+ * the grammar.
  */
 export async function endWithoutRun(
   dependencies: AttemptDependencies & WriteEndDependencies,
   record: ClaimedRecord,
   because: ClaimEnd,
 ): Promise<Outcome> {
-  // How much is in its log is not known before it is read.
+  // Nobody knows the size of its log before it is read.
   const isMaybeLarge = record.streams && record.sequenceNumber > eventsWithoutOutput;
   const end = () => writeLoggedEnd(dependencies, record, because);
   return isMaybeLarge ? dependencies.largeWrites.run(record.tenant, end) : end();

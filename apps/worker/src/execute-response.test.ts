@@ -8,7 +8,7 @@ import {
   newResponseId,
 } from '@sluice/contract';
 import type { ClaimedRecord } from '@sluice/response-store';
-import { ContentSealer, sealingKeyOf } from '@sluice/sealed-content';
+import { ContentSealer, sealingKeyOf } from '@sluice/response-store/sealed-content';
 import { Telemetry } from '@sluice/runtime';
 import { ProviderError, type ProviderCall, type ProviderChunk } from '@sluice/providers';
 import {
@@ -25,6 +25,7 @@ import { wholeStream } from '../test/whole-stream.ts';
 import { executeResponse, type ExecuteDependencies } from './execute-response.ts';
 import type { ModelRoute } from './model-routes.ts';
 import type { OutputLimits } from './output-meter.ts';
+import { InputBudget } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
 import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
 import { OtherReleases } from './other-releases.ts';
@@ -159,6 +160,7 @@ function setUp(options: SetUpOptions = {}) {
     sealerOf: (tenant) => new ContentSealer([sealingKey], tenant),
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
+    inputBudget: new InputBudget(1_000_000),
     otherReleases: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
@@ -542,6 +544,50 @@ describe('a response that its upstream limits each time', () => {
     call.end();
     expect(await outcome).toEqual({ kind: 'settled' });
     expect(log.end?.status).toBe('completed');
+  });
+});
+
+describe('a worker without room for an input', () => {
+  it('gives the response back, uncounted, and runs it when it comes again', async () => {
+    const { id, log, provider, execute, observed, dependencies } = setUp({ maxAttempts: 1 });
+    log.nextClaim = 'no_room';
+    expect(await execute()).toMatchObject({ kind: 'later', afterMs: expect.any(Number) });
+    expect(log).toMatchObject({ attempt: 0, releases: 1, isReachable: true, end: undefined });
+    expect(observed).toContain('postponed memory');
+    expect(dependencies.postponed.size).toBe(1);
+    const outcome = execute();
+    const call = await provider.call(0);
+    call.send(text('Hello'), finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(dependencies.postponed.delete(id)).toBe(false);
+  });
+
+  it('comes back later the more responses wait for it, and after half a minute at most', async () => {
+    const { log, execute, dependencies } = setUp();
+    const delayWith = async (postponed: number) => {
+      for (let at = 0; at < postponed; at += 1) dependencies.postponed.add(`other ${at}`, 1);
+      log.nextClaim = 'no_room';
+      const outcome = await execute();
+      return outcome.kind === 'later' ? outcome.afterMs : Number.NaN;
+    };
+    const delays = [await delayWith(0), await delayWith(100), await delayWith(10_000)];
+    expect(delays).toEqual(delays.toSorted((one, other) => one - other));
+    expect(delays[2]).toBeLessThanOrEqual(40_000);
+  });
+
+  it('has the room of an attempt again when that is over', async () => {
+    const { provider, execute, dependencies, log } = setUp();
+    const outcome = execute();
+    const call = await provider.call(0);
+    const { inputBudget } = dependencies;
+    const wanted = { token: log.token, tenant: 'hostile', bytes: 900_000 };
+    expect(inputBudget.take(wanted)).toBe(true);
+    expect(inputBudget.held()).toBeGreaterThan(0);
+    call.send(finish);
+    call.end();
+    await outcome;
+    expect(inputBudget.held()).toBe(0);
   });
 });
 

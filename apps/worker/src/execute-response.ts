@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { modeOf } from '@sluice/contract';
 import type { Outcome } from '@sluice/queue';
-import type { ClaimedRecord } from '@sluice/response-store';
+import type { ClaimedRecord, PostponedClaim } from '@sluice/response-store';
 import { about, Attempt, type RouteHistory } from './attempt.ts';
 import { callModel, type CallModelDependencies } from './call-model.ts';
 import { carryOut, type CarryOutDependencies, done, heldDelayMs, type NextStep } from './carry-out.ts';
@@ -9,14 +9,22 @@ import { type ClaimDependencies, claimResponse } from './claim-response.ts';
 import { concludeAttempt } from './conclude-attempt.ts';
 import { endWithoutRun } from './end-without-run.ts';
 import { giveBack } from './give-back.ts';
+import type { InputBudget } from './input-budget.ts';
 import type { Suspect } from './isolation/isolated-runs.ts';
 import type { OtherReleases } from './other-releases.ts';
 import { OwnLimits } from './own-limits.ts';
+import { withJitter } from './retry-delay.ts';
 
-/** When a response is looked at again that waits for a place in another process, in milliseconds. */
+/** When to look again at a response that waits for a place in another process, in milliseconds. */
 const isolatedDelayMs = 250;
 
-/** Runs a response that was lost so often in another process; undefined when there is no place for it. */
+/**
+ * When to look again at a response that found no room for its input, in milliseconds: later the more were postponed, so that a
+ * tenant with thousands of them costs the store few claims a second.
+ */
+const roomDelayMs = { least: 500, each: 20, most: 30_000 };
+
+/** Runs a response in another process, because its runs died with theirs; undefined when there is no place for it. */
 export type Isolate = (suspect: Suspect) => Promise<Outcome> | undefined;
 
 export type ExecuteDependencies = CallModelDependencies &
@@ -24,18 +32,21 @@ export type ExecuteDependencies = CallModelDependencies &
   ClaimDependencies & {
     /** Runs responses whose last run died with its process; undefined where they run in this process. */
     isolate: Isolate | undefined;
+    inputBudget: InputBudget;
     otherReleases: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
   };
 
-/** What to do next for a response. */
+/** The next thing to do for a response. */
 type Step = NextStep | { kind: 'call'; attempt: Attempt };
 
 /** A response in the hands of this process. */
 interface Execution {
   readonly responseId: string;
   readonly history: RouteHistory;
+  /** The lease of the latest claim, under which room for the input is held. */
+  token: string;
   /** The attempt under way. */
   attempt: Attempt | undefined;
 }
@@ -53,7 +64,7 @@ export async function executeResponse(
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
   const history = { tried: new Map(), limits: new OwnLimits() };
-  const execution: Execution = { responseId, history, attempt: undefined };
+  const execution: Execution = { responseId, history, token: '', attempt: undefined };
   try {
     let step: Step = { kind: 'claim' };
     while (step.kind !== 'done') step = await takeStep(dependencies, execution, step);
@@ -63,6 +74,7 @@ export async function executeResponse(
     throw error;
   } finally {
     execution.attempt?.close();
+    dependencies.inputBudget.giveBack(execution.token);
   }
 }
 
@@ -89,7 +101,9 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
   const { responseId } = execution;
   execution.attempt?.close();
   execution.attempt = undefined;
-  const claimed = await claimResponse(dependencies, responseId, randomUUID());
+  dependencies.inputBudget.giveBack(execution.token);
+  execution.token = randomUUID();
+  const claimed = await claimResponse(dependencies, responseId, execution.token);
   switch (claimed.kind) {
     case 'nothing':
       return done({ kind: 'settled' });
@@ -98,6 +112,8 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'crowded':
       dependencies.telemetry.emit('claim.crowded', { responseId });
       return done({ kind: 'deferred' });
+    case 'no_room':
+      return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':
       return done({ kind: 'later', afterMs: dependencies.otherReleases.pauseMs(responseId) });
     case 'end':
@@ -109,6 +125,21 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
   }
 }
 
+/** Gives a response back until there may be room for its input. */
+async function postponeForRoom(
+  dependencies: ExecuteDependencies,
+  { id, token, model, attempt }: PostponedClaim,
+): Promise<Outcome> {
+  const { postponed, telemetry, random } = dependencies;
+  const { least, each, most } = roomDelayMs;
+  const afterMs = withJitter(Math.min(Math.max(least, postponed.size * each), most), random);
+  // Before it is given back: a cancellation meanwhile finds it.
+  postponed.add(id, afterMs);
+  await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
+  telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because: 'memory', afterMs });
+  return { kind: 'later', afterMs };
+}
+
 /** Leaves a response to another process, which claims it for itself. */
 async function runApart(
   dependencies: ExecuteDependencies,
@@ -117,6 +148,7 @@ async function runApart(
 ): Promise<Outcome> {
   const { id: responseId, tenant, losses } = record;
   await giveBack(dependencies, record, { isCounted: false });
+  dependencies.inputBudget.giveBack(record.token);
   return (await isolate({ responseId, tenant, losses })) ?? { kind: 'later', afterMs: isolatedDelayMs };
 }
 
@@ -129,7 +161,12 @@ function beginAttempt(dependencies: ExecuteDependencies, execution: Execution, r
   const { tenant, serviceTier: tier, acceptedAt, request } = record;
   telemetry.emit('attempt.claimed', {
     ...about(record),
-    ...{ tenant, mode: modeOf(request), tier, acceptedAt, worker: workerId, trace: attempt.trace },
+    tenant,
+    mode: modeOf(request),
+    tier,
+    acceptedAt,
+    worker: workerId,
+    trace: attempt.trace,
   });
   return { kind: 'call', attempt };
 }

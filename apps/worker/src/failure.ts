@@ -1,8 +1,8 @@
 import { errorRow, type FailureBody, type FailureCode, failureBody } from '@sluice/contract';
 
 /**
- * The error of a failed response: a fixed sentence for its code, or one of our own, and the id of the request,
- * by which the operator finds what really happened in the log.
+ * The error of a failed response: a fixed sentence for its code, or a more exact one, and the id of the request, by which an
+ * operator finds the cause in the log.
  */
 export function failureOf(
   { requestId }: { requestId: string },

@@ -8,10 +8,10 @@ export interface GiveBackDependencies {
 }
 
 /**
- * Gives a response back unfinished: now, or as soon as the store answers. Its next claim in this process waits for that,
- * so an outage makes no difference to what counts as an attempt.
+ * Gives a response back unfinished: now, or as soon as the store answers. Its next claim in this process waits for that, so
+ * an outage does not change which attempts count.
  *
- * @throws {TypeError} for a defect of our own, which does not go away.
+ * @throws {TypeError} for a defect of ours, which another try would meet again.
  */
 export async function giveBack(
   { log, running }: GiveBackDependencies,

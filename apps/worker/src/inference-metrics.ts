@@ -17,7 +17,7 @@ interface Call {
 
 /**
  * Counts calls of models by the names that the conventions of OpenTelemetry have for them. Labels come from the operator's own
- * file, and from our own list of errors. Calls that were broken off are left out: who left says nothing about the model.
+ * file, and from our own list of errors. Calls that were aborted are left out: they say nothing about the model.
  */
 export function countInference(telemetry: Telemetry, registry: Registry): void {
   const registers = [registry];

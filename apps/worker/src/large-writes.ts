@@ -1,15 +1,15 @@
 /**
- * Lets large answers be printed and written one at a time.
+ * Prints and writes large answers one at a time.
  *
- * The end of a large answer is printed up to four times: as a text, a part, an item and the result. Each of them is one command,
- * so it is in memory until the store has it. Tenants take turns, and an answer that is not large waits for none.
+ * The end of a large answer is printed up to four times: as a text, a part, an item and the result. Each is one command, so
+ * it stays in memory until the store has it. Tenants take turns. Small answers do not come here and do not wait.
  */
 export class LargeWrites {
-  /** Those that wait, by tenant; the first tenant is next. */
+  /** Waiting steps by tenant. The first tenant is next. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isTaken = false;
 
-  /** Runs a step when nobody else is in one. The store must be what ends it, and nothing that may wait for another step. */
+  /** Runs a step when no other runs. A step must wait for the store alone, and never for another step. */
   async run<Result>(tenant: string, step: () => Promise<Result>): Promise<Result> {
     if (this.#isTaken) await this.#turn(tenant);
     this.#isTaken = true;
@@ -33,7 +33,7 @@ export class LargeWrites {
       this.#waiting.delete(tenant);
       const [first, ...others] = line;
       if (others.length > 0) this.#waiting.set(tenant, others);
-      // The step stays taken: nobody comes between.
+      // The slot passes to the next step directly, so that no other can slip in.
       first?.();
       return;
     }

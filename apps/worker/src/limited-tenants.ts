@@ -1,6 +1,6 @@
 import { everybody, RecentTenants } from './recent-tenants.ts';
 
-/** For how long a tenant whose call was refused obeys what refusals have led to, in milliseconds. */
+/** How long a tenant obeys the limits of a route after a refusal of its own, in milliseconds. */
 const rememberedMs = 60_000;
 
 interface Limited {
@@ -9,10 +9,10 @@ interface Limited {
 }
 
 /**
- * Who has to obey what the refusals of a route have led to: those tenants whose own calls were refused lately, and every
- * tenant once calls of `everybody` were. So the calls that one tenant has refused hold back nobody else.
+ * Knows which tenants obey the pace and the limit that refusals have set for a route. A tenant obeys after a refusal of its
+ * own, and every tenant obeys once `everybody` was refused. So the refusals of one tenant hold back nobody else.
  *
- * A tenant that alone calls the route is all the traffic there is, and obeys for as long as that lasts.
+ * A tenant that was refused and that alone calls the route is all of its traffic. It obeys for as long as that lasts.
  */
 export class LimitedTenants {
   readonly #tenants = new RecentTenants<Limited>();
@@ -34,7 +34,7 @@ export class LimitedTenants {
     this.#tenants.set(tenant, { calledAt: this.#tenants.get(tenant)?.calledAt ?? refusedAt, refusedAt });
   }
 
-  /** Whether so many were refused lately that every tenant obeys. */
+  /** Whether enough tenants were refused lately for every tenant to obey. */
   get isEverybody(): boolean {
     const since = this.#now() - rememberedMs;
     if (this.#lastRefusedAt < since) return false;
@@ -43,7 +43,7 @@ export class LimitedTenants {
     return refused >= everybody;
   }
 
-  /** Whether a tenant obeys; a stranger, of whom nothing is known, where none is named. */
+  /** Whether a tenant obeys. Undefined stands for a tenant that has not called yet. */
   includes(tenant: string | undefined): boolean {
     if (this.#lastRefusedAt === Number.NEGATIVE_INFINITY) return false;
     if (this.isEverybody) return true;
@@ -53,7 +53,7 @@ export class LimitedTenants {
     return known.refusedAt >= since || this.#isAlone(tenant, since);
   }
 
-  /** A tenant that obeys, if all that called lately do; undefined if another may call. */
+  /** Any tenant that obeys, if every tenant with recent calls does; undefined if another may call. */
   get spokesman(): string | undefined {
     const since = this.#now() - rememberedMs;
     let found: string | undefined;

@@ -17,7 +17,7 @@ export interface WorkerToMeasure {
   journal: Pick<JournalWriter, 'dropped'> | undefined;
 }
 
-/** All that `/metrics` of a worker says beside what is true of any process. */
+/** Adds the metrics of a worker to those that every process has. */
 export function measureWorker(
   telemetry: Telemetry,
   registry: Registry,

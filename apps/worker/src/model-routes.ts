@@ -7,10 +7,12 @@ export interface ModelRoute {
 }
 
 /**
- * Why a route takes no calls, and how long that lasts from now. `parked`: its upstream has said when it takes calls again.
- * `busy`: it gets as many calls as it takes; about how long it takes until this one's turn, and whether as many wait
- * here as may. `saturated`: too many wait at the upstream itself; when that is looked at again. `open`: its upstream
- * is down, for `downMs` so far. Times are milliseconds.
+ * Why a route takes no calls, and how long to wait before another look, in milliseconds.
+ *
+ * - `parked`: its upstream has said when it takes calls again
+ * - `busy`: it has as many calls as it takes; `waitMs` estimates the time until this call's turn
+ * - `saturated`: too many requests wait at the upstream itself
+ * - `open`: its upstream has been down for `downMs`
  */
 export type RouteBlock =
   | { because: 'parked'; waitMs: number }
@@ -30,16 +32,16 @@ export type TriedRoutes = Map<ModelRoute, number>;
 export type RouteChoice =
   | { kind: 'route'; route: ModelRoute }
   /**
-   * No route takes calls now, and the first may in `waitMs`: busy when there is one to wait for in line, parked or saturated
-   * when one is, open when all are down, of which one is down for `downMs` and the others for longer.
+   * No route takes calls now, and the first may in `waitMs`. `block` is of the kind that comes first among `busy`, `parked`,
+   * `saturated` and `open`; if all are open, its `downMs` is the shortest.
    */
   | { kind: 'blocked'; block: RouteBlock }
   /** There is no route to choose from. */
   | { kind: 'none' };
 
 /**
- * Chooses the route of a call by health: of those that take calls the one that has failed least often for this response,
- * and among equals the first of the file. So a route that failed is called again only after all others.
+ * Chooses the route of a call: among those that take calls, the one that has failed least often for this response, and
+ * among equals the first of the file. So a route that failed is called again only after all others.
  */
 export function chooseRoute(
   routes: readonly ModelRoute[],
@@ -58,7 +60,7 @@ export function chooseRoute(
   return blocked ? { kind: 'blocked', block: blocked } : { kind: 'none' };
 }
 
-/** What a response waits for first when two routes are blocked. */
+/** Blocks in the order in which a response waits for them when two routes are blocked. */
 const precedence = ['busy', 'parked', 'saturated', 'open'] as const;
 
 function bothBlocks(one: RouteBlock, other: RouteBlock): RouteBlock {
@@ -74,8 +76,8 @@ function bothBlocks(one: RouteBlock, other: RouteBlock): RouteBlock {
 }
 
 /**
- * How long nobody needs to come for one of these routes, in milliseconds; 0 when one takes calls or has room in its line,
- * or when there is none.
+ * How long no call of these routes can begin, in milliseconds; 0 when a route takes calls or has room in its line, or when
+ * there is no route.
  */
 export function blockedMs(routes: readonly ModelRoute[], blockOf: BlockOf): number {
   const choice = chooseRoute(routes, new Map(), blockOf);

@@ -1,5 +1,5 @@
 import type { InputItem } from '@sluice/contract';
-import { ContentSealer, sealingKeyOf } from '@sluice/sealed-content';
+import { ContentSealer, sealingKeyOf } from '@sluice/response-store/sealed-content';
 import { expect, test } from 'vitest';
 import { openContext } from './open-context.ts';
 

@@ -1,17 +1,18 @@
 import type { ContextItem, InputItem } from '@sluice/contract';
 import { ProviderError } from '@sluice/providers';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 
-/** What stands before the summary of a compacted conversation. */
+/** The heading of the summary of a compacted conversation. */
 const summaryHeading = 'Summary of the conversation so far:\n\n';
 
 /**
  * Opens what is sealed in the context of a model.
  *
- * Reasoning has its raw text back, and what its upstream gave with it. A compaction becomes a message of the assistant, who
- * wrote the summary: it must not rank above what a user says. The api has opened all of the request itself before; what no
- * longer opens was sealed with a key that has been taken away since. A model does without earlier reasoning, so that is left
- * out. Without its summary a conversation would mean something else, so that fails.
+ * Reasoning gets its raw text back, and the data of its upstream. A compaction becomes a message of the assistant, who wrote
+ * the summary: it must not rank above a message of the user. The api has opened all of the request before, so content that
+ * does not open was sealed with a key that was removed since. Reasoning that does not open is left out, because a model can
+ * do without it. A compaction that does not open is an error: without its summary the conversation would mean something
+ * else.
  *
  * @throws {ProviderError} `invalid_prompt` for a compaction that does not open.
  */

@@ -1,13 +1,13 @@
 /** The shortest and the longest pause on average, in milliseconds. */
 const pauseMs = { shortest: 100, longest: 5_000 };
 
-/** Time of this worker that each such response is worth, in milliseconds: it looks at no more than 200 a second. */
+/** Pause for each such response, in milliseconds: a worker looks at no more than 200 of them a second. */
 const msForEach = 5;
 
-/** Responses that are remembered: with these the pause is the longest. */
+/** Most responses that are remembered. With as many the pause is the longest. */
 const mostRemembered = pauseMs.longest / msForEach;
 
-/** When a response that did not come back is forgotten, in milliseconds: somebody else has run it. */
+/** When a response that did not come back is forgotten, in milliseconds: another worker has run it. */
 const rememberedMs = 2 * pauseMs.longest;
 
 export interface OtherReleasesOptions {
@@ -20,14 +20,14 @@ export interface OtherReleasesOptions {
 /**
  * How long this worker leaves a response alone whose record another release wrote, in milliseconds.
  *
- * While one release replaces the other, workers of both take from the same queue, and chance decides which of them gets a response. Its
- * caller waits meanwhile, so it is offered again at once, as often as it takes. The more of them there are the longer is the pause: where no
- * worker is left that knows them they may wait for days, and are not to keep the others busy. The pause is random, so that nothing falls
- * into step with it.
+ * During an upgrade, workers of both releases take from the same queue, and chance decides which of them gets a response. Its
+ * caller waits meanwhile, so the response goes back for a short pause, as often as it takes. The more such responses there
+ * are, the longer is the pause: if no worker of their release is left they may wait for days, and must not keep the others
+ * busy. The pause is random, so that workers do not fall into step.
  */
 export class OtherReleases {
   readonly #options: OtherReleasesOptions;
-  /** By id, when each came last; the longest ago first. */
+  /** When each came last, by id; the oldest first. */
   readonly #seen = new Map<string, number>();
 
   constructor(options: OtherReleasesOptions) {

@@ -1,22 +1,27 @@
-/** Bytes of the heap's limit that are no room for answers: V8's young generation, some 192 MiB, and what a worker takes for itself. */
+/** Bytes of the heap that answers cannot have: V8's young generation, some 192 MiB, and the worker's own memory. */
 const ownBytes = 256 * 1024 * 1024;
 
-/** Share of the rest that answers may take that are under way. What is left is for what is read, printed and collected meanwhile. */
+/** Share of the rest for answers in flight. The remainder is for reading, printing and garbage. */
 const heapShare = 0.5;
 
-/** Bytes that each attempt may hold whatever others do: an answer of some thousand tokens. */
+/** Bytes that each attempt may hold in any case: an answer of some thousand tokens. */
 export const freeBytes = 256 * 1024;
 
 export interface OutputBudgetOptions {
-  /** Most bytes of memory that the attempts of a process hold of answers that are under way. */
+  /** Most bytes of memory for answers in flight in a process. */
   bytes: number;
-  /** Bytes that each attempt may hold beside that. */
+  /** Bytes that each attempt may hold on top of that. */
   freeBytes: number;
 }
 
-/** The budget of a process whose heap may have so many bytes, or a part of it. */
+/** The part of a heap of this many bytes that inputs and answers may use. */
+export function spareBytes(heapBytes: number): number {
+  return Math.max(0, heapBytes - ownBytes);
+}
+
+/** The budget of a process with a heap of this many bytes, or a part of that budget. */
 export function budgetOfHeap(heapBytes: number, part = 1): OutputBudgetOptions {
-  return { bytes: Math.floor(Math.max(0, heapBytes - ownBytes) * heapShare * part), freeBytes };
+  return { bytes: Math.floor(spareBytes(heapBytes) * heapShare * part), freeBytes };
 }
 
 interface OfTenant {
@@ -26,12 +31,12 @@ interface OfTenant {
 }
 
 /**
- * Shares the memory of a process among the answers that are under way.
+ * Shares the memory of a process among the answers in flight.
  *
- * An answer that is no longer small grows while its tenant holds no more than is left free. So one tenant gets half at most,
- * two get a third each, and the next one always finds room. The oldest large answer of a tenant goes on while anything is
- * free, and the oldest of the process goes on even then: there is always one that comes to its end, and no more than one
- * exceeds the budget, by what `limits.outputBytes` allows it.
+ * A large answer may grow while its tenant holds no more than is still free. So one tenant gets half at most, two get a third
+ * each, and the next one always finds room. The oldest large answer of a tenant may grow while anything is free, and the
+ * oldest of the process always may. So one answer always comes to its end, and only that one exceeds the budget, by no more
+ * than `limits.outputBytes`.
  */
 export class OutputBudget {
   readonly #bytes: number;
@@ -56,7 +61,7 @@ export class OutputBudget {
     return this.#waiting.size;
   }
 
-  /** The share of an attempt, which closes it. */
+  /** Opens the share of an attempt, which closes it at its end. */
   open(tenant: string): OutputShare {
     return new OutputShare({
       onHeld: (share, by) => this.#onHeld(tenant, share, by),
@@ -128,9 +133,9 @@ interface ShareOwner {
   onClosed: (share: OutputShare) => void;
 }
 
-/** What one attempt holds of its answer: the output so far with what waits to be written of it, and what was read ahead. */
+/** The memory that one attempt holds: its output so far, events that wait to be written, and data that was read ahead. */
 export class OutputShare {
-  /** Whether it has ever held more than each may. Set by the budget. */
+  /** Whether it has ever held more than `freeBytes`. Set by the budget. */
   isLarge = false;
   readonly #owner: ShareOwner;
   #output = 0;
@@ -156,7 +161,7 @@ export class OutputShare {
     this.#owner.onHeld(this, by);
   }
 
-  /** Bytes of memory that take what was read of the upstream and is no output yet. */
+  /** Bytes of memory of data that was read from the upstream and is no output yet. */
   set readAhead(bytes: number) {
     const by = bytes - this.#readAhead;
     if (by === 0) return;
@@ -169,7 +174,7 @@ export class OutputShare {
     return this.#owner.wait(this, signal);
   }
 
-  /** Gives back what it holds. Safe to call twice. */
+  /** Frees what it holds. Safe to call twice. */
   close(): void {
     this.output = 0;
     this.readAhead = 0;

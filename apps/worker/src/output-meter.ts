@@ -1,9 +1,9 @@
 import type { Logprob } from '@sluice/contract';
 import { type ProviderChunk, ProviderError } from '@sluice/providers';
 
-/** Most that one answer of a model may amount to. */
+/** Bounds of one answer of a model. */
 export interface OutputLimits {
-  /** Bytes of what the model says: texts, arguments, annotations and logprobs. */
+  /** Bytes of texts, arguments, annotations and logprobs. */
   outputBytes: number;
   outputItems: number;
   outputEvents: number;
@@ -25,7 +25,7 @@ const heldByCharacter = 2;
  * Measures one answer against its limits, so that an upstream that does not stop fills neither this process nor the
  * store.
  *
- * The error of an answer that exceeds one names the limit. It is not worth a retry: the same answer would come again.
+ * The error of an answer that exceeds a limit names it. It is not retried, because the same answer would come again.
  */
 export class OutputMeter {
   readonly #limits: OutputLimits;
@@ -46,7 +46,7 @@ export class OutputMeter {
   }
 
   /**
-   * Counts a chunk, before anything is made of it.
+   * Counts a chunk, before events are made of it.
    *
    * @throws {ProviderError} `upstream_error` when the answer has too many bytes.
    */
@@ -58,7 +58,7 @@ export class OutputMeter {
   }
 
   /**
-   * Counts what came of a chunk, after it was written.
+   * Counts the events of a chunk, after they were written.
    *
    * @throws {ProviderError} `upstream_error` when the answer has too many events or items.
    */

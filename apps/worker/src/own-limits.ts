@@ -1,18 +1,18 @@
 import type { LimitedBefore } from '@sluice/response-store';
 
-/** A response is limited so often at most while others are answered, whether or not some of those are limited as well. */
+/** Most times that a response may be limited while others are answered, even if some of those are limited, too. */
 export const mostOwnLimits = 10;
 
 /**
- * How often a response was limited, but for the times when nobody else was answered either. It outlives the process in its
- * record.
+ * Counts how often a response was limited while others were answered. The record keeps the count from one process to the
+ * next.
  */
 export class OwnLimits {
   count = 0;
   /** When it was limited last, by the clock for durations, in milliseconds. */
   at = Number.NEGATIVE_INFINITY;
 
-  /** Takes over what the record says. `agoOf` tells how long ago a time of the store's clock is. */
+  /** Takes over the count of the record. `agoOf` tells how long ago a time of the store's clock is. */
   take(before: LimitedBefore | undefined, now: number, agoOf: (at: number) => number): void {
     if (!before || before.count <= this.count) return;
     this.count = before.count;

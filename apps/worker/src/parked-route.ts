@@ -1,6 +1,6 @@
 import { backoffMs } from './retry-delay.ts';
 
-/** After a park, a response that was limited leaves the first call to others for so long, in milliseconds. */
+/** After a park, a response that was limited leaves the first call to others for this long, in milliseconds. */
 const yieldMs = 250;
 
 export interface ParkedRouteOptions {
@@ -11,7 +11,7 @@ export interface ParkedRouteOptions {
 }
 
 /**
- * Until when one model of an upstream takes no calls, because it answered that there were too many.
+ * Knows until when one model of an upstream takes no calls, because it answered that there were too many.
  *
  * It stays parked for what the upstream asked for, up to a cap. An upstream that asks for nothing, or for next to
  * nothing, is parked for a time that doubles as long as it goes on limiting us.
@@ -22,7 +22,7 @@ export class ParkedRoute {
   /** When it took calls again after the park before the last one. */
   #freeSince = Number.NEGATIVE_INFINITY;
   #calledAt = Number.NEGATIVE_INFINITY;
-  /** Times it was limited in a row, of which those count once that were under way together. */
+  /** How often it was limited in a row. Calls that were in flight together count once. */
   #streak = 0;
 
   constructor(options: ParkedRouteOptions) {
@@ -56,8 +56,9 @@ export class ParkedRoute {
   }
 
   /**
-   * A call that began at `calledAt` is answered: the next limit is the first of its kind. Not if it began so long ago that
-   * the upstream has taken none since. One that began together with those that were limited shows that it took some.
+   * A call that began at `calledAt` is answered, so the next limit starts a new row. The answer does not count if the call
+   * began before the last park but one ended: the upstream may have limited every call since. It counts if the call began
+   * together with calls that were limited, because the upstream took this one.
    */
   answered(calledAt: number): void {
     if (calledAt >= this.#freeSince) this.#streak = 0;

@@ -1,4 +1,4 @@
-/** A job that is due may wait behind others; for this long its response is remembered after that, in milliseconds. */
+/** How long a response is remembered after its job was due, in milliseconds: the job may wait behind others. */
 const keptMs = 600_000;
 
 export interface PostponedResponsesOptions {
@@ -7,12 +7,12 @@ export interface PostponedResponsesOptions {
 }
 
 /**
- * The responses that this process has given back for a while. Nobody runs them, so this process ends one whose end is
- * asked for. Each is forgotten when it is delivered here again, or some time after it was due.
+ * The responses that this process has given back for a while. Nobody runs them meanwhile, so this process ends one that is
+ * cancelled. A response is forgotten when it is delivered here again, or some time after it was due.
  */
 export class PostponedResponses {
   readonly #options: PostponedResponsesOptions;
-  /** By id, when each is forgotten. */
+  /** When each is forgotten, by id. */
   readonly #until = new Map<string, number>();
 
   constructor(options: PostponedResponsesOptions) {
@@ -25,7 +25,7 @@ export class PostponedResponses {
 
   add(responseId: string, forMs: number): void {
     const now = this.#options.now();
-    // The first were added first, so it is enough to look at those.
+    // They stand in the order in which they were added, so the expired ones come first.
     for (const [id, until] of this.#until) {
       if (until > now) break;
       this.#until.delete(id);
@@ -34,7 +34,7 @@ export class PostponedResponses {
     this.#until.set(responseId, now + forMs + keptMs);
   }
 
-  /** Forgets a response; whether it was postponed. */
+  /** Forgets a response. Returns whether it was postponed. */
   delete(responseId: string): boolean {
     return this.#until.delete(responseId);
   }

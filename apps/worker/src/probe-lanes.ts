@@ -13,22 +13,22 @@ export interface ProbeLanesOptions {
 
 /** A way through an open breaker for one probe at a time. */
 export interface Lane {
-  /** Nothing goes through before. */
+  /** No probe goes through before this time. */
   until: number;
-  /** When the probe that is under way began. */
+  /** When the probe in flight began. */
   probeAt: number | undefined;
   /** Decides how long the next wait is. */
   failures: number;
 }
 
 /**
- * The ways through an open breaker. The first tenants whose calls failed have one each, so that none of them can use up the
- * probes of another; those that fail later share one; and those that have not failed have one.
+ * The lanes through an open breaker. The first tenants whose calls failed have one each, so that none of them can use up the
+ * probes of another. Tenants that fail later share one, and so do tenants that have not failed.
  */
 export class ProbeLanes {
   readonly #options: ProbeLanesOptions;
   readonly #own = new Map<string, Lane>();
-  /** Of the later ones; undefined while there is none. */
+  /** The lane that later tenants share; undefined while there are none. */
   #later: Lane | undefined;
   readonly others: Lane = { until: Number.NEGATIVE_INFINITY, probeAt: undefined, failures: 0 };
 
@@ -68,12 +68,12 @@ export class ProbeLanes {
     return this.#used.some(({ probeAt }) => probeAt !== undefined);
   }
 
-  /** When the next of those that failed may. */
+  /** When the next failed tenant may try again. */
   get nextAt(): number {
     return Math.min(...this.#used.map(({ until }) => until));
   }
 
-  /** For how long one could have, and none did. */
+  /** How long a failed tenant could have tried again, and none did. */
   get idleMs(): number {
     return this.isProbed ? 0 : Math.max(0, this.#options.now() - this.nextAt);
   }

@@ -11,7 +11,7 @@ export interface QueueLimitsOptions {
   logger: Logger;
 }
 
-/** How many jobs of a queue run at once, over all workers: each of them sets the same numbers, from the same file. */
+/** Sets how many jobs of a queue run at once over all workers. Each worker sets the same numbers, from the same file. */
 export class QueueLimits {
   readonly #options: QueueLimitsOptions;
   readonly #keeper: QueueKeeper;

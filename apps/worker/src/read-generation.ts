@@ -2,19 +2,19 @@ import type { Generation } from '@sluice/contract';
 import { ProviderError } from '@sluice/providers';
 import type { ResponseContext } from '@sluice/response-store';
 import { isRedisUnavailable, pause } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { Attempt } from './attempt.ts';
 import type { AttemptFailure } from './conclude-attempt.ts';
 import { openContext } from './open-context.ts';
 import type { ResponseLog } from './response-log.ts';
 import { truncateContext } from './truncate-context.ts';
 
-/** Between two tries to read from a store that is silent, in milliseconds. */
+/** The pause between two tries to read from a silent store, in milliseconds. */
 const readAgainMs = 250;
 
 export interface ReadGenerationDependencies {
   log: Pick<ResponseLog, 'readContext'>;
-  /** What opens the sealed content of a tenant. */
+  /** Returns what opens the sealed content of a tenant. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How many tokens the context of a model holds; undefined where only its upstream knows. */
   contextTokensOf: (model: string) => number | undefined;
@@ -25,8 +25,8 @@ export interface ReadGenerationDependencies {
 }
 
 /**
- * What the model is asked for: the request with everything that it continues from, opened, and cut to the context of the model
- * where the client wants that.
+ * Reads the request to a model: the input with everything that it continues from, opened, and cut to the context of the
+ * model where the client wants that.
  *
  * @throws {ProviderError} when the context is gone, or does not fit.
  */
@@ -53,13 +53,13 @@ export async function readGeneration(
   };
 }
 
-/** A request that names no limit of its output has that of its model and tenant. */
+/** A request without a limit of its output has the limit of its model and tenant. */
 function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
   if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
   return { max_output_tokens: mostOutputTokens };
 }
 
-/** What a response continues from, as soon as the store answers. Rejects when it is silent for too long. */
+/** Reads the context of a response as soon as the store answers. Rejects when it is silent for too long. */
 async function readContext(
   { log, now, outageMs }: ReadGenerationDependencies,
   { record, signal }: Attempt,

@@ -1,10 +1,10 @@
-/** So many tenants are everybody: when calls of as many fail in the same way, it is the upstream's doing. */
+/** This many tenants count as everybody: when calls of as many fail in the same way, the upstream is the cause. */
 export const everybody = 3;
 
-/** Most tenants that are remembered of a route. Who has not called for longest is forgotten first. */
+/** Most tenants that a route remembers. It forgets the one first that has not called for longest. */
 const mostRemembered = 256;
 
-/** What is known of each tenant that called a route lately, at most of so many. */
+/** Keeps a value for each tenant that called a route lately, for a bounded number of them. */
 export class RecentTenants<Known> {
   readonly #known = new Map<string, Known>();
 
@@ -16,7 +16,7 @@ export class RecentTenants<Known> {
     return this.#known.get(tenant);
   }
 
-  /** The latest comes last. */
+  /** Sets the value of a tenant, which becomes the latest. */
   set(tenant: string, known: Known): void {
     this.#known.delete(tenant);
     this.#known.set(tenant, known);

@@ -8,7 +8,7 @@ const pageSize = 500;
 /** Pages of one round. A round every few seconds keeps the cost bounded whatever waits. */
 const pagesPerRound = 10;
 
-/** An accept and its job are normally milliseconds apart; past this the api between them is gone. */
+/** The job of an accepted response is normally added within milliseconds. After this long its api is gone. */
 const unqueuedGraceMs = 15_000;
 
 export interface RescueDependencies {
@@ -42,7 +42,7 @@ export interface RescueDependencies {
 /** Responses that are due are ended in pages of this size, so that a mass of them holds up nobody. */
 const duePageSize = 100;
 
-/** What is done at once for a response whose time is up. All else can wait for the round, which looks twice. */
+/** Findings that end at once when the time of a response is up. Any other waits for the round, which looks twice. */
 const endedByTime: ReadonlySet<Finding['kind']> = new Set([
   'vanished',
   'cancelled',
@@ -50,7 +50,7 @@ const endedByTime: ReadonlySet<Finding['kind']> = new Set([
   'overdue',
 ] satisfies Finding['kind'][]);
 
-/** What became of a finding. All but those that are `gone` or `ended` are still among the open responses. */
+/** The result for a finding. Unless it is `gone` or `ended`, the response is still among the open ones. */
 type Moved = 'gone' | 'ended' | 'added' | 'left';
 
 /**
@@ -69,7 +69,7 @@ type Moved = 'gone' | 'ended' | 'added' | 'left';
 export class Rescue {
   readonly #dependencies: RescueDependencies;
   #offset = 0;
-  /** What the last pass, and this one, found in need of a second look. */
+  /** Findings of the last pass, and of this one, that need a second look. */
   #suspects = new Set<string>();
   #seen = new Set<string>();
   /** Whether a record has vanished without its counts. */
@@ -101,7 +101,7 @@ export class Rescue {
       const findings = await this.#dependencies.survey(this.#offset, pageSize);
       const results = await Promise.all(findings.map((finding) => this.#tryToMove(finding)));
       moved += results.filter((result) => result === 'ended' || result === 'added').length;
-      // Pages go by rank: what has left the set makes room for what was behind it.
+      // Pages go by rank, so responses that have left the set move the later ones up.
       this.#offset += results.filter((result) => result === 'left' || result === 'added').length;
       if (findings.length < pageSize) {
         await this.#endPass();
@@ -130,7 +130,7 @@ export class Rescue {
     this.#isStopping = true;
   }
 
-  /** One that cannot be moved must not keep the others from it. */
+  /** Moves one finding. A failure must not keep the others from being moved. */
   async #tryToMove(finding: Finding): Promise<Moved> {
     try {
       return await this.#move(finding);
@@ -148,7 +148,7 @@ export class Rescue {
     this.#seen = new Set();
   }
 
-  /** Whether the last pass found it so, too. Remembers that this one did. */
+  /** Whether the last pass found it, too. Notes that this one did. */
   #wasSuspect({ responseId }: Finding): boolean {
     this.#seen.add(responseId);
     return this.#suspects.has(responseId);
@@ -171,7 +171,7 @@ export class Rescue {
         return this.#end(finding, failure('timeout'));
       case 'unqueued':
         if (finding.ageMs < unqueuedGraceMs) return 'left';
-        // Its api may have died when it had a job and did not stand in line.
+        // Its api may have died after it added the job and before it put the response in line.
         return (await this.#isPending(finding))
           ? this.#putInLine(finding)
           : this.#end(finding, failure('server_error'));
@@ -197,7 +197,7 @@ export class Rescue {
     return 'added';
   }
 
-  /** Whoever was to put it in its line, or to let it in, may be about to. */
+  /** Acts in the second pass only: another process may be about to put it in its line, or to let it in. */
   async #putInLine(finding: Finding): Promise<Moved> {
     const { logger, queue, standInLine } = this.#dependencies;
     const { responseId } = finding;

@@ -1,4 +1,4 @@
-/** How often the lease is renewed and what is due is looked for, in milliseconds. */
+/** How often the lease is renewed and due responses are looked for, in milliseconds. */
 const tickMs = 1_000;
 
 /** How long the lease of the rescue outlasts its last renewal: a dead rescuer is followed after that, in milliseconds. */
@@ -25,8 +25,8 @@ export interface RescueScheduleOptions {
 }
 
 /**
- * Runs the rescue in the one process that holds its lease: a round over the open responses now and then, and what is due
- * at its time, so that a response that has waited for as long as it may ends then and not with the next round.
+ * Runs the rescue in the one process that holds its lease. A round goes over all open responses now and then. A response
+ * whose time is up ends at that time, without waiting for the next round.
  */
 export class RescueSchedule {
   readonly #options: RescueScheduleOptions;
@@ -44,7 +44,7 @@ export class RescueSchedule {
     this.#timer = setTimeout(() => this.#run(), tickMs);
   }
 
-  /** Ends what is under way, and lets another process take the lease at once. */
+  /** Ends the round under way, and lets another process take the lease at once. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearTimeout(this.#timer);

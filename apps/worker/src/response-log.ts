@@ -13,13 +13,13 @@ import type {
 /** The writing side of one response, for as long as its lease is held. */
 export interface AttemptWriter {
   write(event: UnnumberedEvent): void;
-  /** Whether so much waits to be written that its producer should wait for a `flush`. */
+  /** Whether so much waits to be written that the producer should await a `flush`. */
   readonly isBehind: boolean;
   /** Characters of JSON that wait to be written. */
   readonly waitingCharacters: number;
-  /** Resolves when all events are written or refused; rejects when they cannot be, for a reason of our own. */
+  /** Resolves when all events are written or refused; rejects when a defect of ours prevents both. */
   flush(): Promise<void>;
-  /** `uncounted`: tokens that it took although its end has no usage. */
+  /** `uncounted`: tokens that the response took although its end has no usage. */
   end(end: ResponseEnd, uncounted?: number): Promise<FinishResult>;
 }
 
@@ -30,9 +30,9 @@ export interface AttemptWriter {
 export interface ResponseLog {
   claim(responseId: string, token: string): Promise<Claim>;
   writer(record: ClaimedRecord, options: WriterOptions): AttemptWriter;
-  /** What the response continues from, oldest first. */
+  /** Reads what the response continues from, oldest first. */
   readContext(record: ClaimedRecord): Promise<ResponseContext>;
-  /** Every content event in the log so far. */
+  /** Reads every content event in the log so far. */
   readContentEvents(responseId: string): Promise<ContentEvent[]>;
   /** Gives the response back. */
   release(held: HeldAttempt, options: ReleaseOptions): Promise<boolean>;

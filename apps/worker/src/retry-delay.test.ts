@@ -27,4 +27,14 @@ describe('the pause before another attempt', () => {
     expect(delayMs(3, undefined, 0)).toBe(0);
     expect(delayMs(3, undefined, 0.5)).toBe(1_000);
   });
+
+  it('falls into each tenth of its bound alike', () => {
+    const draws = 10_000;
+    const tenths = Array.from({ length: 10 }, () => 0);
+    for (let draw = 0; draw < draws; draw += 1) {
+      const at = Math.floor((delayMs(2, undefined, (draw + 0.5) / draws) / 1_000) * 10);
+      tenths[at] = (tenths[at] ?? 0) + 1;
+    }
+    expect(tenths).toEqual(tenths.map(() => draws / 10));
+  });
 });

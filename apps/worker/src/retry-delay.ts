@@ -1,7 +1,7 @@
-/** First and longest pause that we choose ourselves, in milliseconds. */
+/** The first and the longest pause when the upstream asks for none, in milliseconds. */
 const pauseMs = { first: 250, longest: 10_000 };
 
-/** Random time on top of a wait that an upstream asked for: this share of it, and no more than this. */
+/** Jitter on top of a wait that an upstream asked for: up to this share of it, and no more than this. */
 const jitter = { share: 0.25, longestMs: 5_000 };
 
 /** A bound that doubles with each try, from the first pause up to the longest, in milliseconds. */
@@ -9,13 +9,13 @@ export function backoffMs(tries: number): number {
   return Math.min(pauseMs.first * 2 ** tries, pauseMs.longest);
 }
 
-/** A wait with a random time on top, so that what waits together does not come back together. Never a shorter wait. */
+/** Adds jitter to a wait, so that responses that wait together do not come back together. Never shortens it. */
 export function withJitter(waitMs: number, random: () => number): number {
   return waitMs + random() * Math.min(waitMs * jitter.share, jitter.longestMs);
 }
 
 export interface RetryDelayOptions {
-  /** What the upstream asked for, if it did. */
+  /** The wait that the upstream asked for, if it did. */
   retryAfterMs: number | undefined;
   /** The longest wait that an upstream may ask for, before jitter. */
   longestRetryAfterMs: number;
@@ -23,8 +23,8 @@ export interface RetryDelayOptions {
 }
 
 /**
- * How long to wait before another attempt at the same upstream: what it asked for, up to a cap, with jitter on top; or
- * a random time below a bound that doubles ("full jitter").
+ * How long to wait before another attempt at the same upstream: the time that it asked for, up to a cap and with jitter on
+ * top, or a random time below a bound that doubles ("full jitter").
  */
 export function retryDelayMs(
   attempt: number,

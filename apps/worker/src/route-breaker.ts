@@ -13,7 +13,7 @@ export interface RouteBreakerOptions {
   onChange: (state: BreakerState, openMs: number) => void;
 }
 
-/** Whose call it is. Absent where it is asked what anybody would meet. */
+/** The tenant and the response of a call. */
 export interface CallOwner {
   tenant: string;
   responseId: string;
@@ -25,30 +25,30 @@ export interface OpenBlock {
 }
 
 interface Answers {
-  /** A call was answered then. */
+  /** When a call was answered last. */
   answeredAt: number;
   window: CallWindow;
 }
 
-/** Most tenants that failed and are remembered while it is open. */
+/** Most failed tenants that an open breaker remembers. */
 const mostFailed = 256;
 
-/** So long after a call of a tenant was answered, its next ones need no probe before them, in milliseconds. */
+/** For this long after an answer to a tenant, in milliseconds, its calls need no probe before them. */
 const trustMs = 10_000;
 
 /**
  * Keeps calls from one model of an upstream that fails them, and lets no tenant close it to others.
  *
- * Failures count by response, however often each was tried, and since the last answer to anybody. Enough of them open it
- * when every tenant that was answered or failed lately is among those that failed, or when `everybody` is. A share of
- * failures opens it when the same is true of the tenants with that share of their own. So a request that fails where
- * others are answered opens nothing.
+ * It counts failed responses, not calls, since the last answer to any tenant. Enough failures open it if every tenant with
+ * recent calls has failed, or if at least `everybody` tenants have. A share of failures opens it if the tenants whose own
+ * calls fail at that share are all of those, or `everybody`. So a request that fails where others are answered opens
+ * nothing.
  *
- * While it is open, a tenant with a failure waits for the time of its next probe; those that failed after the first few
- * share theirs. Others have a probe of their own, at once and one at a time; when `everybody` has failed, at intervals
- * that grow. A tenant that was answered a moment ago needs none until its first failure. So whatever one tenant does,
- * another waits for a probe of a third at most, and a probe without an answer is not waited for longer than
- * `longestProbeMs`. The first answer to anybody closes it.
+ * While it is open, a tenant that has failed waits until its next probe is due. The first few such tenants have a lane for
+ * their probes each, and later ones share one. Tenants that have not failed share a lane for probes, too, which is open at
+ * once, one probe at a time; after `everybody` has failed, it opens at growing intervals. A tenant that was answered a
+ * moment ago needs no probe until its first failure. So no tenant can keep another waiting for more than the probe of a
+ * third, and no probe is waited for longer than `longestProbeMs`. The first answer to any tenant closes the breaker.
  *
  * Calls that began before the last opening or closing say nothing about the time after it and are not counted.
  */
@@ -60,7 +60,7 @@ export class RouteBreaker {
   /** Undefined while it is closed. */
   #lanes: ProbeLanes | undefined;
   #closedAt = Number.NEGATIVE_INFINITY;
-  /** When it opened, or later by the time in which nobody made a probe. */
+  /** When it opened, plus the time in which a probe was due and nobody made one. */
   #downSince = 0;
   /** Openings that followed each other closely. */
   #repeated = 0;
@@ -76,7 +76,7 @@ export class RouteBreaker {
     return this.opensInMs > 0 ? 'open' : 'half_open';
   }
 
-  /** How long it stays open for those that failed, in milliseconds; 0 when it is not open. */
+  /** How long it stays open for tenants that have failed, in milliseconds; 0 when it is not open. */
   get opensInMs(): number {
     return this.#lanes ? Math.max(0, this.#lanes.nextAt - this.#options.now()) : 0;
   }
@@ -89,7 +89,7 @@ export class RouteBreaker {
     return this.#lanes ? this.#options.now() - this.#downSince - this.#lanes.idleMs : 0;
   }
 
-  /** A tenant that it is open for, if all that called lately have failed; undefined if another may call. */
+  /** Any tenant that it is open for, if every tenant with recent calls has failed; undefined if another may call. */
   get spokesman(): string | undefined {
     if (!this.#lanes) return undefined;
     return this.#recent().every((tenant) => this.#failed.has(tenant))
@@ -104,7 +104,7 @@ export class RouteBreaker {
     return { waitMs: this.#lanes.waitMs(lane) };
   }
 
-  /** Lets a call through; undefined when none of its tenant may begin. */
+  /** Lets a call through; undefined when its tenant may begin none. */
   begin(owner: CallOwner): BreakerCall | undefined {
     const lanes = this.#lanes;
     const lane = this.#laneOf(owner.tenant);
@@ -117,7 +117,7 @@ export class RouteBreaker {
     return this.#call(owner, lane);
   }
 
-  /** The way a call has to go; undefined when it may begin as any. */
+  /** The lane that a call of the tenant has to take; undefined when it needs none. */
   #laneOf(tenant: string | undefined): Lane | undefined {
     if (!this.#lanes) return undefined;
     if (tenant !== undefined && this.#failed.has(tenant)) return this.#lanes.ofFailed(tenant);
@@ -136,7 +136,7 @@ export class RouteBreaker {
     const end = (change: () => void) => {
       const isCounted = era === this.#era;
       era = undefined;
-      // The place of a probe is free, unless a later one has it by now.
+      // The lane is free again, unless a later probe has taken it.
       if (lane && lane.probeAt === began) lane.probeAt = undefined;
       if (isCounted) change();
     };
@@ -166,7 +166,7 @@ export class RouteBreaker {
     return known;
   }
 
-  /** Somebody was answered: nothing that failed before speaks against the route. */
+  /** Forgets every failure, because a call was answered. */
   #forgive(): void {
     this.#failed.clear();
     if (!this.#lanes) return;
@@ -191,7 +191,7 @@ export class RouteBreaker {
     else if (this.#isRun() || this.#isShare()) this.#open();
   }
 
-  /** Enough responses failed in a row, of all tenants that called lately. */
+  /** Whether enough responses failed in a row, and every tenant with recent calls is among them. */
   #isRun(): boolean {
     let responses = 0;
     for (const failed of this.#failed.values()) responses += failed.size;
@@ -199,7 +199,7 @@ export class RouteBreaker {
     return this.#failed.size >= everybody || this.#recent().every((tenant) => this.#failed.has(tenant));
   }
 
-  /** Enough of the calls in the window failed, and so did those of enough tenants. Those are taken for failed. */
+  /** Whether enough calls in the window failed, of enough tenants. Marks those tenants as failed. */
   #isShare(): boolean {
     const { now, settings } = this.#options;
     const { failurePercent, minimumCalls } = settings;
@@ -251,7 +251,7 @@ export class RouteBreaker {
       return;
     }
     lanes.ofFailed(tenant);
-    // The word of a few is not enough to make others wait.
+    // A few failed tenants are not enough to make others wait.
     const isNews = lane !== undefined || lanes.waitMs(lanes.others) === 0;
     if (this.#failed.size >= everybody && isNews) lanes.close(lanes.others);
   }

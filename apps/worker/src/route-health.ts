@@ -9,13 +9,13 @@ import type { SaturationGate } from './pressure/saturation-gate.ts';
 import { everybody, RecentTenants } from './recent-tenants.ts';
 import { type CallOwner, RouteBreaker, type RouteBreakerOptions } from './route-breaker.ts';
 
-/** How soon a call is worth another look while a probe is under way, in milliseconds. Nobody knows how long that takes. */
+/** When to look again while a probe is in flight, in milliseconds. Nobody knows how long it takes. */
 const probeLookMs = 1_000;
 
-/** How long a tenant that nobody knows yet may wait because the only one that calls is held back, in milliseconds. */
+/** The longest time, in milliseconds, that a new tenant waits because the only tenant with calls is held back. */
 const strangerLookMs = 1_000;
 
-/** So many calls of others that are answered show that the upstream takes calls. */
+/** Answers to this many calls of others show that the upstream takes calls. */
 const fewestAnswers = 3;
 
 /** Calls that were limited within this time were limited together, in milliseconds. */
@@ -26,7 +26,7 @@ export interface WaitingResponse extends Waiter, CallOwner {
   limits: OwnLimits;
 }
 
-/** A call of a route. What it says of the upstream is counted once. */
+/** A call of a route. Its end counts once. */
 export interface RouteCall {
   /** The upstream has begun to answer. `sizeOf` tells the size of the prompt, in any unit. */
   answered(sizeOf: () => number): void;
@@ -36,12 +36,12 @@ export interface RouteCall {
   abandoned(): void;
 }
 
-/** `own_limit`: the upstream limits this response and not others. The route takes calls, and none of this response more. */
+/** `own_limit`: the upstream limits this response and not others. The route goes on taking calls, but none of this response. */
 export type CallFailure = 'counted' | 'own_limit';
 
 export interface RouteHealthOptions extends RouteBreakerOptions {
   route: ModelRoute;
-  /** Of the provider, for all of its models. */
+  /** The breaker of the provider, for all of its models. */
   connection: CircuitBreaker;
   pressure: RoutePressure;
   /** Responses that may run here at once. */
@@ -55,16 +55,16 @@ export interface RouteHealthOptions extends RouteBreakerOptions {
 }
 
 /**
- * What this process knows of one model of an upstream: whether it answers, until when it is parked, how many calls it gets,
- * and how many wait there. What a tenant's own calls have met counts for that tenant at once, and for others only with
- * more to say for it; see `RouteBreaker` and `LimitedTenants`.
+ * The health of one model of an upstream, as this process knows it: whether it answers, until when it is parked, how many
+ * calls it gets, and how many wait there. The failures and limits of a tenant's calls count for that tenant at once. They
+ * count for others only with more evidence; see `RouteBreaker` and `LimitedTenants`.
  */
 export class RouteHealth {
   readonly #options: RouteHealthOptions;
   readonly breaker: RouteBreaker;
-  /** By what all refusals together say, for whoever looks at it. */
+  /** The park by the refusals of all tenants, for reports. */
   readonly parked: ParkedRoute;
-  /** By what those of each tenant say. */
+  /** The park by the refusals of each tenant. */
   readonly #parks = new RecentTenants<ParkedRoute>();
   readonly #limited: LimitedTenants;
   /** Responses that wait here while it takes none of their calls. */
@@ -90,16 +90,21 @@ export class RouteHealth {
     return this.#options.gate;
   }
 
-  /** Why it takes no call of a response now, or of a tenant that nobody knows; undefined when it does. */
+  /** Whether a call has to find out first that it is back. */
+  get isDown(): boolean {
+    return this.breaker.state !== 'closed' || this.#options.connection.state !== 'closed';
+  }
+
+  /** Why it takes no call of a response now, or of a new tenant without one; undefined when it does. */
   blockOf(response?: WaitingResponse): RouteBlock | undefined {
     return this.#blockOf(response?.tenant, response);
   }
 
-  /** Why nobody needs to come for it, and for how long; undefined when somebody may be served. */
+  /** Why it takes no call of any tenant, and for how long; undefined when it may take one. */
   blockOfAll(): RouteBlock | undefined {
     const block = this.#blockOf(undefined);
     if (block) return block;
-    // All that call it are held back. A tenant that comes now is not, and would find nobody that looks.
+    // All tenants with recent calls are held back. A new tenant would not be, but a held queue would keep it waiting.
     const tenant = this.breaker.spokesman ?? this.#limited.spokesman;
     const own = tenant === undefined ? undefined : this.#blockOf(tenant);
     return own && { ...own, waitMs: Math.min(own.waitMs, strangerLookMs) };
@@ -213,8 +218,8 @@ export class RouteHealth {
   }
 
   /**
-   * Whether a response that is limited is so for its own sake: others were answered since it was limited before, and none of
-   * them was limited. With others that are, its own limits have to be many.
+   * Whether the upstream limits this response alone: it answered others since it limited this one before, and limited none
+   * of them. If it limits others, too, many limits of this one are needed.
    */
   #isOwnLimit({ responseId, limits }: Pick<WaitingResponse, 'responseId' | 'limits'>): boolean {
     const answers = this.#answered.filter((calledAt) => calledAt > limits.at).length;
@@ -231,7 +236,7 @@ export class RouteHealth {
       .slice(0, fewestAnswers);
   }
 
-  /** Whether no other response was limited since then, or together with this one. */
+  /** Whether no other response was limited since `since`, or together with this one. */
   #isAlone(responseId: string, since: number): boolean {
     return this.#limits.every((each) => each.responseId === responseId || each.at < since - togetherMs);
   }
@@ -243,14 +248,14 @@ export class RouteHealth {
     if (!wasParked) this.#options.onParked(this.parked.waitMs);
   }
 
-  /** Whether a response may come first that was not limited: it waits here, or could be taken from its queue. */
+  /** Whether a response that was not limited may call first: one waits here, or a slot is free to take one from its queue. */
   #mayOthersCome(): boolean {
     const { inFlight, waiting } = this.pressure.status;
     const hasFreeSlot = inFlight + waiting + this.waiting.size + 1 < this.#options.slots;
     return hasFreeSlot || [...this.waiting].some(({ limits }) => limits.count === 0);
   }
 
-  /** It is parked for all while it is for so many tenants that those are everybody. */
+  /** How long it is parked for all tenants: as long as it is for `everybody`. */
   get #parkedForAllMs(): number {
     if (this.parked.waitMs === 0) return 0;
     const waits = [...this.#parks.values()].map(({ waitMs }) => waitMs);
@@ -272,7 +277,7 @@ export class RouteHealth {
   }
 }
 
-/** Tells what a failed call says of the way to the upstream. */
+/** Counts a failed call for the connection to the upstream. */
 function tellReach(
   reach: Pick<RouteCall, 'succeeded' | 'abandoned'> & { failed(): void },
   error: ProviderError,
@@ -285,7 +290,7 @@ function tellReach(
 /** Statuses of a server that has too much to do, with or without `Retry-After`. */
 const busyStatuses: ReadonlySet<number | undefined> = new Set([503, 529]);
 
-/** Whether a call was refused because there are too many of them. */
+/** Whether a call was refused because there were too many. */
 function isOverload({ fault, upstreamStatus, code }: ProviderError): boolean {
   if (fault === 'limited') return true;
   return fault === 'refused' && (busyStatuses.has(upstreamStatus) || code === 'server_is_overloaded');

@@ -2,7 +2,7 @@ import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import type { HeldAttempt, ReleaseOptions } from '@sluice/response-store';
 import type { ResponseLog } from './response-log.ts';
 
-/** How often the record of each running response is looked at, in milliseconds. */
+/** How often the leases of running responses are checked, in milliseconds. */
 const checkMs = 1_000;
 
 interface Running {
@@ -27,11 +27,11 @@ const mostReleasesAtOnce = 100;
 const mostReleases = 10_000;
 
 /**
- * The attempts this process runs, and everything that can end one from outside.
+ * The attempts that this process runs. It aborts those that were cancelled or superseded.
  *
- * A cancellation arrives by a message at once, or by the look at the record within a second when the message was lost.
- * The look finds as well that another attempt has taken over. While the store is silent nobody takes over from a process
- * that lives, so attempts go on and keep what they cannot write, up to a bound.
+ * A message tells of a cancellation at once. If the message is lost, a check of the record finds it within a second. The
+ * check also finds that another attempt has taken over. While the store is silent nobody takes over from a process that
+ * lives, so attempts go on and keep what they cannot write, up to a bound.
  */
 export class RunningAttempts {
   readonly #running = new Map<string, Running>();
@@ -39,7 +39,7 @@ export class RunningAttempts {
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
   readonly #interrupted = new AbortController();
-  /** When the store last answered, or nothing ran that it could be asked about. */
+  /** When the store last answered, or when there was nothing to ask it about. */
   #heardAt = performance.now();
   /**
    * Claims that this process may hold and does not use, by response and token. Until they are released, other workers leave
@@ -68,7 +68,7 @@ export class RunningAttempts {
     return this.#running.size;
   }
 
-  /** Registers an attempt; the returned function takes it out again. */
+  /** Registers an attempt. The returned function removes it. */
   add(responseId: string, token: string, controller: AbortController): () => void {
     const running = { token, controller };
     this.#running.set(responseId, running);
@@ -82,7 +82,7 @@ export class RunningAttempts {
     this.#running.get(responseId)?.controller.abort(new AttemptAborted(reason));
   }
 
-  /** Ends all attempts because the process stops, also those that were claimed before and register after it. */
+  /** Ends all attempts because the process stops, also those that are claimed already and register later. */
   interruptAll(): void {
     this.#interrupted.abort();
     for (const responseId of this.#running.keys()) this.abort(responseId, 'interrupted');
@@ -108,7 +108,7 @@ export class RunningAttempts {
       await this.#options.log.release(held, options);
       ofResponse.delete(held.token);
     }
-    // Another call may have been here first, and another claim may wait for its release since.
+    // Another call may have released them first, and a new claim may wait for its release since.
     if (ofResponse.size === 0 && this.#releases.get(responseId) === ofResponse)
       this.#releases.delete(responseId);
   }

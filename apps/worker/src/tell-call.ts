@@ -10,14 +10,14 @@ interface TellDependencies {
   now: () => number;
 }
 
-/** A call that is told of. */
+/** A call that telemetry is told of. */
 export interface ToldCall {
   route: ModelRoute;
-  /** By the clock for durations; undefined when the call was over before. */
+  /** By the clock for durations; undefined when the call itself had succeeded. */
   calledAt: number | undefined;
 }
 
-/** Tells that an upstream has said everything. */
+/** Tells that an upstream has given its whole answer. */
 export function tellAnswer(
   { telemetry, now }: TellDependencies,
   { record, assembler }: Attempt,
@@ -42,7 +42,7 @@ export function tellAnswer(
   });
 }
 
-/** Tells that a call failed, or that none could be made, and returns how. */
+/** Tells that a call failed, or that none could be made. Returns the failure. */
 export function tellFailure(
   { telemetry, now }: TellDependencies,
   { record, generation }: Attempt,

@@ -4,10 +4,10 @@ import { ProviderError } from '@sluice/providers';
 /**
  * Leaves out the oldest items of a context until the estimate of its tokens fits. The order of the others stays.
  *
- * What the operator of a client says stays (messages of the system and the developer), and so does the last item, which the model
- * is to answer. A tool call goes together with its outputs, because upstreams refuse one without the other.
+ * Messages of the system and the developer stay, and so does the last item, which the model is to answer. A tool call is left
+ * out together with its outputs, because upstreams refuse one without the other.
  *
- * @throws {ProviderError} `context_length_exceeded` when what has to stay is too long by itself.
+ * @throws {ProviderError} `context_length_exceeded` when the items that must stay are too long by themselves.
  */
 export function truncateContext(
   prompt: Pick<Generation, 'input' | 'instructions' | 'tools'>,

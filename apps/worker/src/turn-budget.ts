@@ -7,9 +7,9 @@ export const chunksPerSlice = 64;
 /**
  * Shares the turns of the event loop among the attempts of a process: one slice in each.
  *
- * An upstream that is faster than we are fills whole reads with chunks. Were they all taken at once, or by every attempt
- * in each turn, a claim or a first token would wait for all of them at every step on its way. So a turn has a bound,
- * whatever the number of attempts, and attempts come on in the order in which they asked.
+ * A fast upstream fills whole reads with chunks. If an attempt took them all at once, or every attempt took a slice in each
+ * turn, a claim or a first token would wait for all of them at each of its steps. So a turn takes one slice, whatever the
+ * number of attempts, and attempts are served in the order in which they asked.
  */
 export class TurnBudget {
   readonly #waiting: (() => void)[] = [];

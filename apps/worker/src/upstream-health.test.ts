@@ -2,7 +2,7 @@ import { type Provider, ProviderError, type ProviderErrorOptions } from '@sluice
 import { Telemetry } from '@sluice/runtime';
 import { within } from '@sluice/testing';
 import { Registry } from 'prom-client';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ModelRoute } from './model-routes.ts';
 import { OwnLimits } from './own-limits.ts';
 import { UpstreamHealth } from './upstream-health.ts';
@@ -22,7 +22,22 @@ const small: ModelRoute = { provider: a, model: 'small' };
 const large: ModelRoute = { provider: a, model: 'large' };
 const elsewhere: ModelRoute = { provider: provider('b'), model: 'small' };
 
-function setUp({ adaptive = true } = {}) {
+/** The same numbers from 0 to 1 in each run. */
+function seeded(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+interface SetUpOptions {
+  adaptive?: boolean;
+  latencyTolerance?: number;
+  random?: () => number;
+}
+
+function setUp({ adaptive = true, latencyTolerance = 0, random = () => 0 }: SetUpOptions = {}) {
   let at = 0;
   const logged: string[] = [];
   const write = (fields: object, message: string) => logged.push(`${message} ${JSON.stringify(fields)}`);
@@ -32,7 +47,7 @@ function setUp({ adaptive = true } = {}) {
   logWorker(telemetry, { info: write, warn: write, error: write } as never);
   const health = new UpstreamHealth({
     routes: [small, large, elsewhere],
-    pressure: new Map([['a', { adaptive, floor: 1 }]]),
+    pressure: new Map([['a', { adaptive, floor: 1, ...(latencyTolerance && { latencyTolerance }) }]]),
     saturation: new Map(),
     slotsOf: () => 32,
     onSaturated: () => undefined,
@@ -47,7 +62,7 @@ function setUp({ adaptive = true } = {}) {
     longestRetryAfterMs: 60_000,
     telemetry,
     now: () => at,
-    random: () => 0,
+    random,
   });
   const registry = new Registry();
   countWorker(telemetry, registry, { running: () => 0, upstreams: () => health.status() });
@@ -147,6 +162,50 @@ describe('the health of upstreams', () => {
     const waiting = health.pause(3_600_000, controller.signal);
     controller.abort();
     await within(waiting);
+  });
+});
+
+describe('a route that refused its calls with a 503 and is back', () => {
+  afterEach(() => vi.useRealTimers());
+
+  it('is left to those that wait for it at moments that are spread over a second', async () => {
+    vi.useFakeTimers();
+    const { health, fail, response, pass } = setUp({ random: seeded(1) });
+    for (let calls = 0; calls < 2; calls += 1) fail(small, { fault: 'refused', upstreamStatus: 503 });
+    pass(1_300);
+    const probe = health.begin(small, response());
+    let woken = 0;
+    const waiters = 500;
+    const waits = Array.from({ length: waiters }, async () => {
+      const { signal } = new AbortController();
+      await health.waitForTurn(response(), [small], { atMostMs: 3_600_000, signal });
+      woken += 1;
+    });
+    probe?.answered(() => 1);
+    const tenths: number[] = [];
+    for (let tenth = 0; tenth < 10; tenth += 1) {
+      const before = woken;
+      await vi.advanceTimersByTimeAsync(100);
+      tenths.push((woken - before) / waiters);
+    }
+    await Promise.all(waits);
+    expect(Math.max(...tenths)).toBeLessThan(0.15);
+    expect(Math.min(...tenths)).toBeGreaterThan(0.05);
+  });
+
+  it('is left to one whose turn has come elsewhere at once', async () => {
+    vi.useFakeTimers();
+    const { health, fail, response, pass } = setUp({ random: () => 1 });
+    for (let calls = 0; calls < 2; calls += 1) fail(small, { fault: 'refused', upstreamStatus: 503 });
+    pass(1_300);
+    const probe = health.begin(small, response());
+    const waiter = response();
+    const { signal } = new AbortController();
+    const waiting = health.waitForTurn(waiter, [small, elsewhere], { atMostMs: 3_600_000, signal });
+    probe?.answered(() => 1);
+    waiter.wake();
+    await waiting;
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 
@@ -251,11 +310,7 @@ describe('a route that limits calls', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'takes each call of a tenant that it answers, whatever another has refused (seed %i)',
     (seed) => {
-      let state = seed + 1;
-      const random = () => {
-        state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-        return state / 2_147_483_648;
-      };
+      const random = seeded(seed);
       const { health, fail, response, succeed, pass } = setUp();
       const old = Array.from({ length: 5 }, () => response('hostile'));
       succeed(small, response('other'));
@@ -288,6 +343,26 @@ describe('a route that limits calls', () => {
     health.begin(small, response('one'));
     expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
     for (let calls = 0; calls < 31; calls += 1) expect(health.begin(small, response('other'))).toBeDefined();
+  });
+});
+
+describe('a limit that latency has lowered', () => {
+  it('binds the tenant whose calls were slow, and no other', () => {
+    const { health, response, succeed, pass } = setUp({ latencyTolerance: 2 });
+    for (let round = 0; round < 16; round += 1) {
+      succeed(small, response('other'));
+      const calls = Array.from({ length: 32 }, () => health.begin(small, response('one')));
+      pass(round < 10 ? 50 : 2_000);
+      for (const call of calls) {
+        call?.answered(() => 100);
+        call?.succeeded();
+      }
+    }
+    const taken = Array.from({ length: 32 }, () => health.begin(small, response('one'))).filter(Boolean);
+    expect(taken.length).toBeLessThan(32);
+    expect(health.blockOf(small, response('one'))).toMatchObject({ because: 'busy' });
+    for (let calls = taken.length; calls < 32; calls += 1)
+      expect(health.begin(small, response('other'))).toBeDefined();
   });
 });
 

@@ -8,14 +8,14 @@ import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
 import { statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
 
-/** How this process answers to an upstream that has too much to do; see `pressure` of a provider in the settings. */
+/** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
 export interface PressureSettings {
   adaptive: boolean;
   floor: number;
   latencyTolerance?: number;
 }
 
-/** What an upstream with no settings of its own gets. */
+/** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
 
 export interface UpstreamHealthOptions {
@@ -38,7 +38,10 @@ export interface UpstreamHealthOptions {
   random: () => number;
 }
 
-/** An upstream: the way to it, and what is known of its models by name. */
+/** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
+const comeBackMs = 1_000;
+
+/** An upstream: its connection, and the health of its models by name. */
 interface Upstream {
   connection: CircuitBreaker;
   watch: SaturationWatch | undefined;
@@ -46,8 +49,9 @@ interface Upstream {
 }
 
 /**
- * What this process knows about its upstreams: a circuit breaker for the way to each provider, and the health of each of
- * its models. Limits and errors are mostly for each model, so one may be parked or down while others take calls.
+ * The health of all upstreams, as this process knows it: a circuit breaker for the connection to each provider, and the
+ * health of each of its models. An upstream mostly limits and fails by model, so one model may be parked or down while
+ * others take calls.
  */
 export class UpstreamHealth {
   readonly #options: UpstreamHealthOptions;
@@ -81,25 +85,25 @@ export class UpstreamHealth {
     await Promise.all([...this.#upstreams.values()].flatMap(({ watch }) => watch?.stop() ?? []));
   }
 
-  /** Why a route takes no call of a response now, or of a tenant that nobody knows; undefined when it does. */
+  /** Why a route takes no call of a response now, or of a new tenant without one; undefined when it does. */
   blockOf(route: ModelRoute, response?: WaitingResponse): RouteBlock | undefined {
     return this.#of(route).blockOf(response);
   }
 
-  /** Why nobody needs to come for a route; undefined when somebody may be served. */
+  /** Why a route takes no call of any tenant; undefined when it may take one. */
   blockOfAll(route: ModelRoute): RouteBlock | undefined {
     return this.#of(route).blockOfAll();
   }
 
   /**
-   * Begins a call of a route; of one that was down, the one that finds out whether it is back. Undefined when it takes none,
-   * which may be news since the last look at it.
+   * Begins a call of a route. If the route was down, the call is the probe. Undefined when the route takes none, which may
+   * have changed since the last look.
    */
   begin(route: ModelRoute, response: WaitingResponse): RouteCall | undefined {
     return this.#of(route).begin(response);
   }
 
-  /** A response that waits for routes. Who was here first is served first. */
+  /** Gives a response its place among those that wait for routes. The first to come is served first. */
   waiter(owner: CallOwner & { limits: OwnLimits }): WaitingResponse {
     this.#nextOrder += 1;
     const { tenant, responseId, limits } = owner;
@@ -111,7 +115,10 @@ export class UpstreamHealth {
     return this.#of(route).waiting.size < Math.max(1, this.#options.slotsOf(route) / 2);
   }
 
-  /** Waits in the line of each of these routes that is busy, until its turn has come; see `pause` for the rest. */
+  /**
+   * Waits for the first of these routes: in the line of each that is busy, and for news of the others; see `pause`. A route that was
+   * down and is back is called by its waiters at random moments ("full jitter"): all of them at once could bring it down again.
+   */
   async waitForTurn(
     waiter: WaitingResponse,
     routes: readonly ModelRoute[],
@@ -126,17 +133,20 @@ export class UpstreamHealth {
       if (health.blockOf(waiter)?.because === 'busy') busy.add(health.pressure);
       else blocked.add(health);
     }
+    const down = [...blocked].filter(({ isDown }) => isDown);
     for (const line of waiter.lines) if (!busy.has(line)) line.leave(waiter);
     for (const line of busy) line.join(waiter);
     for (const health of blocked) health.waiting.add(waiter);
+    const turn = AbortSignal.any([signal, woken.signal]);
     try {
-      await this.pause(atMostMs, AbortSignal.any([signal, woken.signal]));
+      await this.pause(atMostMs, turn);
+      if (down.some(({ isDown }) => !isDown)) await pause(this.#options.random() * comeBackMs, turn);
     } finally {
       for (const health of blocked) health.waiting.delete(waiter);
     }
   }
 
-  /** Waits for nothing any more. May be called twice. */
+  /** Leaves every line. Safe to call twice. */
   leave(waiter: WaitingResponse): void {
     waiter.wake = () => undefined;
     for (const line of waiter.lines) line.leave(waiter);
@@ -184,7 +194,13 @@ export class UpstreamHealth {
     const gate = watch?.gate(route.model);
     const about = { provider: route.provider.id, upstreamModel: route.model };
     return new RouteHealth({
-      ...{ route, connection, gate, longestRetryAfterMs, now, random, settings: breaker },
+      route,
+      connection,
+      gate,
+      longestRetryAfterMs,
+      now,
+      random,
+      settings: breaker,
       pressure: this.#pressureOf(route),
       slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,

@@ -7,15 +7,15 @@ import { chunksPerSlice, type TurnBudget } from './turn-budget.ts';
 const charactersPerChunk = 4096;
 
 /**
- * How fast the answer of an upstream is read: so much in each turn of the event loop, whatever comes of it, and no further than
- * the budget of the process allows.
+ * Paces the reading of an answer: a bounded amount in each turn of the event loop, whether or not it becomes output, and no
+ * more than the memory of the process allows.
  */
 export class UpstreamPace implements ReadPace {
   readonly #turns: TurnBudget;
   readonly #meter: OutputMeter;
   readonly #share: OutputShare;
   readonly #signal: AbortSignal;
-  /** In chunks, since the last turn. */
+  /** How much was read since the last turn, in chunks. */
   #taken = 0;
 
   constructor(parts: { turns: TurnBudget; meter: OutputMeter; share: OutputShare; signal: AbortSignal }) {
@@ -28,7 +28,7 @@ export class UpstreamPace implements ReadPace {
   /** @throws {ProviderError} `upstream_error` for too many events without output. */
   took(characters: number, { hasOutput }: { hasOutput: boolean }): Promise<void> | undefined {
     if (!hasOutput) this.#meter.addSilent(characters);
-    // A chunk counts when it arrives, as one.
+    // Whatever its length, a chunk counts as one when it arrives.
     return this.#spend((hasOutput ? 0 : 1) + characters / charactersPerChunk);
   }
 

@@ -1,15 +1,15 @@
 import type { Generation } from '@sluice/contract';
 
-/** Characters of a reason that an operator is shown: a line of the journal has room for so many. */
+/** Longest reason that an operator is shown, in characters: a line of the journal has room for it. */
 const longestReason = 256;
 
-/** Characters of a request that a reason is held against. Of a longer one nobody looks for all, since every tenant of the process waits. */
+/** Longest request, in characters, that a reason is compared with. Every tenant of the process waits for the comparison. */
 const longestHeldAgainst = 65_536;
 
-/** A word of the upstream is looked for in the request in pieces of this length, since it may be part of a longer one there, or the other way round. */
+/** Words are looked for in the request in pieces of this length: a word of one may be a part of a longer word of the other. */
 const pieceLength = 6;
 
-/** Words that every server uses of its failures. They tell nothing of a prompt, although it may have them, too. */
+/** Words that every server uses for its failures. A prompt may have them as well, but they reveal nothing of it. */
 const plainWords: ReadonlySet<string> = new Set(
   `a about access address after again all allocate allocated allocation allowed already an and any api are at available backend bad bandwidth be
   because been before busy but by bytes cache call can cannot capacity card client closed code compute connect connection context could crashed
@@ -25,7 +25,7 @@ const plainWords: ReadonlySet<string> = new Set(
   warming was we weights were when while will with worker workers would you your`.split(/\s+/),
 );
 
-/** A message of a parser quotes what it could not read: an answer, which nobody has to hold it against. */
+/** The message of a parser quotes what it could not read. That is an answer, which is not at hand to compare with. */
 const mayQuote = /pars|json|grammar|decod|unexpected (?:token|char)|tool.?call/i;
 
 const secrets: readonly (readonly [RegExp, string])[] = [
@@ -43,10 +43,10 @@ const secrets: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What an upstream said of its failure, as an operator may read it: without keys and addresses, and without any word of the request
- * but for those that every failure has. `undefined` when nothing is left that tells anything.
+ * Makes the words of an upstream about its failure safe for an operator: without keys and addresses, and without any word of
+ * the request, except for plain words of failures. Undefined when nothing of meaning is left.
  *
- * Of a request that is too long to be held against, and of a message that may quote an answer, only those plain words stay.
+ * Only the plain words stay if the request is too long to compare with, or if the message may quote an answer.
  */
 export function readableReason(
   words: string | undefined,
@@ -127,7 +127,7 @@ function isIn(word: string, request: string): boolean {
   return false;
 }
 
-/** All texts of a request in lower case; undefined for one that is longer than is looked at, or that nobody has read. */
+/** All texts of a request in lower case; undefined if it is too long to compare with, or was not read. */
 function textOfRequest(generation: Generation | undefined): string | undefined {
   if (generation === undefined) return undefined;
   const texts: string[] = [];

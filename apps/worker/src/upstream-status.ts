@@ -1,10 +1,10 @@
 import type { BreakerState } from './circuit-breaker.ts';
 import type { RouteHealth } from './route-health.ts';
 
-/** What an operator sees of an upstream. Times are milliseconds from now. */
+/** An upstream as an operator sees it. Times are milliseconds from now. */
 export interface UpstreamStatus {
   provider: string;
-  /** The worst of its own and those of its models. */
+  /** The worst state of its own breaker and those of its models. */
   breaker: BreakerState;
   opensInMs: number;
   /** Why its metrics cannot be read; absent when they can, or need not be. */
@@ -27,7 +27,7 @@ export interface RouteStatus {
   saturation?: { waiting: number | null; most: number; isHolding: boolean };
 }
 
-/** What an operator sees of one model of an upstream. */
+/** Describes one model of an upstream for an operator. */
 export function statusOf(model: string, { breaker, parked, pressure, gate }: RouteHealth): RouteStatus {
   const { callsPerSecond, ...status } = pressure.status;
   const isPaced = Number.isFinite(callsPerSecond);

@@ -1,12 +1,12 @@
 import { LineThrottle, type Logger, memoize, type Telemetry } from '@sluice/runtime';
 
-/** Writes to the log what an operator wants to know of a worker. */
+/** Logs the facts about a worker that an operator needs. */
 export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'warn' | 'error'>): void {
   telemetry.on('claim.unanswered', ({ responseId, error }) =>
     logger.warn({ responseId, err: error }, 'claim got no answer: trying again'),
   );
   telemetry.on('attempt.failed', ({ error, model: _, ...fields }) => {
-    // Anything else is an upstream's doing, and was foreseen.
+    // Any other failure comes from an upstream, and is expected.
     const isOurs = fields.code === 'server_error';
     logger[isOurs ? 'error' : 'warn']({ ...fields, err: error }, 'attempt failed');
   });
@@ -19,7 +19,7 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
   telemetry.on('attempt.given_back', ({ responseId, attempt }) =>
     logger.info({ responseId, attempt }, 'attempt given back'),
   );
-  // An upstream that flaps must not fill the log: one line of a kind in a while, with the number of those left out.
+  // An upstream that flaps must not fill the log, so lines of one kind are throttled; each says how many were left out.
   const throttleOf = memoize((_provider: string, _what: string) => new LineThrottle());
   telemetry.on('upstream.breaker', ({ provider, upstreamModel, state, openMs }) => {
     if (state === 'half_open') return;

@@ -34,10 +34,10 @@ import { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
 
-/** Of the time to drain, what is left for ending what did not finish. */
+/** Running attempts have this share of the drain time. The rest is for ending those that did not finish. */
 const abortShare = 0.8;
 
-/** Of the time to drain, what the last traces may take. */
+/** The last traces may take this share of the drain time. */
 const traceShare = 0.05;
 
 export interface WorkerProcessOptions {
@@ -85,6 +85,7 @@ export class WorkerProcess {
     const role = workerRole({
       processId: workerId,
       onEndAskedFor: (responseId) => this.#runner.endAskedFor(responseId),
+      roomForInput: (wanted) => this.#runner.roomForInput(wanted),
       onError: throttledWarning(logger, 'lease not renewed').warn,
     });
     const { warn } = throttledWarning(logger, 'queue error');
@@ -110,7 +111,7 @@ export class WorkerProcess {
       logger,
       isolate: (suspect) => this.#isolated.run(suspect),
       holdQueue: (held, forMs) => this.#worker.hold(held, forMs),
-      outputShare: 1,
+      memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, settings, { logger });
     this.#worker = new QueueConsumer({
@@ -251,7 +252,7 @@ export class WorkerProcess {
       surveyDue: (count) => store.surveyDue(defaultCell, { now: storeNow(), count }),
       recount: () => store.recount(defaultCell),
       endQueued: async (responseId, end) => {
-        await store.finishQueued(responseId, end);
+        await store.endIfQueued(responseId, end);
       },
       endRunning: async (responseId) => {
         const claimed = await store.takeOver(responseId, randomUUID());

@@ -3,10 +3,10 @@ import type { WorkerAnnouncement } from '@sluice/contract/admin';
 import { serviceVersion, type Telemetry } from '@sluice/runtime';
 import type { UpstreamStatus } from './upstream-status.ts';
 
-/** Most queues, and most models of upstreams, that a worker tells of: a console can show no more, and Redis is to hold little. */
+/** Most queues, and most models of upstreams, in a report: a console can show no more, and Redis should hold little. */
 const mostTold = 256;
 
-/** Most queues that are told of a worker once it is lost: those of which it held something. */
+/** Most queues in the report of a lost worker: those whose jobs it held. */
 const mostHeldTold = 16;
 
 export interface WorkerReportOptions {
@@ -25,7 +25,7 @@ export interface WorkerReportOptions {
   now: () => number;
 }
 
-/** What a worker says of itself to whoever looks at the service. */
+/** Makes the reports of a worker that the console shows. */
 export class WorkerReport {
   readonly #options: WorkerReportOptions;
   readonly #host = hostname();
@@ -65,7 +65,7 @@ export class WorkerReport {
     };
   }
 
-  /** What is told of it for a day once it is silent: who it was, and what it held. */
+  /** The report that stands for a day once the worker is silent: its identity, and the jobs that it held. */
   ifLost(): WorkerAnnouncement {
     const held = this.now();
     const busy = held.slots.filter(({ running }) => running > 0);

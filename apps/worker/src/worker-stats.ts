@@ -15,7 +15,7 @@ export interface WorkerStatsOptions {
   logger: Logger;
 }
 
-/** The part of a worker in what the console shows of the service. */
+/** Reports a worker to the console. */
 export function workerStats({
   settings,
   wired: { clients, keyPrefix, clock, telemetry },

@@ -19,14 +19,14 @@ import { failureOf } from './failure.ts';
 import type { AttemptWriter } from './response-log.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 
-/** A response whose end is to be written, with what it has produced. */
+/** A response whose end is to be written, with its output. */
 export interface EndingResponse {
   record: ClaimedRecord;
   writer: AttemptWriter;
   output: OpenOutput;
   /** Counts the tokens of the output once all of it is closed. */
   usageOf: (output: readonly OutputItem[]) => Usage | null;
-  /** Tokens of a run that was broken off, which no upstream has counted; undefined when it had no output. */
+  /** Tokens of a run that was broken off before its upstream counted them; undefined when it had no output. */
   uncountedOf: (output: readonly OutputItem[]) => number | undefined;
   /** Whether an `error` event is in the log already. */
   hasSaidError: boolean;
@@ -42,8 +42,8 @@ export interface WriteEndDependencies {
 }
 
 /**
- * Writes the end of a response, the only place where a worker does: closes what is open, says the error, and ends. What
- * comes of it counts only when it is the first end; the queue is told of a failure only then.
+ * Writes the end of a response: closes the items that are open, writes the error, and ends. Nothing else in a worker writes
+ * an end. Only the first end of a response counts, and only then is the queue told of a failure.
  */
 export async function writeEnd(
   { running, telemetry, storeNow }: WriteEndDependencies,
@@ -58,7 +58,7 @@ export async function writeEnd(
   const result = await writer.end(end, end.usage ? undefined : ending.uncountedOf(output.fold.items));
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
-    // Or nobody knows: the store was silent to the last.
+    // `superseded` may also mean that nobody knows, because the store was silent to the last.
     if (result === 'superseded') running.releaseLater(record, { isCounted: true });
     telemetry.emit('response.end_refused', { ...about, status: end.status, result });
     return { kind: 'settled' };

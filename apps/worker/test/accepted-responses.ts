@@ -89,9 +89,19 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
     } = {}) {
       const responseId = store.newId(tenant, randomBytes);
       const accepted = await store.accept({
-        responseId,
-        requestId: 'req_test',
+        id: responseId,
+        request_id: 'req_test',
         tenant,
+        tier: 'default',
+        queue: name,
+        traceparent: undefined,
+        most_output: undefined,
+        grace_ms: 0,
+        cost: 4,
+        queue_ms: queueMs,
+        hold_ms: 600_000,
+        most_context_bytes: 1_000_000_000,
+        most_context_turns: 1_000,
         prepared: prepareRequest(
           {
             model,
@@ -101,11 +111,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
           },
           { withDigest: false },
         ),
-        serviceTier: 'default',
-        queue: name,
         tokens: { input: 1, output: 1, mostInput: undefined },
-        cost: 4,
-        mostOutputTokens: undefined,
         isWatched: !background,
         limits: {
           requestsPerMinute: undefined,
@@ -117,16 +123,12 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
           queued: 100_000,
           queuedBytes: 1_000_000_000,
         },
-        queueMs,
-        graceMs: 0,
-        context: { bytes: 1_000_000_000, turns: 1_000 },
         idempotency: undefined,
-        listMs: 600_000,
         deadline: () => Date.now() + 3_600_000,
       });
       if (accepted.kind !== 'accepted') throw new Error(`not accepted: ${accepted.kind}`);
       if (isNoted) await store.noteJob(responseId);
-      if (!withoutJob) await queue.enqueue(name, responseId, 1);
+      if (!withoutJob) await queue.enqueue(name, responseId, accepted.priority ?? 1);
       return responseId;
     },
     ended: (responseId) =>

@@ -31,7 +31,7 @@ export class MemoryLog implements ResponseLog {
   isReachable = false;
   isCancelled = false;
   /** What the next claim answers in place of `run`. */
-  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'unknown_version' | undefined;
+  nextClaim: ClaimEnd | 'missing' | 'terminal' | 'held' | 'no_room' | 'unknown_version' | undefined;
   /** What the end comes to in place of `ok`. */
   endResult: FinishResult = 'ok';
   contextRead: ResponseContext = { kind: 'whole', items: [] };
@@ -138,6 +138,10 @@ export class MemoryLog implements ResponseLog {
       case 'held':
       case 'unknown_version':
         return { kind };
+      case 'no_room':
+        this.attempt += 1;
+        this.token = token;
+        return { kind, held: { id: this.id, token, attempt: this.attempt, model: 'simulator' } };
       case 'run':
         if (!isRepeated) this.attempt += 1;
         this.#counted = token;

@@ -302,6 +302,28 @@ describe('an upstream whose own queue is read', () => {
     expect(page).toContain('sluice_upstream_saturated{provider="u0",upstream_model="m",role="worker"} 0');
   });
 
+  it('gets the jobs of a quiet tenant before those of one whose calls have filled it', async () => {
+    const upstream = await anUpstream(hello);
+    const metrics = withMetrics(upstream);
+    metrics.say(5);
+    const port = await startWorker([upstream], { provider: metrics.provider, concurrency: 2 });
+    await eventually(async () => (await routeOf(port)).saturation?.isHolding === true);
+    await acceptMany(40);
+    const quiet = await responses.accept({
+      streams: false,
+      background: true,
+      tenant: 'quiet',
+      text: 'quiet',
+    });
+    metrics.say(0);
+    await responses.ended(quiet);
+    const calls = upstream.requests.filter(({ path }) => path.includes('chat'));
+    // Those that had a slot when it came go first, and those whose turn it was.
+    const turn = calls.findIndex(({ body }) => JSON.stringify(body).includes('quiet'));
+    expect(turn).toBeGreaterThanOrEqual(0);
+    expect(turn).toBeLessThan(20);
+  });
+
   it.each([
     ['answers with an error', 'fail', 'answered with status 500'],
     ['does not have the metric', 'sayNothing', 'has no metric vllm:num_requests_waiting'],

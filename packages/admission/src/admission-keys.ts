@@ -1,6 +1,6 @@
 /**
- * Keys of what admission counts, in the cell whose prefix is given. The fragments reach the others from `load`, because a
- * script learns tenant and queue from a record.
+ * The keys of admission's counts, in the cell with this prefix. The fragments reach the others from `load`, because a script
+ * learns tenant and queue from a record.
  */
 export interface AdmissionKeys {
   /** Hash: weights of waiting responses, in all (`all`) and by tenant (`tenant:<name>`); see `weightOf`. */

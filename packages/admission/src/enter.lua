@@ -44,7 +44,7 @@ local function look_at(rate, limit, amount, now)
   return { rate = rate, sum = sum, second = second, limit = limit, amount = amount, fits = sum + amount <= limit }
 end
 
--- What is left of a limit, and milliseconds until all of it is there again; empty texts without a limit.
+-- Returns the rest of a limit, and milliseconds until all of it is there again; empty texts without a limit.
 local function standing(window, now, is_used)
   if not window then return '', '' end
   local left = window.limit - window.sum - (is_used and window.amount or 0)

@@ -1,4 +1,4 @@
--- Fragment: the order in which responses run that wait in one queue, by start-time fair queueing (Goyal, Vin and Cheng:
+-- Fragment: the order in which the responses of one queue run, by start-time fair queueing (Goyal, Vin and Cheng:
 -- "Start-time Fair Queueing", SIGCOMM 1996). A flow is a tenant in a service tier. Each response gets a start tag: the
 -- virtual time, or the end of what its flow has asked for already, whichever is later. The virtual time is the tag of the
 -- response that was started last. A flow that asks for little is always at the front, and flows that ask for more than

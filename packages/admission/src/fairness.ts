@@ -1,4 +1,4 @@
-/** What one response costs a flow of weight 1 in the queue, in ticks of virtual time. */
+/** The cost of one response to a flow of weight 1 in the queue, in ticks of virtual time. */
 const ticks = 4;
 
 /**

@@ -5,20 +5,20 @@
 --   sum         all of it: right until `next`
 --   next, last  the first and the last of these seconds
 --
--- What is over leaves the sum with the next look at it. So nothing has to be swept, and what nobody takes away, because a
--- record was deleted behind our back, does not count for ever. What is counted of something stands beside it as parts,
--- `<field> <bytes>`, so that just that is moved or taken away.
+-- An amount whose time is over leaves the sum with the next look at it. So nothing has to be swept, and the bytes of a record
+-- that was deleted behind our back do not count for ever. The parts that a record or a key counts for stand beside it as
+-- `<field> <bytes>`, so that exactly these are moved or taken away.
 
--- What a response takes beside its content: its keys, the short fields of its record, its place in a list.
+-- The bytes of a response beside its content: its keys, the short fields of its record, its place in a list.
 local per_record = 2048
 
 -- The same of an Idempotency-Key, all of it; and of an event in a log, beside its JSON.
 local per_key, per_event = 512, 24
 
--- Where an open response goes that is not stored: so soon after its end, in ms.
+-- An open response that is not stored goes this soon after its end, in ms.
 local unstored_ms = 60000
 
--- The store gives a value that was appended to as much room again, up to a megabyte. The first piece is none of those.
+-- The store gives a value as much room again when it is appended to, up to a megabyte. A value of one piece never is.
 local first_piece, most_room = 262144, 1048576
 
 local function held_key(load, tenant) return string.sub(load, 1, -5) .. 'held:' .. tenant end
@@ -26,11 +26,11 @@ local function held_key(load, tenant) return string.sub(load, 1, -5) .. 'held:' 
 -- The bytes in the weight of a waiting response; see waiting.ts.
 local function bytes_of(weight) return weight % 4294967296 * 1024 end
 
--- What a large value takes beside its bytes.
+-- The spare room that the store gives a large value beside its bytes.
 local function room_of(large_bytes) return large_bytes > first_piece and math.min(large_bytes, most_room) or 0 end
 
--- A second by which something is gone that stays so long from now. It is later by a sixteenth of that at most, so a tenant
--- has thirty-two amounts at most for each time that things stay.
+-- Returns a second by which something that stays for so long from now is gone. It is later by at most a sixteenth of that
+-- time, so a tenant has at most thirty-two amounts for each time that things stay.
 local function gone_by(now, stays_ms)
   local width = 1
   while width * 32000 < stays_ms do width = width * 2 end
@@ -75,7 +75,7 @@ local function drop_gone(key, now)
   redis.call('HSET', key, 'sum', string.format('%.0f', sum), 'next', string.format('%.0f', first))
 end
 
--- What a tenant holds now, with the amounts of all fields that are to change, which `parts` and `more` name.
+-- Reads what a tenant holds now, with the amounts of all fields that are to change, which `parts` and `more` name.
 local function look_at_held(load, tenant, now, parts, more)
   local key, names = held_key(load, tenant), { 'sum', 'next', 'last' }
   for _, part in ipairs(parts) do names[#names + 1] = part[1] end

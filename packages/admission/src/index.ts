@@ -23,7 +23,7 @@ export const enterFragments: readonly URL[] = [
   'enter',
 ].map(file);
 
-/** What counts the bytes of a tenant in the store. */
+/** The Lua that counts the bytes of a tenant in the store. */
 export const heldFragments: readonly URL[] = ['held-bytes'].map(file);
 
 /** All of it, with `start` and `finish` and the lines of tenants, for the other scripts of the response store. */

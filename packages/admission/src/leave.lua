@@ -1,7 +1,7 @@
 -- Fragment: how a response leaves what `enter` has counted. A claim that starts it calls `start`, its end `finish`.
 
--- Puts what was really used in the place of what was reserved when a response was accepted. What was too much comes back
--- while the second of the accept is in the window. What was too little counts in any case.
+-- Replaces the tokens that were reserved when a response was accepted by those that it really used. Tokens that were reserved
+-- in excess come back while the second of the accept is in the window. Tokens used in excess count in any case.
 local function settle(rate, reserved, used, accepted_at, now)
   local sum, second = used_in_window(rate, now)
   local accepted = math.floor(accepted_at / 1000)
@@ -15,8 +15,8 @@ local function settle(rate, reserved, used, accepted_at, now)
   end
 end
 
--- Takes a weight off a counter, to nothing at the lowest: a counter that was lost is right again when all that it does
--- not know has left.
+-- Takes a weight off a counter, never below zero: a counter that was lost is right again when all responses that it does not
+-- know have left.
 local function take_off(load, counter, weight)
   if redis.call('HINCRBY', load, counter, '-' .. weight) < 0 then redis.call('HSET', load, counter, '0') end
 end

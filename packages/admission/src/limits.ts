@@ -1,8 +1,8 @@
 import { boundInUnits } from './waiting.ts';
 
-/** What a tenant and the service allow at the moment of an accept. */
+/** The limits of a tenant and of the service at the moment of an accept. */
 export interface AdmissionLimits {
-  /** Of the tenant, over all api processes; undefined: no limit. */
+  /** Requests of the tenant a minute, over all api processes; undefined: no limit. */
   requestsPerMinute: number | undefined;
   /** Tokens in and out, of the tenant; undefined: no limit. */
   tokensPerMinute: number | undefined;
@@ -18,7 +18,7 @@ export interface AdmissionLimits {
   queuedBytes: number;
 }
 
-/** What one response may take of the limits. */
+/** The tokens that one response may take of the limits. */
 export interface ExpectedTokens {
   /** Without what it continues from. */
   input: number;
@@ -29,7 +29,7 @@ export interface ExpectedTokens {
   truncates?: boolean;
 }
 
-/** What limits a response beside the bounds of the service, as `limits_of` reads it; empty when nothing does. */
+/** Prints the limits of a response, besides the bounds of the service, as `limits_of` reads them; empty when there are none. */
 export function printLimits(
   limits: AdmissionLimits,
   { input, output, mostInput, truncates = false }: ExpectedTokens,

@@ -1,8 +1,8 @@
--- Fragment: what a tenant has used in a minute, of requests or of tokens. The window is the current second and the 59
+-- Fragment: the requests or the tokens that a tenant has used in a minute. The window is the current second and the 59
 -- before it, in sixty buckets of a hash. A bucket leaves the window when the clock moves on, so the sum is kept beside the
 -- buckets and corrected by what has left since the last use.
 
--- Moves the window to the present. Returns what is in it and its second.
+-- Moves the window to the present. Returns its sum and its second.
 local function used_in_window(rate, now)
   local second = math.floor(now / 1000)
   local f = redis.call('HMGET', rate, 'sum', 'last')

@@ -1,4 +1,4 @@
-/** What waits, by tenant. Tenants take turns; each is served in its own order. */
+/** Waiting entries by tenant. Tenants take turns; each is served in its own order. */
 export class TenantQueues<Item> {
   /** No queue is empty. The one whose turn comes last is behind all others. */
   readonly #queues = new Map<string, Item[]>();

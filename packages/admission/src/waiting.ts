@@ -10,10 +10,10 @@ export interface Waiting {
 }
 
 /**
- * What one waiting response adds to the counters. Number and size share one integer, because a counter is one command
- * and each command of the accept counts. Doubles, which Lua has, hold integers up to 2^53: that is two million responses,
- * and the settings allow no more. They allow 1 TiB, so a size of 2 TiB and above is known to be borrowed; see
- * admission.lua.
+ * The weight that one waiting response adds to the counters. Number and size share one integer, because a counter is one
+ * command and each command of the accept counts. The doubles of Lua hold integers up to 2^53: that is two million
+ * responses, and the settings allow no more. They allow 1 TiB, so a size of 2 TiB and above is known to be borrowed; see
+ * enter.lua.
  */
 export function weightOf(bytes: number): number {
   return perResponse + Math.ceil(bytes / bytesPerUnit);

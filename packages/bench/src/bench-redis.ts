@@ -23,8 +23,6 @@ export interface BenchRedis {
   usedMemoryBytes(): Promise<number>;
   /** Keys under a prefix, grouped by `familyOf`. The size of a family is estimated from samples. */
   keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
-  /** The members of a sorted set with their scores: of the only one under the prefix whose name ends so. */
-  scores(prefix: string, ending: string): Promise<Map<string, number>>;
   /** Removes every key under a prefix. */
   clear(prefix: string): Promise<void>;
   stop(): Promise<void>;
@@ -56,7 +54,6 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
     },
     usedMemoryBytes: async () => Number((await info('memory')).get('used_memory')),
     keyFamilies: (prefix, familyOf) => keyFamilies(client, prefix, familyOf),
-    scores: (prefix, ending) => scores(client, prefix, ending),
     async clear(prefix) {
       for await (const keys of scan(client, prefix)) if (keys.length > 0) await client.unlink(...keys);
     },
@@ -104,19 +101,6 @@ async function persistenceOf(client: Redis): Promise<string> {
 /** The pages of SCAN. The prefix is ours and contains no special characters of a pattern. */
 function scan(client: Redis, prefix: string): AsyncIterable<string[]> {
   return client.scanStream({ match: `${prefix}*`, count: 1000 }); // yields the arrays of SCAN
-}
-
-async function scores(client: Redis, prefix: string, ending: string): Promise<Map<string, number>> {
-  const found: string[] = [];
-  for await (const keys of scan(client, prefix)) found.push(...keys.filter((key) => key.endsWith(ending)));
-  const [key, ...others] = new Set(found);
-  if (key === undefined || others.length > 0) {
-    throw new Error(`not one key under ${prefix} ends with ${ending}, but ${new Set(found).size}`);
-  }
-  const flat = await client.zrange(key, '-inf', '+inf', 'BYSCORE', 'WITHSCORES');
-  const pairs = new Map<string, number>();
-  for (let at = 0; at + 1 < flat.length; at += 2) pairs.set(flat[at] ?? '', Number(flat[at + 1]));
-  return pairs;
 }
 
 /** How many keys of a family are measured. */

@@ -15,7 +15,7 @@ describe('the flags of the benchmark', () => {
     });
   });
 
-  it.each([['--quick'], ['--scenario', 'burst'], ['--profile', 'folder'], ['--with', 'portkey']])(
+  it.each([['--quick'], ['--scenario', 'backlog'], ['--profile', 'folder'], ['--with', 'portkey']])(
     'write no page for %s %s',
     (...flags) => {
       expect(parse(...flags)).toMatchObject({ output: undefined });

@@ -21,7 +21,7 @@ export const usage = `Usage: npm run bench -- [flags]
   --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
   --with NAMES      compare with these gateways, which are installed for it: ${gatewayNames.join(',')}
-  --output FILE     write the page there, and its pictures in the folder pictures beside it
+  --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
   --no-build        measure the apps as they were built before`;
 

@@ -5,17 +5,13 @@ import type { Child } from './child-process.ts';
 /** CPU time of each process that took part, in milliseconds. Undefined where it is unknown. */
 export type CpuTimes = Map<string, number | undefined>;
 
-/** A role that several processes play is the sum of them. Redis is left out where there is none. */
+/** Redis is left out where there is none. */
 export async function readCpuTimes(
-  processes: ReadonlyMap<string, Pick<Child, 'pid'> | readonly Pick<Child, 'pid'>[]>,
+  processes: ReadonlyMap<string, Pick<Child, 'pid'>>,
   redis: BenchRedis | undefined,
 ): Promise<CpuTimes> {
   const times: CpuTimes = new Map();
-  for (const [role, children] of processes) {
-    const each = [children].flat().map(({ pid }) => cpuTimeMs(pid) ?? Number.NaN);
-    const sum = each.reduce((total, time) => total + time, 0);
-    times.set(role, Number.isNaN(sum) ? undefined : sum);
-  }
+  for (const [role, { pid }] of processes) times.set(role, cpuTimeMs(pid));
   if (redis) times.set('redis', await redis.cpuTimeMs());
   return times;
 }

@@ -1,5 +1,5 @@
 import type { Machine } from './machine.ts';
-import type { Picture, ScenarioReport } from './scenario.ts';
+import type { ScenarioReport } from './scenario.ts';
 import { renderTable } from './table.ts';
 
 export interface PageInput {
@@ -14,35 +14,20 @@ export interface PageInput {
 export interface TimedReport extends ScenarioReport {
   name: string;
   elapsedMs: number;
-  budgetMs: number;
 }
-
-/** The folder of the pictures, beside the page. */
-export const pictureFolder = 'pictures';
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
 export function renderPage({ date, elapsedMs, quick, machine, redis, reports }: PageInput): string {
   // A section says by itself when and where it was measured, so that one can be measured again and the others kept.
   const day = date.toISOString().slice(0, 10);
-  const footer = (time: TakenTime) =>
-    `_\`npm run bench -- --scenario ${time.name}\`, ${day}, ${machine.cpu}: ${timeTaken(time)}._`;
-  const sections = reports.map(({ title, description, tables, pictures = [], ...time }) =>
-    [`## ${title}`, description, ...tables.map(renderTable), ...pictures.map(image), footer(time)].join(
+  const footer = ({ name, elapsedMs: tookMs }: TimedReport) =>
+    `_\`npm run bench -- --scenario ${name}\`, ${day}, ${machine.cpu}: ${Math.round(tookMs / 1000)} s._`;
+  const sections = reports.map((report) =>
+    [`## ${report.title}`, report.description, ...report.tables.map(renderTable), footer(report)].join(
       '\n\n',
     ),
   );
   return `${[introduction(quick), conditions({ date, elapsedMs, machine, redis }), ...sections].join('\n\n')}\n`;
-}
-
-function image({ file, alt }: Picture): string {
-  return `![${alt}](${pictureFolder}/${file})`;
-}
-
-type TakenTime = Pick<TimedReport, 'name' | 'elapsedMs' | 'budgetMs'>;
-
-function timeTaken({ elapsedMs, budgetMs }: TakenTime): string {
-  const seconds = (ms: number) => Math.round(ms / 1000);
-  return `${seconds(elapsedMs)} s of the ${seconds(budgetMs)} s it may take`;
 }
 
 function introduction(quick: boolean): string {
@@ -52,7 +37,7 @@ function introduction(quick: boolean): string {
 <!-- Written by \`npm run bench\`. Do not edit: run it again. -->
 
 ${kind}\`npm run bench\` builds the apps, runs every scenario against them and writes docs/benchmarks.md. It needs a Redis or Valkey
-server on the PATH, or \`REDIS_URL\`, and takes some twenty minutes; \`npm run bench -- --quick\` is a smoke run, and
+server on the PATH, or \`REDIS_URL\`, and takes some ten minutes; \`npm run bench -- --quick\` is a smoke run, and
 \`npm run bench -- --help\` tells the rest.
 
 Every process is real and runs on one machine: load generator, api, worker, Redis and upstream share its cores. So the

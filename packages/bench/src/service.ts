@@ -7,35 +7,15 @@ import { type Child, startChild } from './child-process.ts';
 /** The command, as `bundleCommand` makes it. */
 const main = fileURLToPath(new URL('../../../apps/sluice/dist/main.js', import.meta.url));
 
-/** A tenant as the settings file has it, but for its key. */
-export interface BenchTenant {
-  name: string;
-  weight?: number;
-  tiers?: readonly ('default' | 'flex' | 'priority')[];
-  limits?: { requestsPerMinute?: number; tokensPerMinute?: number };
-}
-
 export interface ServiceOptions {
   redisUrl: string;
   upstreamUrl: string;
-  /** More settings of the provider. */
-  provider?: object;
   /** A folder for the settings file. */
   directory: string;
   /** Names of the upstream's models. Clients use the same names. */
   models: readonly string[];
   /** How many requests a worker runs at a time. */
   concurrency: number;
-  /** How many requests of a model run at a time over all workers. Absent: as many as the workers run. */
-  modelConcurrency?: number;
-  /** Absent: one without limits. */
-  tenants?: readonly BenchTenant[];
-  /** Settings of the console. Absent: the defaults. */
-  console?: { journal: boolean };
-  /** More variables of each process. */
-  env?: Record<string, string>;
-  /** Absent: one. */
-  apis?: number;
   /** Folder for CPU profiles. */
   profile: string | undefined;
 }
@@ -44,16 +24,11 @@ export interface ServiceOptions {
 export interface BenchService {
   /** Where the API listens, without a mount. */
   url: string;
-  /** Where each api process listens. */
-  urls: readonly string[];
   adminUrl: string;
-  /** The key of the first tenant. */
+  /** The key of its only tenant. */
   key: string;
-  /** Throws for a tenant that there is not. */
-  keyOf: (tenant: string) => string;
   keyPrefix: string;
   api: Child;
-  apis: readonly Child[];
   /** Starts a worker. Resolves when it takes jobs. */
   startWorker(): Promise<Child>;
   /** Stops every process. May be called twice. */
@@ -63,43 +38,20 @@ export interface BenchService {
 /** More than any scenario has waiting. */
 const mostQueued = 1_000_000;
 
-/** Reads are how a scenario looks at the result, so no limit may stand in their way. */
-const readsPerMinute = 1_000_000_000;
-
-/** Starts the api processes and no worker yet. All settings that are not named here keep their defaults. */
+/** Starts the api and no worker yet. All settings that are not named here keep their defaults. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
-  const {
-    redisUrl,
-    upstreamUrl,
-    directory,
-    models,
-    concurrency,
-    modelConcurrency,
-    profile,
-    provider = {},
-  } = options;
-  const { tenants = [{ name: 'bench' }], apis: apiCount = 1 } = options;
-  const keys = new Map(tenants.map(({ name }) => [name, `sk-bench-${randomBytes(16).toString('hex')}`]));
-  const keyOf = (tenant: string) => {
-    const key = keys.get(tenant);
-    if (key === undefined) throw new RangeError(`the service has no tenant '${tenant}'`);
-    return key;
-  };
+  const { redisUrl, upstreamUrl, directory, models, concurrency, profile } = options;
+  const key = `sk-bench-${randomBytes(16).toString('hex')}`;
   const keyPrefix = `bench-${randomBytes(8).toString('hex')}:`;
   const file = join(directory, `${keyPrefix.slice(0, -1)}.yaml`);
   const settings = {
     keyPrefix,
     logLevel: 'warn',
     workerConcurrency: concurrency,
-    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1`, ...provider }],
-    models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }], concurrency: modelConcurrency })),
-    keys: tenants.map((tenant) => ({
-      ...tenant,
-      key: keyOf(tenant.name),
-      limits: { ...tenant.limits, readsPerMinute },
-    })),
+    providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1` }],
+    models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
+    keys: [{ name: 'bench', key }],
     limits: { queued: mostQueued },
-    ...(options.console && { console: options.console }),
   };
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify(settings, undefined, 2)); // YAML reads JSON
@@ -109,7 +61,6 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       file: main,
       args: [command],
       env: {
-        ...options.env,
         SLUICE_CONFIG: file,
         REDIS_URL: redisUrl,
         DATA_DIR: directory,
@@ -118,34 +69,21 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
       },
       execArgv: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profile, command)}`],
     });
-  const apis: Child[] = [];
-  const children: Child[] = [];
-  const stop = async () => {
-    await Promise.all(children.map((child) => child.stop()));
-  };
-  try {
-    for (let number = 0; number < apiCount; number += 1) apis.push(await start('api'));
-  } finally {
-    children.push(...apis);
-    if (apis.length < apiCount) await stop();
-  }
-  const [api] = apis;
-  const [firstKey] = keys.values();
-  if (!api || firstKey === undefined) throw new RangeError('a service needs an api process and a tenant');
+  const api = await start('api');
+  const children = [api];
   return {
     url: String(api.ready['url']),
-    urls: apis.map(({ ready }) => String(ready['url'])),
     adminUrl: String(api.ready['adminUrl']),
-    key: firstKey,
-    keyOf,
+    key,
     keyPrefix,
     api,
-    apis,
     async startWorker() {
       const worker = await start('worker');
       children.push(worker);
       return worker;
     },
-    stop,
+    async stop() {
+      await Promise.all(children.map((child) => child.stop()));
+    },
   };
 }

@@ -3,7 +3,7 @@ import type { BenchService } from './service.ts';
 import { modelName, type NoOpModel, token } from './upstream/no-op-answer.ts';
 
 /** A prompt of two sentences, like a short question to a model. */
-export const prompt =
+const prompt =
   'Summarise in one sentence what a queue in front of a model server is good for. ' +
   'Write for somebody who has run out of patience with errors that say: too many requests.';
 
@@ -51,13 +51,8 @@ export function relayTarget(url: string, model: NoOpModel): Target {
 
 /** A synchronous response. */
 export function wholeTarget(service: BenchService, model: NoOpModel): Target {
-  return wholeTargetOf(service, modelName(model));
-}
-
-/** The same for a model by its name, whose answers are one token. */
-export function wholeTargetOf(service: BenchService, model: string): Target {
   return {
-    ...sluiceTarget(service, { model, input: prompt }),
+    ...sluiceTarget(service, { model: modelName(model), input: prompt }),
     mark: `"output_text":"${token}`,
     marks: 1,
     ending: '}',
@@ -71,17 +66,6 @@ export function streamTarget(service: BenchService, model: NoOpModel): Target {
     mark: 'event: response.output_text.delta\n',
     marks: model.tokens,
     ending: 'data: [DONE]\n\n',
-  };
-}
-
-/** The same over a WebSocket that each caller keeps. */
-export function turnTarget(service: BenchService, model: NoOpModel): Target {
-  return {
-    ...sluiceTarget(service, { type: 'response.create', model: modelName(model), input: prompt }),
-    isSocket: true,
-    mark: '{"type":"response.output_text.delta"',
-    marks: model.tokens,
-    ending: '{"type":"response.completed"',
   };
 }
 

@@ -27,7 +27,10 @@ export async function timeToAnswer(command: readonly string[], directory: string
       PATH: process.env['PATH'] ?? '',
       HOME: process.env['HOME'] ?? '',
       DATA_DIR: dataDir,
-      ...{ PORT: '0', ADMIN_PORT: '0', WORKER_HEALTH_PORT: '0', SLUICE_DISCOVER: 'off' },
+      PORT: '0',
+      ADMIN_PORT: '0',
+      WORKER_HEALTH_PORT: '0',
+      SLUICE_DISCOVER: 'off',
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // It is ended as a terminal would: by a signal to all of its processes.

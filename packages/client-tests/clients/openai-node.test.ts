@@ -240,9 +240,14 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
     const tools: Tool[] = [{ type: 'custom', name: 'get_weather', description: 'Tells the weather.' }];
     const input = 'Call get_weather: what is the weather?';
     const stream = responses().stream({ model: 'simulator', input, tools });
+    let streamed = '';
+    stream.on('response.custom_tool_call_input.delta', ({ delta }) => {
+      streamed += delta;
+    });
     const final = await stream.finalResponse();
     const call = final.output.find(({ type }) => type === 'custom_tool_call');
     if (call?.type !== 'custom_tool_call') return expect.unreachable();
+    expect(call).toMatchObject({ id: expect.stringMatching(/^ctc_/), name: 'get_weather', input: streamed });
     const second = await responses().create({
       model: 'simulator',
       previous_response_id: final.id,
@@ -338,7 +343,7 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
       input: `Take your time. ${slowly}`,
       background: true,
     });
-    expect(created).toMatchObject({ status: 'queued', output: [], output_text: '' });
+    expect(created).toMatchObject({ status: 'queued', output: [], output_text: '', usage: null });
     const done = await eventually(async () => {
       const polled = await responses().retrieve(created.id);
       return polled.status === 'queued' || polled.status === 'in_progress' ? undefined : polled;
@@ -478,6 +483,8 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
       type: 'invalid_request_error',
     });
     expect(error.requestID).toMatch(/^req_/);
+    const streamed = responses().create({ model: 'nobody', input: 'Hello.', stream: true });
+    expect(await refused(streamed)).toMatchObject({ status: 400, param: 'model', code: 'model_not_found' });
   });
 
   it('404 as a `NotFoundError`', async () => {
@@ -494,7 +501,9 @@ describe.each(mounts)('openai at $mount', ({ mount, object }) => {
     expect(error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
     expect(error.headers?.get('x-ratelimit-limit-requests')).toBe('1');
     expect(error.headers?.get('x-ratelimit-remaining-requests')).toBe('0');
+    expect(error.headers?.get('x-ratelimit-reset-requests')).toMatch(/^(\d+h)?(\d+m)?([\d.]+m?s)?$/);
     expect(Number(error.headers?.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(Number(error.headers?.get('retry-after-ms'))).toBeGreaterThan(0);
   });
 
   it('a refusal of the upstream', async () => {

@@ -3,7 +3,7 @@ export { createKey, hashKey, type KeyPrefix } from './api-keys.ts';
 export { describeFlags, wantsHelp } from './command-line.ts';
 export { ConfigError, type Problem } from './config-error.ts';
 export { developmentActionToken } from './development-action-token.ts';
-export { type DevelopmentKey, developmentKey } from './development-key.ts';
+export { type DevelopmentKey, developmentKey, readDevelopmentKey } from './development-key.ts';
 export {
   developmentKeyId,
   developmentKeyInEffect,

@@ -37,7 +37,7 @@ const compactionItemSchema = z.object({
   encrypted_content: z.string(),
 });
 
-/** What a conversation was compacted to: the user's messages, then one item for all the rest. It is not a response. */
+/** A compacted conversation: the user's messages, then one item for all the rest. It is not a response. */
 export const compactionSchema = z.object({
   id: z.string().regex(/^compact-response_[A-Za-z0-9]+$/),
   object: z.literal('response.compaction'),

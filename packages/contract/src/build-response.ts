@@ -18,6 +18,7 @@ export interface AcceptedFacts {
  * The function is pure. Any process builds the same object from the request and the acceptance, so the store keeps
  * those two and never the object.
  */
+// oxlint-disable-next-line complexity -- a default for each member, and no other branch
 export function responseFor(request: Omit<CreateResponse, 'input'>, acceptance: AcceptedFacts): Response {
   return {
     id: acceptance.id,

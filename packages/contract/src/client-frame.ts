@@ -7,7 +7,7 @@ const longestStreamId = 256;
 
 const streamIdSchema = z.string().min(1).max(longestStreamId).nullish();
 
-/** What a client says over a WebSocket. `streamId` is the lane of the frame; frames without one are a lane of their own. */
+/** A message of a client over a WebSocket. `streamId` is the lane of the frame; frames without one are a lane of their own. */
 export type ClientFrame = { streamId: string | undefined } & (
   | {
       kind: 'create';

@@ -46,7 +46,7 @@ export function parseCountInputTokens(
 ): CreateResponse {
   const given = presentMembers(body);
   const { model = '', input = [], ...rest } = parseMembers(countInputTokensSchema, given);
-  // What their descriptions take is known to their upstream alone.
+  // Only their upstream knows how many tokens their descriptions take.
   hostedRequest(given, hostedTools);
   checkAvailable(rest);
   return { ...rest, model, input: normalizeInput(input) };

@@ -127,7 +127,7 @@ export const createResponseSchema = z.object({
   frequency_penalty: penalty.optional(),
   top_logprobs: z.int().min(0).max(20).optional(),
   max_output_tokens: z.int().min(16).optional(),
-  // Of tools that the upstream runs. Without any it is accepted, echoed and has no effect.
+  // It bounds the calls of tools that the upstream runs. Without such tools it is accepted, echoed and has no effect.
   max_tool_calls: z.int().min(1).optional(),
   parallel_tool_calls: z.boolean().optional(),
   tools: z

@@ -11,7 +11,7 @@ interface ErrorRow {
   /** The member of the request that the error is about, if it is the same each time. */
   param?: string;
   /**
-   * What an SDK should do. `later`: wait as long as `Retry-After` says, then try again. `never`: do not try again; the
+   * The advice to an SDK. `later`: wait as long as `Retry-After` says, then try again. `never`: do not try again; the
    * answer has `x-should-retry: false`. Absent: the answer says nothing, and SDKs decide by the status.
    */
   retry?: 'later' | 'never';

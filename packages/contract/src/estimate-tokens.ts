@@ -21,7 +21,7 @@ export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 
-/** What tokens are counted of: the whole context, or the input of a request, which may hold items that are sealed. */
+/** The content whose tokens are counted: the whole context, or the input of a request, which may hold sealed items. */
 export type CountedPrompt = Pick<Generation, 'instructions' | 'tools'> & {
   input: readonly (ContextItem | InputItem)[];
 };

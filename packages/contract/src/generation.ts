@@ -14,7 +14,7 @@ export function includesEncryptedReasoning({ include }: Pick<Generation, 'includ
 type ReasoningInput = Extract<InputItem, { type: 'reasoning' }>;
 
 /**
- * What an upstream gave with its reasoning and wants to get back as it is, such as encrypted reasoning or a signature.
+ * A value that an upstream gave with its reasoning and wants back unchanged, such as encrypted reasoning or a signature.
  *
  * `origin` is the kind of the provider and its id: one upstream cannot read what another has made.
  */
@@ -29,8 +29,8 @@ export type ContextItem =
   | (Omit<ReasoningInput, 'encrypted_content'> & { opaque?: OpaqueReasoning });
 
 /**
- * What a provider is asked to generate. The members have their wire names, and are absent where the client chose
- * nothing. `input` is the whole context.
+ * A request to a provider. The members have their wire names, and are absent where the client chose nothing. `input` is the
+ * whole context.
  */
 export type Generation = { input: ContextItem[] } & Pick<
   CreateResponse,

@@ -34,7 +34,7 @@ export type HostedToolsOfModels = Readonly<Record<string, readonly UpstreamToolT
 /** A tool that the upstream runs, as the client described it. */
 export type HostedTool = { type: string } & Readonly<Record<string, unknown>>;
 
-/** What of a request an upstream is asked for besides the client's own tools. Absent where there is nothing. */
+/** The hosted tools that a request asks an upstream for, besides the client's own. Absent where there are none. */
 export interface HostedRequest {
   hosted_tools?: HostedTool[];
   /** The one that must be used. */

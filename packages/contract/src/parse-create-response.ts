@@ -117,7 +117,7 @@ function checkToolChoice({ tools = [], hosted_tools: hosted, tool_choice: choice
 type ToolCallType = 'function_call' | 'custom_tool_call';
 type ToolOutputType = 'function_call_output' | 'custom_tool_call_output';
 
-/** What a tool call, or the output of one, says of the other. */
+/** The link between a tool call and its output, as either of them states it. */
 export type ToolItem =
   | { type: ToolCallType; call_id: string }
   | { type: ToolOutputType; call_id?: string | null | undefined };

@@ -27,7 +27,7 @@ function bitsOf4(address: string): bigint {
   return address.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
 }
 
-/** Of an address as `URL` writes it: hexadecimal groups, of which one run of zeros may be left out. */
+/** The bits of an address as `URL` writes it: hexadecimal groups, of which one run of zeros may be left out. */
 function bitsOf6(address: string): bigint {
   const [before = '', after] = address.split('::');
   const head = groupsOf(before);

@@ -70,9 +70,9 @@ const members = {
   created_at: unixSeconds,
   completed_at: unixSeconds.nullable(),
   status: z.enum(statuses),
-  /** Of one that waits: 1 is next. */
+  /** The place of a response that waits: 1 is next. */
   queue_position: z.int().min(1).exactOptional(),
-  /** When that is expected to start; null while nobody can tell. */
+  /** When the response is expected to start; null while nobody can tell. */
   estimated_start_at: unixSeconds.nullable().exactOptional(),
   incomplete_details: z.object({ reason: incompleteReasonSchema }).nullable(),
   error: failureBodySchema.nullable(),
@@ -128,7 +128,7 @@ export const responseBodySchema = z.object({
 });
 export type ResponseBody = z.output<typeof responseBodySchema>;
 
-/** What the end of a response adds to it. */
+/** The members that the end of a response adds to it. */
 export const responseEndSchema = responseSchema.pick({
   status: true,
   completed_at: true,

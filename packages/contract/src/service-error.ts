@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorRow } from './errors.ts';
 
-/** What an error adds to its row of the catalogue, or replaces of it. */
+/** The details that an error adds to its row of the catalogue, or replaces in it. */
 export interface ServiceErrorOptions {
   /** The member of the request that the error is about. `null` is none; absent is that of the catalogue. */
   param?: string | null;

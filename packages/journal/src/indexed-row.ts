@@ -24,13 +24,13 @@ export interface IndexedRow extends ShapedFields {
   inputTokens: number | null;
   outputTokens: number | null;
   digests: string;
-  /** Of the request that created it; empty as long as its accept is not known. */
+  /** Id of the request that created it; empty while its accept is not known. */
   requestId: string;
-  /** What it has in common with others; undefined before it is in a table. */
+  /** The fields that it shares with other rows; undefined before it is in a table. */
   shape: RowShape | undefined;
-  /** The entries that spoke of it, as they stand in the stream, in the order in which they were read. */
+  /** Its entries as they stand in the stream, in the order in which they were read. */
   entries: string[];
-  /** What those take, about, in bytes. */
+  /** Approximate memory of those, in bytes. */
   bytes: number;
   /** Lines that were not kept, because there were too many. */
   leftOut: number;
@@ -39,11 +39,11 @@ export interface IndexedRow extends ShapedFields {
 /** Entries of one row that are kept: those that were read first, and those that were read last. */
 const mostEntries = { first: 8, last: 56 };
 
-/** What the entries of one row may take, in bytes, and what one entry may. A response can have any number of failed attempts. */
+/** Most bytes of the entries of one row, and of one entry. A response can have any number of failed attempts. */
 const mostBytes = 8_192;
 const mostEntryBytes = 4_096;
 
-/** What a string takes besides its characters, in bytes. */
+/** Memory of a string besides its characters, in bytes. */
 const stringBytes = 32;
 
 export function newRow(subject: string): IndexedRow {
@@ -159,7 +159,7 @@ function takeIdentity(
 
 const ends: readonly string[] = ['completed', 'incomplete', 'failed', 'cancelled'] satisfies Status[];
 
-/** Of an end that another release wrote, too. */
+/** Recognizes the status of an end, also one that another release wrote. */
 function isStatus(text: string): text is Status {
   return ends.includes(text);
 }

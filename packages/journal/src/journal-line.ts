@@ -35,11 +35,14 @@ const lineTable = {
     word: 'd',
     members: ['attempt', 'status', 'code', 'because', 'inputTokens', 'outputTokens'],
   },
-  /** Of a queue, not of a response. */
+  /** An operator repeated its request, and the repetition itself; `other` is the id of the other response. */
+  retried_as: { word: 'k', members: ['other'] },
+  retry_of: { word: 'o', members: ['other'] },
+  /** A line about a queue, not about a response. */
   paused: { word: 'q', members: ['isPaused'] },
 } as const satisfies Record<string, { word: string; members: readonly Member[] }>;
 
-/** What each member holds. */
+/** The type of each member. */
 interface MemberTypes {
   tenant: string;
   model: string;
@@ -65,6 +68,7 @@ interface MemberTypes {
   result: string;
   inputTokens: number;
   outputTokens: number;
+  other: string;
   isPaused: boolean;
 }
 type Member = keyof MemberTypes;
@@ -92,7 +96,7 @@ export type JournalLine = {
   };
 }[LineWord];
 
-/** What one process says at once of one response, or of a queue. */
+/** The lines that one process writes at once about one response, or about a queue. */
 export interface JournalEntry {
   /** The id of a response without its prefix, or `queue:` and the name of a queue. */
   subject: string;

@@ -4,7 +4,7 @@ import { type JournalLine, printEntry } from './journal-line.ts';
 
 export interface JournalWriterOptions {
   connection: Pick<Redis, 'eval'>;
-  /** Of the cell that holds the journal. */
+  /** Prefix of the cell that holds the journal. */
   keyPrefix: string;
   /** How many responses are kept. */
   keep: number;
@@ -99,7 +99,7 @@ export class JournalWriter {
     if (this.#waiting.size === 0) return;
     this.#sending = this.#sendPage().finally(() => {
       this.#sending = undefined;
-      // What has come meanwhile has been gathered for as long as that took.
+      // Entries that came meanwhile have been gathered for as long as the write took.
       if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => this.#send(), this.#options.gatherMs);
     });
   }

@@ -37,22 +37,75 @@ export function keepJournal(
   now: () => number,
 ): void {
   const postponed = new Map<string, string>();
-  const say = (responseId: string, line: Parameters<JournalWriter['write']>[1]) =>
-    writer.write(subjectOfResponse(responseId), line);
+  const say: Say = (responseId, line) => writer.write(subjectOfResponse(responseId), line);
+  keepAttempts(telemetry, { writer, now, say, postponed });
   telemetry.on('response.accepted', ({ responseId, metadata, acceptedAt, ...of }) => {
     const { tenant, model, tier, mode, requestId, isInLine } = of;
     const digests = digestsOf(metadata);
     say(responseId, {
-      ...{ what: 'accepted', at: acceptedAt, tenant, model, tier, mode, requestId, isInLine, digests },
+      what: 'accepted',
+      at: acceptedAt,
+      tenant,
+      model,
+      tier,
+      mode,
+      requestId,
+      isInLine,
+      digests,
     });
+  });
+  telemetry.on('response.repeated', ({ responseId, copyId }) => {
+    say(responseId, { what: 'retried_as', at: now(), other: copyId });
+    say(copyId, { what: 'retry_of', at: now(), other: responseId });
   });
   telemetry.on('response.let_in', ({ responseId }) => say(responseId, { what: 'let_in', at: now() }));
   telemetry.on('claim.crowded', ({ responseId }) => say(responseId, { what: 'crowded', at: now() }));
   telemetry.on('response.taken_back', ({ responseId }) => say(responseId, { what: 'taken_back', at: now() }));
+  telemetry.on('response.end_refused', ({ responseId, attempt, status, result }) =>
+    say(responseId, { what: 'end_refused', at: now(), attempt, status, result }),
+  );
+  telemetry.on('response.ended', ({ responseId, ...of }) => {
+    const { attempt, status, code, because, inputTokens, outputTokens } = of;
+    postponed.delete(responseId);
+    say(responseId, {
+      what: 'ended',
+      at: now(),
+      attempt,
+      status,
+      code,
+      because,
+      inputTokens,
+      outputTokens,
+    });
+  });
+  telemetry.on('queue.paused', ({ queue, isPaused }) =>
+    writer.write(subjectOfQueue(queue), { what: 'paused', at: now(), isPaused }),
+  );
+}
+
+type Say = (responseId: string, line: Parameters<JournalWriter['write']>[1]) => void;
+
+interface AttemptsKeeping {
+  writer: Pick<JournalWriter, 'takeBack'>;
+  now: () => number;
+  say: Say;
+  /** Why each response was postponed last. */
+  postponed: Map<string, string>;
+}
+
+function keepAttempts(telemetry: Telemetry, { writer, now, say, postponed }: AttemptsKeeping): void {
   telemetry.on('attempt.claimed', ({ responseId, ...of }) => {
     const { attempt, worker, tenant, model, tier, mode, acceptedAt } = of;
     say(responseId, {
-      ...{ what: 'claimed', at: now(), attempt, worker, tenant, model, tier, mode, acceptedAt },
+      what: 'claimed',
+      at: now(),
+      attempt,
+      worker,
+      tenant,
+      model,
+      tier,
+      mode,
+      acceptedAt,
       // The names under which the processes of the service are listed.
       host: hostname(),
       pid: process.pid,
@@ -88,19 +141,6 @@ export function keepJournal(
   );
   telemetry.on('attempt.superseded', ({ responseId, attempt }) =>
     say(responseId, { what: 'superseded', at: now(), attempt }),
-  );
-  telemetry.on('response.end_refused', ({ responseId, attempt, status, result }) =>
-    say(responseId, { what: 'end_refused', at: now(), attempt, status, result }),
-  );
-  telemetry.on('response.ended', ({ responseId, ...of }) => {
-    const { attempt, status, code, because, inputTokens, outputTokens } = of;
-    postponed.delete(responseId);
-    say(responseId, {
-      ...{ what: 'ended', at: now(), attempt, status, code, because, inputTokens, outputTokens },
-    });
-  });
-  telemetry.on('queue.paused', ({ queue, isPaused }) =>
-    writer.write(subjectOfQueue(queue), { what: 'paused', at: now(), isPaused }),
   );
 }
 

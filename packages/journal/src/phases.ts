@@ -4,7 +4,7 @@ import type { JournalLine } from './journal-line.ts';
 /** A wait that is shorter has no reason: it takes so long to come through the queue, in milliseconds. */
 const shortWaitMs = 50;
 
-/** What a phase is before it is known what stood in the way of a response that waited in its queue. */
+/** A phase of which it is not known yet why the response waited in its queue. */
 interface Span {
   kind: Phase['kind'];
   from: number;
@@ -12,7 +12,7 @@ interface Span {
   because: WaitReason | 'queue' | null;
 }
 
-/** What happened around a response while it waited in its queue. */
+/** Events around a response while it waited in its queue. */
 export interface QueueSurroundings {
   /** When another response of its queue was started last in `[from, to)`; undefined when none was. */
   lastStart: (from: number, to: number) => number | undefined;
@@ -29,6 +29,7 @@ const blockReasons: Record<string, WaitReason> = {
   open: 'upstream_open',
   busy: 'upstream_busy',
   saturated: 'upstream_saturated',
+  memory: 'worker_memory',
 };
 
 /**

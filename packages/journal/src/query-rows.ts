@@ -77,8 +77,8 @@ export function subjectsOf(table: RowTable, filter: ResponseSearch): string[] {
 }
 
 /**
- * Of each field, or of the one that is asked for, the values among the rows that match the other fields of the filter, most
- * frequent first. `prefix` narrows them to those that begin so, in whichever case.
+ * Returns the values of each field, or of the one that is asked for, among the rows that match the other fields of the filter,
+ * the most frequent first. `prefix` narrows them to values that begin with it, in any case.
  */
 export function facetsOf(
   table: RowTable,

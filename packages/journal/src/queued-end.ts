@@ -1,7 +1,7 @@
 import type { ResponseEnd } from '@sluice/contract';
 import type { TelemetryEvents } from '@sluice/runtime';
 
-/** What telemetry says of a response that ended before any worker had taken it. */
+/** The fact of telemetry about a response that ended before any worker had taken it. */
 export function queuedEndFact({
   responseId,
   tenant,

@@ -20,7 +20,7 @@ export interface RowFilter {
   misses(row: FilteredRow): number;
 }
 
-/** What a filter looks at. */
+/** The fields that a filter reads. */
 export type FilteredRow = ShapedFields &
   Pick<IndexedRow, 'subject' | 'acceptedAt' | 'digests' | 'requestId' | 'shape'>;
 
@@ -28,7 +28,7 @@ export function rowFilter(filter: ResponseSearch): RowFilter {
   const { from = 0, to = Number.POSITIVE_INFINITY, request_id: request = '' } = filter;
   const begin = filter.id === undefined ? '' : subjectPrefix(filter.id);
   const pairs = (filter.metadata ?? []).map(digestsOfFilter);
-  // What is asked for alone, in an array: this runs for each row of each query.
+  // An array of the fields that are asked for, because this runs for each row of each query.
   const wanted = facetFields.flatMap((field, at) => {
     const values = filter[field];
     return values && values.length > 0 ? [{ field, bit: 1 << at, values: new Set<string>(values) }] : [];

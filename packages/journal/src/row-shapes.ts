@@ -10,11 +10,11 @@ export interface ShapedFields {
   code: string | null;
 }
 
-/** What rows of a kind have in common. */
+/** The fields that rows of one kind share. */
 export interface RowShape extends Readonly<ShapedFields> {
-  /** The query that looked at it last. */
+  /** The query that tested it last. */
   query: object | undefined;
-  /** What that query has found out about it: once, and not for each row. */
+  /** The result of that query, which tests a shape once and not for each row. */
   missed: number;
   /** How many of its rows that query has counted. */
   count: number;

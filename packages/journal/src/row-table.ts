@@ -1,7 +1,7 @@
 import { type IndexedRow, isOpenRow, newRow } from './indexed-row.ts';
 import { RowShapes } from './row-shapes.ts';
 
-/** What of a row a filter looks at and a line may change. */
+/** The fields of a row that a filter reads and a line may change. */
 export interface RowBefore {
   /** Whether it was listed at all. */
   isListed: boolean;
@@ -15,7 +15,7 @@ export interface RowBefore {
  */
 export const bytesPerRow = 1_024;
 
-/** What a row takes besides its entries, in bytes. */
+/** Memory of a row besides its entries, in bytes. */
 const ownBytes = 400;
 
 /** So many rows are passed to find the place of a new one, before all of them are sorted. */
@@ -59,7 +59,7 @@ export class RowTable {
     return this.#rows.length >= this.#keep || this.#bytes >= this.#mostBytes;
   }
 
-  /** What all rows take, about, in bytes; those that are not listed included. */
+  /** Approximate memory of all rows, in bytes, those that are not listed included. */
   get bytes(): number {
     return this.#bytes;
   }

@@ -61,6 +61,20 @@ const bar = (phases: readonly Phase[]) =>
 /** Lines of a response that was claimed at 5,000 and went through. */
 const through = [called(5_010), { what: 'first_output', at: 5_200, attempt: 1 } as const, ended(6_000)];
 
+it('has the responses that an operator made of it, and the one that it was made of', () => {
+  const told = story([
+    accepted(),
+    { what: 'retry_of', at: 1_001, other: 'create-response_0before' },
+    ended(2_000, 'failed'),
+    { what: 'retried_as', at: 3_000, other: 'create-response_0one' },
+    { what: 'retried_as', at: 4_000, other: 'create-response_0two' },
+  ]);
+  expect(told.retryOf).toBe('create-response_0before');
+  expect(told.retriedAs).toEqual(['create-response_0one', 'create-response_0two']);
+  expect(told.journal.at(-1)).toEqual({ at: 4_000, what: 'retried_as', detail: 'create-response_0two' });
+  expect(story([accepted()])).toMatchObject({ retryOf: null, retriedAs: [] });
+});
+
 describe('the bar of a response', () => {
   it('goes from its accept to its end, and has no reason for a wait that was none', () => {
     const { phases } = story([
@@ -287,7 +301,7 @@ describe('the journal of a response', () => {
     expect(told.journal).toEqual([
       { at: 1_000, what: 'accepted', detail: 'request id req_1' },
       { at: 1_010, what: 'called', detail: 'attempt 1, provider p, upstream model um' },
-      { at: 1_010, what: 'claimed', detail: 'attempt 1, worker w1' },
+      { at: 1_010, what: 'claimed', detail: 'attempt 1, worker h (process 7)' },
       {
         at: 6_000,
         what: 'ended',

@@ -5,10 +5,13 @@ import { type JournalLine, parseEntry } from './journal-line.ts';
 import { phasesOf, type QueueSurroundings } from './phases.ts';
 import type { RowTable } from './row-table.ts';
 
-/** What the journal tells of one response. */
+/** The story of one response, from the journal. */
 export interface ResponseStory {
   row: ResponseRow;
   requestId: string | null;
+  /** The response of which an operator made this one, and those that were made of it. */
+  retryOf: string | null;
+  retriedAs: string[];
   phases: Phase[];
   attempts: AttemptReport[];
   journal: { at: number; what: string; detail: string | null }[];
@@ -16,7 +19,7 @@ export interface ResponseStory {
   leftOut: number;
 }
 
-/** What has to be known beside the journal to tell it. */
+/** Facts that a story needs besides the journal. */
 export interface StoryFacts extends Pick<QueueSurroundings, 'position' | 'now'> {
   /** The models of the settings, and the queue of each. */
   models: readonly { id: string; queue: string }[];
@@ -36,17 +39,24 @@ export function storyOf(table: RowTable, subject: string, facts: StoryFacts): Re
   const around: QueueSurroundings = {
     lastStart: (from, to) => lastStartOf(table, row, { models: inQueue, from, to }),
     pauses: queue === undefined ? [] : facts.pausesOf(queue),
-    ...{ position, now },
+    position,
+    now,
   };
   const accepted = lines.find((line) => line.what === 'accepted');
   return {
     row: printRow(row),
     requestId: accepted?.requestId ?? null,
+    retryOf: othersOf(lines, 'retry_of')[0] ?? null,
+    retriedAs: othersOf(lines, 'retried_as'),
     phases: phasesOf(lines, { ...around, acceptedAt, endedAt, isOpen: isOpenRow(row) }),
     attempts: attemptsOf(lines),
     leftOut: row.leftOut,
     journal: lines.map(({ at, what, ...members }) => ({ at, what, detail: detailOf(members) })),
   };
+}
+
+function othersOf(lines: readonly JournalLine[], word: 'retry_of' | 'retried_as'): string[] {
+  return lines.flatMap((line) => (line.what === word && 'other' in line ? [line.other] : []));
 }
 
 /** Everything said of a response, in the order in which it happened. */
@@ -55,7 +65,7 @@ function linesOf({ entries }: IndexedRow): JournalLine[] {
   return lines.toSorted((one, other) => one.at - other.at || order(one) - order(other));
 }
 
-/** Of what happened in one millisecond the accept comes first, and the end last. */
+/** Sorts lines of the same millisecond: the accept comes first, and the end last. */
 function order({ what }: JournalLine): number {
   return what === 'accepted' ? -1 : what === 'ended' ? 1 : 0;
 }
@@ -85,8 +95,10 @@ const unsaid: ReadonlySet<string> = new Set([
   'pid',
 ]);
 
-/** The members of a line as a person reads them. */
-function detailOf(members: Record<string, unknown>): string | null {
+/** The members of a line as a person reads them. A worker is named as the overview names it, where the line says how. */
+function detailOf({ ...members }: Record<string, unknown>): string | null {
+  const { host, pid } = members;
+  if (typeof host === 'string' && typeof pid === 'number') members['worker'] = `${host} (process ${pid})`;
   const said = Object.entries(members).filter(
     ([name, value]) => value !== undefined && value !== false && value !== '' && !unsaid.has(name),
   );
@@ -95,6 +107,7 @@ function detailOf(members: Record<string, unknown>): string | null {
 
 function phrase(name: string, value: unknown): string {
   if (name === 'isInLine') return 'waits in the line of its tenant, of whom as many run as may';
+  if (name === 'other') return String(value);
   if (name === 'isPaused') return 'the queue was paused';
   if (name === 'delayMs' || name === 'afterMs') return `after ${String(value)} ms`;
   return `${words(name)} ${String(value)}`;

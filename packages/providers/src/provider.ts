@@ -16,9 +16,9 @@ export interface ProviderCall {
 }
 
 /**
- * What a provider says of what it reads of its upstream, besides its chunks, so that no answer takes more than its part of the
- * process. A promise that it gets is to be awaited before it reads on: it never rejects, and settles with the signal of the
- * call at the latest. That time is no silence of the upstream.
+ * Through this a provider reports how much it reads from its upstream, besides its chunks, so that no answer takes more than
+ * its share of the process. If it gets a promise it must await it before it reads on. The promise never rejects, and settles
+ * with the signal of the call at the latest. The time until then does not count as silence of the upstream.
  */
 export interface ReadPace {
   /**
@@ -48,9 +48,9 @@ export type ProviderChunk =
   | { type: 'reasoning_summary'; delta: string }
   | { type: 'reasoning_text'; delta: string }
   /**
-   * What the upstream wants to get back with the reasoning that is open, or that this begins; sent once, behind its text. The
-   * same provider finds it in `opaque` of the reasoning item of a later generation. Only for who includes
-   * `reasoning.encrypted_content`.
+   * Data that the upstream wants back with the open reasoning, or with the one that this begins. It is sent once, after the
+   * text. The same provider finds it in `opaque` of the reasoning item of a later generation. Only sent to requests that
+   * include `reasoning.encrypted_content`.
    */
   | { type: 'reasoning_opaque'; opaque: OpaqueReasoning }
   /** Opens a function call. `callKey` tells parallel calls of one stream apart; `callId` is the upstream's, if it has one. */
@@ -90,11 +90,11 @@ export interface ProviderLog {
   error(facts: object, message: string): void;
 }
 
-/** What the worker may do after a failed attempt of which the client has seen nothing. */
+/** Whether the worker may retry after a failed attempt of which the client has seen nothing. */
 export type Disposition = 'retry' | 'fail';
 
 /**
- * What a failure says about the upstream itself. A request that is at fault says nothing about it.
+ * The state of the upstream that a failure shows. A failure that the request has caused shows none.
  *
  * - `limited`: it is alive, and asks for fewer requests
  * - `unreachable`: no connection to it could be made, which is never the doing of a request
@@ -113,8 +113,8 @@ export interface ProviderErrorOptions {
   upstreamStatus?: number;
   upstreamRequestId?: string;
   /**
-   * What the upstream said, as it said it. It may quote a prompt, an answer or a key, so nobody logs, keeps or sends it; who knows the request
-   * may make a readable reason of it.
+   * The upstream's own words, unchanged. They may quote a prompt, an answer or a key, so they must not be logged, kept or sent.
+   * Code that knows the request may make a readable reason of them.
    */
   upstreamWords?: string;
   cause?: unknown;

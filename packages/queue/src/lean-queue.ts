@@ -1,8 +1,8 @@
 import { Job, type JobJson, type JobProgress, Queue } from 'bullmq';
 
 /**
- * A job that does not keep its id a second time among its options. No value of it is then longer than 64 bytes, up to which Redis keeps a
- * hash in one piece (`hash-max-listpack-value`): a job takes half the memory, as long as it waits and as long as it is kept.
+ * A job that does not keep its id a second time among its options. So no value of it is longer than 64 bytes, up to which
+ * Redis keeps a hash in one piece (`hash-max-listpack-value`), and a job takes half the memory.
  */
 class LeanJob<Data, Result, Name extends string, Progress extends JobProgress> extends Job<
   Data,
@@ -17,7 +17,7 @@ class LeanJob<Data, Result, Name extends string, Progress extends JobProgress> e
   }
 }
 
-/** A queue of lean jobs. `Job` is the place that BullMQ has for a class of one's own. */
+/** A queue of lean jobs. BullMQ makes its jobs of the class that `Job` returns. */
 export class LeanQueue extends Queue {
   protected override get Job(): typeof Job {
     return LeanJob;

@@ -3,20 +3,20 @@ import type { FailureCode } from '@sluice/contract';
 
 /** How an attempt ended, as the queue needs to know it. Status and output are in the record already. */
 export type Outcome =
-  /** The response has its end, whichever it is, or there was nothing to run. */
+  /** The response has ended, or there was nothing to run. */
   | { kind: 'settled' }
   /** The response failed; the dashboard shows the code. */
   | { kind: 'failed'; code: FailureCode }
-  /** Not finished because this process stops: it goes back to the front of the queue, for another worker. */
+  /** The process stops: the job goes back to the front of the queue, for another worker. */
   | { kind: 'given_back' }
-  /** Not for this worker now: it goes back to the queue for a while. */
+  /** This worker cannot run it now: the job comes back after a while. */
   | { kind: 'later'; afterMs: number }
   /** Its tenant runs as many as it may: the job waits outside its queue until `letIn`. */
   | { kind: 'deferred' };
 
 /**
- * A deferred job that nobody lets in comes back to its queue after this long, in milliseconds. Its claim then decides. This
- * is for a job that everybody has forgotten.
+ * A deferred job that nobody lets in comes back to its queue after this long, in milliseconds, and its claim decides. Only a
+ * job that was forgotten waits for so long.
  */
 const deferredMs = 600_000;
 

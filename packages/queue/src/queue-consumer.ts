@@ -5,9 +5,9 @@ import { KeptSample } from './kept-sample.ts';
 import { queuePrefix } from './queue-names.ts';
 
 /**
- * Slots of one BullMQ worker, as long as those are few: it fetches until its slots are full before it starts anything. Each
- * BullMQ worker has a connection that asks the store once a second, so there is an end to their number, and a process with more
- * slots than that gives each of them more.
+ * Slots of one BullMQ worker. They are few, because it fetches until its slots are full before it starts anything. Each BullMQ
+ * worker also has a connection that asks the store once a second, so their number is bounded, and a process with many slots
+ * gives each of them more.
  */
 const slotsPerWorker = 8;
 const mostWorkers = 32;
@@ -25,7 +25,7 @@ class BriefWorker extends Worker<{ id: string }> {
   }
 }
 
-/** When a job is looked at again that this process runs already, in milliseconds. */
+/** When to look again at a job that this process runs already, in milliseconds. */
 const redeliverAfterMs = 1_000;
 
 export interface QueueConsumerOptions {
@@ -49,11 +49,11 @@ export interface QueueConsumerOptions {
 }
 
 /**
- * The queues, from the side that empties them.
+ * Takes jobs from the queues and runs them.
  *
- * Several BullMQ workers share the slots of a queue, so that a burst starts at once instead of when the last of
- * it has been fetched. A lock says that a job is in good hands and nothing more: it may lapse while Redis is away, and the
- * job is delivered again. Who may run a response is decided by its claim.
+ * Several BullMQ workers share the slots of a queue, so that a burst starts at once and not after the last job of it has been
+ * fetched. The lock of a job does not decide who runs the response: it may lapse while Redis is away, and the job is delivered
+ * again. The claim of the response decides.
  */
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
@@ -78,7 +78,7 @@ export class QueueConsumer {
     }
   }
 
-  /** Whether every BullMQ worker is fetching, but for those of queues that are held. */
+  /** Whether every BullMQ worker fetches, except those of held queues. */
   get isRunning(): boolean {
     return (
       this.#workers.length > 0 &&
@@ -98,7 +98,7 @@ export class QueueConsumer {
     return this.#busy.get(name) ?? 0;
   }
 
-  /** Whether this consumer means to take jobs of a queue: it does not stop, and the queue is not held. */
+  /** Whether this consumer takes jobs of a queue: it does not stop, and the queue is not held. */
   isTaking(name: string): boolean {
     return !this.#isQuiet && !this.#held.has(name);
   }
@@ -110,8 +110,8 @@ export class QueueConsumer {
   }
 
   /**
-   * Takes no jobs of a queue here for a while; those that run go on, and other processes take what they like. A BullMQ
-   * worker that waits for a job at this moment may still take one. A hold can be made longer, and never shorter.
+   * Takes no jobs of a queue for a while. Running jobs go on, and other processes are not affected. A BullMQ worker that waits
+   * for a job at this moment may still take one. Another call can make a hold longer, and never shorter.
    */
   hold(name: string, forMs: number): void {
     const until = performance.now() + forMs;
@@ -127,15 +127,15 @@ export class QueueConsumer {
     if (!held) for (const worker of workers) worker.pause(true).catch(this.#options.onError);
   }
 
-  /** Takes no new jobs; those that run go on. */
+  /** Takes no new jobs. Running jobs go on. */
   async quiet(): Promise<void> {
     this.#beQuiet();
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
 
   /**
-   * Resolves when nothing runs any more; jobs that were given back have left their locks. While Redis is away it
-   * waits for what still runs, and for nothing else: the connection is ended then.
+   * Resolves when no job runs any more and jobs that were given back have left their locks. While Redis is away it waits for
+   * running jobs alone, and then ends the connection.
    */
   async stop(): Promise<void> {
     this.#beQuiet();
@@ -149,7 +149,7 @@ export class QueueConsumer {
     this.#held.clear();
   }
 
-  /** One delivery of a job, as BullMQ calls for it. */
+  /** Handles one delivery of a job. */
   async #process(name: string, job: Job<{ id: string }>, token: string | undefined): Promise<void> {
     this.#taken.set(name, this.taken(name) + 1);
     this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
@@ -161,11 +161,11 @@ export class QueueConsumer {
   }
 
   async #deliver(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
-    // A paused BullMQ worker that waits for a job when it is told still takes one.
+    // A BullMQ worker that waits for a job when it is paused still takes one.
     if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
     const responseId = job.id ?? job.data.id;
-    // Its lock lapsed and it was delivered again, to the very process that still runs it. BullMQ keeps account of locks
-    // by job id alone, so the older run must be over before another one begins here.
+    // The lock lapsed, and the job was delivered again to the process that still runs it. BullMQ keeps locks by job id, so
+    // the older run must be over before another begins here.
     if (this.#running.has(responseId))
       return settle({ kind: 'later', afterMs: redeliverAfterMs }, job, token);
     this.#running.add(responseId);
@@ -186,7 +186,7 @@ export class QueueConsumer {
     try {
       return await this.#options.run(responseId);
     } catch (error) {
-      // Whatever it says stays here: BullMQ would keep it for the dashboard. The rescue looks after the response.
+      // The error is not passed on, because BullMQ would keep it for the dashboard. The rescue looks after the response.
       this.#options.onDefect(error, responseId);
       return { kind: 'failed', code: 'server_error' };
     }
@@ -214,13 +214,13 @@ export class QueueConsumer {
   }
 }
 
-/** How often a closing worker is looked at, in milliseconds. */
+/** How often to look at a worker that is closing, in milliseconds. */
 const nudgeEveryMs = 100;
 
 /**
- * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has
- * ended, and it waits for the answer to a fetch, or to the end of a job. The answers that will not come are given
- * up once nothing runs any more; a job whose end was not heard is delivered again, and its claim finds nothing to do.
+ * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has ended. It
+ * also waits for the reply to a fetch, or to the end of a job. Once no job runs, replies that will not come are given up. A
+ * job whose end was not confirmed is delivered again, and its claim finds nothing to do.
  */
 async function closeWorker(worker: Worker, connection: Redis, isIdle: () => boolean): Promise<void> {
   const blocking = blockingClientOf(worker);
@@ -235,10 +235,10 @@ async function closeWorker(worker: Worker, connection: Redis, isIdle: () => bool
   }
 }
 
-/** The part of a client that a stop needs. */
+/** The members of a client that a stop uses. */
 type EndableClient = Pick<Redis, 'status' | 'connect' | 'disconnect'>;
 
-/** BullMQ promises this client once it was ready, which it never is when Redis went away before that. */
+/** Reads the blocking client directly: BullMQ's promise of it waits until it was ready, which may never happen while Redis is away. */
 function blockingClientOf({ backend }: Worker): EndableClient | undefined {
   const { blockingConnection } = backend;
   // A protected member of BullMQ's class, set by its constructor to a client that ioredis made.
@@ -246,8 +246,8 @@ function blockingClientOf({ backend }: Worker): EndableClient | undefined {
 }
 
 /**
- * Ends a connection that is between two attempts. It has no socket to be cut and would never end (ioredis), so it
- * is made to attempt, and that attempt is cut.
+ * Ends a connection that waits to reconnect. It has no socket to cut and would never end (ioredis), so it is made to connect,
+ * and that connect is cut.
  */
 function endIfAway(client: EndableClient): void {
   if (client.status !== 'reconnecting') return;

@@ -1,14 +1,14 @@
--- What there is in a queue of BullMQ. Changes nothing.
+-- Reads how many jobs a queue of BullMQ has, and which has waited longest. Changes nothing.
 --
 -- KEYS  wait, prioritized, delayed, active, meta
--- ARGV  what the keys of jobs begin with; how many jobs at the front of each list are looked at
+-- ARGV  prefix of the keys of jobs; how many jobs at the front of each list are considered
 --
--- Returns the numbers of jobs that wait and that are active, 1 if the queue is paused, and of the oldest among the jobs that
--- were looked at its id and when it was added, in milliseconds; two empty texts when none waits. The same two follow for the
--- oldest of those that a worker could take, which neither wait for a time nor outside of the queue.
+-- Returns the number of jobs that wait, the number of active jobs, and 1 if the queue is paused. The id of the oldest job that
+-- was considered follows, and when it was added, in milliseconds; both are empty when none waits. The same two follow for the
+-- oldest job that a worker could take now, which neither waits for a time nor is deferred.
 --
--- The order of a queue is not that of age. Who has waited longest is at the front of its flow, though, and the fronts of the
--- flows are together at the front of the queue.
+-- A queue is not sorted by age. The oldest job of each flow is at the front of its flow, though, and the fronts of the flows
+-- are together at the front of the queue.
 
 local wait, prioritized, delayed, active, meta = unpack(KEYS)
 local prefix, count = ARGV[1], tonumber(ARGV[2])

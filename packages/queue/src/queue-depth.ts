@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 
-/** How many jobs at the front of each list of a queue are looked at for the oldest one. */
+/** How many jobs at the front of each list are considered for the oldest. */
 const lookedAt = 50;
 
 const script = readFileSync(new URL('../src/queue-depth.lua', import.meta.url), 'utf8');
 
-/** What there is in a queue. */
+/** The jobs in a queue. */
 export interface QueueDepth {
-  /** Jobs that wait: for a worker, for a time, or outside for a place of their tenant. */
+  /** Jobs that wait for a worker or for a time, or that are deferred. */
   waiting: number;
   active: number;
   isPaused: boolean;
   /**
-   * The job that has waited longest, as far as the first fifty of each list tell, and when it was added by the clock of who
-   * added it, in milliseconds; undefined when none waits.
+   * The job among the first fifty of each list that has waited longest, and when it was added, in milliseconds by the clock of
+   * the process that added it; undefined when none waits.
    */
   oldest: WaitingJob | undefined;
-  /** The same of those that a worker could take: they neither wait for a time nor outside. */
+  /** The same among jobs that a worker could take now: they neither wait for a time nor are deferred. */
   oldestReady: WaitingJob | undefined;
 }
 
@@ -26,11 +26,11 @@ export interface WaitingJob {
   addedAt: number;
 }
 
-/** `keyOf` gives the names that BullMQ has for the keys of the queue. */
+/** `keyOf` gives BullMQ's names of the keys of the queue. */
 export async function readDepth(redis: Redis, keyOf: (name: string) => string): Promise<QueueDepth> {
   const keys = ['wait', 'prioritized', 'delayed', 'active', 'meta'].map(keyOf);
   const reply = await redis.eval(script, keys.length, ...keys, keyOf(''), lookedAt);
-  // As the script says.
+  // The script returns this.
   const [waiting, active, paused, ...jobs] = reply as [
     number,
     number,

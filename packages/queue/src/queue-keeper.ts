@@ -2,37 +2,37 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { ResponseQueue } from './response-queue.ts';
 
-/** How often the store is looked at, in milliseconds. */
+/** How often the mark is looked for, in milliseconds. */
 const lookEveryMs = 2_000;
 
-/** How long it is known that a process has put back what was lost, in milliseconds. One that was frozen meanwhile must not do it again. */
+/** How long the store remembers that a process has restored the queues, in milliseconds. A process that was frozen meanwhile must not do it again. */
 const claimedMs = 86_400_000;
 
 export interface QueueKeeperOptions {
   connection: Pick<Redis, 'get' | 'set'>;
-  /** The mark. Processes that put back the same things share it. */
+  /** The key of the mark. Processes that restore the same things share it. */
   key: string;
   queues: Pick<ResponseQueue, 'pausedNames'>;
   /**
-   * Puts back what the store alone holds of the queues, after it was emptied. `paused`: those that were paused when it was looked at last;
-   * none when another process of this kind puts them back. It is called again when it rejects.
+   * Restores the state of the queues that only the store holds, after it was emptied. `paused`: the queues that were paused at
+   * the last look; empty when another process of this kind restores them. Called again when it rejects.
    */
   putBack: (paused: readonly string[]) => Promise<void>;
-  /** Told why something could not be put back. */
+  /** Called with the reason why something could not be restored. */
   onError: (error: unknown) => void;
 }
 
 /**
- * Notices that the store was emptied under running processes, by a `FLUSHALL` or by a restart without its data: the mark that the first
- * process has set is gone, or there is another one.
+ * Notices that the store was emptied under running processes, by a `FLUSHALL` or by a restart without its data: the mark that
+ * the first process has set is gone, or has another value.
  */
 export class QueueKeeper {
   readonly #options: QueueKeeperOptions;
   readonly #key: string;
-  /** The mark that was there; undefined before the first look. */
+  /** The mark at the last look; undefined before the first. */
   #mark: string | undefined;
   #paused: readonly string[] = [];
-  /** The mark whose loss this process makes up for. */
+  /** The lost mark that this process restores the queues for. */
   #claimed: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -47,14 +47,14 @@ export class QueueKeeper {
     void this.look();
   }
 
-  /** Twice, or before `start`, is fine. */
+  /** Safe to call twice, or before `start`. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
     await this.#looking;
   }
 
-  /** Looks now, or with the look that is under way. Never rejects: a store that does not answer is looked at the next time. */
+  /** Looks now, or joins the look in flight. Never rejects: if the store does not answer, the next look finds out. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined;
@@ -72,10 +72,10 @@ export class QueueKeeper {
     }
   }
 
-  /** The mark that was there and is not any more; undefined when it still is. */
+  /** The mark of the last look if it is gone; undefined when it still stands. */
   async #lostMark(): Promise<string | undefined> {
     const { connection, queues } = this.#options;
-    // In this order: what is paused counts only if the store had not been emptied when it was read.
+    // The paused queues are read before the mark: they count only if the store had not been emptied when they were read.
     const paused = await queues.pausedNames();
     const known = this.#mark ?? (await this.#setMark());
     if ((await connection.get(this.#key)) !== known) return known;
@@ -94,7 +94,7 @@ export class QueueKeeper {
     this.#mark = await this.#setMark();
   }
 
-  /** The mark that is there, or a new one. */
+  /** Returns the mark, and sets a new one if there is none. */
   async #setMark(): Promise<string> {
     const { connection } = this.#options;
     const made = randomUUID();

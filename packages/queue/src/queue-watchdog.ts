@@ -1,7 +1,7 @@
 import type { QueueConsumer } from './queue-consumer.ts';
 import type { ResponseQueue } from './response-queue.ts';
 
-/** How often the queues are looked at, in milliseconds. */
+/** How often the queues are checked, in milliseconds. */
 const lookEveryMs = 5_000;
 
 /**
@@ -15,15 +15,15 @@ export interface QueueWatchdogOptions {
   consumer: Pick<QueueConsumer, 'taken' | 'hasFreeSlot'>;
   /** For durations, in milliseconds. */
   now: () => number;
-  /** Called once for each queue that stands still. The process cannot help itself: end it. */
+  /** Called once for each queue that stands still. Only a restart of the process helps. */
   onStuck: (stuck: { queue: string; waiting: number; forMs: number }) => void;
 }
 
 /**
- * Notices a consumer that takes nothing although it has free slots and jobs wait that it may take, which a defect in the
- * way from the queue to here would look like. Such a process looks well from outside, and work would wait for ever.
+ * Notices a consumer that takes nothing although it has free slots and jobs wait that it may take. A defect between the queue
+ * and this process would have that effect. Such a process looks healthy from outside, and its work would wait for ever.
  *
- * A queue that is looked at in vain, because the store is away, counts as one that moves.
+ * A queue that cannot be read, because the store is away, counts as moving.
  */
 export class QueueWatchdog {
   readonly #options: QueueWatchdogOptions;
@@ -45,7 +45,7 @@ export class QueueWatchdog {
     this.#timer = undefined;
   }
 
-  /** Looks at every queue from which something could be taken here, unless a look is under way. Never rejects. */
+  /** Checks every queue that this consumer takes jobs of, unless a check is in flight. Never rejects. */
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;

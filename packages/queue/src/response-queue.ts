@@ -5,8 +5,8 @@ import { type QueueDepth, readDepth } from './queue-depth.ts';
 import { jobName, queuePrefix } from './queue-names.ts';
 
 /**
- * How long a deferred job stays outside of its queue when nobody lets it in, in milliseconds: a day. There may be many, and
- * when their time is up all of them come to the front. The rescue finds those that were forgotten long before that.
+ * How long a deferred job stays outside its queue when nobody lets it in, in milliseconds: a day. There may be many, and all
+ * of them come to the front when their time is up. The rescue finds forgotten ones long before.
  */
 const longestDeferredMs = 86_400_000;
 
@@ -20,7 +20,7 @@ export interface ResponseQueueOptions {
   onLetInFailed?: (error: unknown, responseId: string) => void;
 }
 
-/** A job that waits outside of its queue and may go in. */
+/** A deferred job that may go into its queue. */
 export interface DeferredJob {
   queue: string;
   responseId: string;
@@ -33,7 +33,7 @@ export type QueueCounts = Record<
   number
 >;
 
-/** What there is to do in a queue. */
+/** The backlog of a queue. */
 export interface QueueBacklog {
   /** Jobs that wait, those that wait for a time included. */
   waiting: number;
@@ -43,7 +43,7 @@ export interface QueueBacklog {
   oldestWaitMs: number | undefined;
 }
 
-/** What says whether a worker with room for a job should have taken one. */
+/** Figures that tell whether a worker with a free slot should have taken a job. */
 export interface QueueRoom {
   /** Jobs that a worker could take now, but for the limit. */
   waiting: number;
@@ -53,8 +53,8 @@ export interface QueueRoom {
 }
 
 /**
- * The queues, from the side that fills them. A job carries the response's id, as its own id and as its data, and
- * nothing else: what BullMQ keeps for the dashboard holds no prompt and no answer.
+ * Adds jobs to the queues, and counts, moves and removes them. A job carries the id of its response, as its own id and as its
+ * data, and nothing else: BullMQ keeps no prompt and no answer for the dashboard.
  */
 export class ResponseQueue {
   readonly #connection: Redis;
@@ -69,7 +69,7 @@ export class ResponseQueue {
         connection,
         prefix: queuePrefix(keyPrefix),
         skipVersionCheck: true,
-        // Nobody reads BullMQ's own events; a short tail is left for whoever debugs.
+        // Nobody reads BullMQ's own events. A short tail is kept for debugging.
         streams: { events: { maxLen: 100 } },
       });
       queue.on('error', onError);
@@ -90,12 +90,12 @@ export class ResponseQueue {
     await this.enqueue(name, responseId, priority);
   }
 
-  /** Adds the job of a response where no worker takes it before `letIn`; the dashboard shows it as delayed. */
+  /** Adds the job of a response as deferred: no worker takes it before `letIn`. The dashboard shows it as delayed. */
   async defer(name: string, responseId: string): Promise<void> {
     await this.#add(name, responseId, { priority: 1, delay: longestDeferredMs });
   }
 
-  /** Moves a deferred job into its queue. Nothing, when it is there already; one that was lost is added. */
+  /** Moves a deferred job into its queue. Does nothing if it is there already, and adds it if it was lost. */
   async letIn(name: string, responseId: string, priority: number): Promise<void> {
     const job = await this.#queue(name).getJob(responseId);
     if (!job) return this.enqueue(name, responseId, priority);
@@ -104,12 +104,12 @@ export class ResponseQueue {
     try {
       await job.promote();
     } catch (error) {
-      // Somebody else was told to do the same.
+      // Another process may have moved it meanwhile.
       if (await this.isDeferred(name, responseId)) throw error;
     }
   }
 
-  /** The same for several, each on its own. Where it fails, the rescue does it later. */
+  /** Lets several in, each on its own. If one fails, the rescue lets it in later. */
   letInAll(deferred: readonly DeferredJob[]): void {
     for (const { queue, responseId, priority } of deferred) {
       this.letIn(queue, responseId, priority).catch((error: unknown) => {
@@ -118,7 +118,7 @@ export class ResponseQueue {
     }
   }
 
-  /** Whether the job of a response waits outside of its queue; false for a queue that this process does not serve. */
+  /** Whether the job of a response is deferred; false for a queue that this process does not serve. */
   async isDeferred(name: string, responseId: string): Promise<boolean> {
     const queue = this.#queues.get(name);
     return (
@@ -134,8 +134,8 @@ export class ResponseQueue {
   }
 
   /**
-   * How many jobs have left a queue so far, to be run or for good. Only what it grows by means anything: BullMQ counts the
-   * jobs that were ever added, and what of them still waits is taken off.
+   * How many jobs have left a queue so far, to be run or for good. Only the growth of the number has a meaning: it is BullMQ's
+   * count of jobs that were ever added, less those that still wait.
    */
   async departures(name: string): Promise<number> {
     const queue = this.#queue(name);
@@ -148,13 +148,13 @@ export class ResponseQueue {
     return Number(added ?? 0) - waiting - ordered - delayed;
   }
 
-  /** How BullMQ keeps the jobs of a queue that have a priority, for whoever numbers them. */
+  /** Where and how BullMQ keeps the jobs of a queue that have a priority, for the scripts that number them. */
   order(name: string): { jobs: string; jobPrefix: string; perPriority: number } {
     const queue = this.#queue(name);
     return { jobs: queue.toKey('prioritized'), jobPrefix: queue.toKey(''), perPriority: 2 ** 32 };
   }
 
-  /** Takes a waiting job out; one that a worker has taken stays, and the worker finds nothing to run. */
+  /** Removes a waiting job. A job that a worker has taken stays, and the worker finds nothing to run. */
   async remove(name: string, responseId: string): Promise<void> {
     await this.#queues.get(name)?.remove(responseId);
   }
@@ -162,12 +162,12 @@ export class ResponseQueue {
   /**
    * Whether BullMQ still means to run the response: waiting, delayed or in a worker's hands.
    *
-   * Such a job has a hash without the time of its end. Looking for it in the lists of its queue, as BullMQ does, would
-   * cost as much as they are long.
+   * Such a job has a hash without the time of its end. A search in the lists of its queue, as BullMQ does it, would cost more
+   * the longer they are.
    */
   async isPending(name: string, responseId: string): Promise<boolean> {
     const queue = this.#queues.get(name);
-    // A queue of a model that this process does not serve is somebody else's to judge.
+    // A queue of a model that this process does not serve is for other processes to judge.
     if (!queue) return true;
     const [addedAt, endedAt] = await this.#connection.hmget(
       queue.toKey(responseId),
@@ -199,7 +199,7 @@ export class ResponseQueue {
     };
   }
 
-  /** Lets no worker take from a queue any more, in no process, until `resume`. What runs goes on. Twice is fine. */
+  /** Pauses a queue for every process until `resume`. Running jobs go on. Safe to call twice. */
   async pause(name: string): Promise<void> {
     await this.#queue(name).pause();
   }
@@ -216,7 +216,7 @@ export class ResponseQueue {
     return names.filter((_name, at) => found[at] === 1);
   }
 
-  /** Ids of responses that wait for a worker, or for their time to come; those that are next first. */
+  /** Ids of responses that wait for a worker, or for a time, the next ones first. */
   async waitingIds(
     name: string,
     { waitsFor, first, count }: { waitsFor: 'worker' | 'time'; first: number; count: number },
@@ -232,7 +232,7 @@ export class ResponseQueue {
     return [...lost, ...ordered].slice(0, count).flatMap(({ id }) => id ?? []);
   }
 
-  /** What there is to do in a queue. Rejects while Redis is away, like `counts`. */
+  /** Reads the backlog of a queue. Rejects while Redis is away, like `counts`. */
   async backlog(name: string): Promise<QueueBacklog> {
     const { waiting, active, delayed } = await this.counts(name);
     const queue = this.#queue(name);
@@ -246,7 +246,7 @@ export class ResponseQueue {
     return { waiting: waiting + delayed, active, isPaused, oldestWaitMs };
   }
 
-  /** What there is in a queue, in one command. Rejects while Redis is away, like `counts`. */
+  /** Reads the depth of a queue in one command. Rejects while Redis is away, like `counts`. */
   async depth(name: string): Promise<QueueDepth> {
     if (this.#connection.status !== 'ready') throw new Error('Connection is closed.');
     const queue = this.#queue(name);
@@ -259,7 +259,7 @@ export class ResponseQueue {
       queue.getJobCounts('wait', 'prioritized', 'active'),
       queue.isPaused(),
       queue.getGlobalConcurrency(),
-      // Sluice sets none. An operator can, by hand.
+      // Sluice sets no rate limit, but an operator can by hand.
       queue.getRateLimitTtl(),
     ]);
     return {

@@ -6,7 +6,7 @@ import { type Append, append, type AppendResult } from './transitions/append.ts'
 /** Most events of one call; keeps the script, which holds up everybody else, under a millisecond. */
 export const mostEvents = 100;
 
-/** Characters of JSON past which a call takes no further append, so that nobody's short events wait behind somebody's long ones. */
+/** Characters of JSON past which a call takes no further append, so that short events do not wait behind long ones. */
 const mostCharacters = 64 * 1024;
 
 export interface AppendLaneOptions {
@@ -19,7 +19,7 @@ export interface AppendLaneOptions {
 /** An append that has not left yet. */
 export interface WaitingAppend {
   responseId: string;
-  /** What goes out, asked for when the call leaves. */
+  /** Gives the append itself, when the call leaves. */
   take: () => Omit<Append, 'responseId'>;
 }
 
@@ -45,7 +45,7 @@ export class AppendLane {
   }
 
   /**
-   * Appends to a response, of which no other append is under way. Undefined when it was withdrawn.
+   * Appends to a response that has no other append under way. Resolves with undefined when it was withdrawn.
    *
    * @throws {Error} when it is not known whether it was done, or could not be; the same again does no harm.
    */

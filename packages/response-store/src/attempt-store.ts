@@ -17,7 +17,7 @@ import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import type { ContextLimits } from './transitions/accept.ts';
 import { blame } from './transitions/blame.ts';
 import { checkLeases, type LeaseState } from './transitions/check-leases.ts';
-import { type Claim, claim } from './transitions/claim.ts';
+import { type Claim, claim, type ClaimOptions, type RoomForInput } from './transitions/claim.ts';
 import { type HeldAttempt, release, type ReleaseOptions } from './transitions/release.ts';
 
 /** How long appends of many streams are gathered, in milliseconds. A reader does not see so much between two tokens. */
@@ -38,6 +38,8 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   maxAttempts: number;
   /** Most that a response may continue from. */
   context: ContextLimits;
+  /** Asked before the input of a claimed response is read. Default: there is always room. */
+  roomForInput?: RoomForInput;
   /** How long this process counts as alive after its last sign of life, in milliseconds. */
   leaseMs: number;
   /** The store's clock as this process knows it, in milliseconds; undefined while it does not. */
@@ -93,12 +95,13 @@ export class AttemptStore extends ResponseStore {
    * Takes a response for a new attempt, unless a worker that lives runs it; every older token is superseded.
    */
   claim(responseId: string, token: string): Promise<Claim> {
-    return this.#claim(responseId, token, this.#lease.heldMs);
+    const { roomForInput } = this.#options;
+    return this.#claim(responseId, token, { leaseHeldMs: this.#lease.heldMs, roomForInput });
   }
 
-  /** Takes a response over, whoever runs it: for the rescue, when its worker should have ended it long ago. */
+  /** Takes a response over from its worker: for the rescue, when that worker should have ended it long ago. */
   takeOver(responseId: string, token: string): Promise<Claim> {
-    return this.#claim(responseId, token, undefined);
+    return this.#claim(responseId, token, { leaseHeldMs: undefined });
   }
 
   /** The writing side of a claimed response. */
@@ -147,7 +150,7 @@ export class AttemptStore extends ResponseStore {
     return blame({ redis: this.#options.control, keys: this.keys }, responseId);
   }
 
-  /** What became of the responses that this process runs. */
+  /** Says whether this process still holds the responses that it runs. */
   checkLeases(held: readonly { responseId: string; token: string }[]): Promise<LeaseState[]> {
     return checkLeases({ redis: this.#options.control, keys: this.keys }, held);
   }
@@ -187,10 +190,14 @@ export class AttemptStore extends ResponseStore {
     return recount(this.access, cell);
   }
 
-  #claim(responseId: string, token: string, leaseHeldMs: number | undefined): Promise<Claim> {
+  #claim(
+    responseId: string,
+    token: string,
+    held: Pick<ClaimOptions, 'leaseHeldMs' | 'roomForInput'>,
+  ): Promise<Claim> {
     const { control, totalMs, maxAttempts, leaseMs: leaseLapseMs } = this.#options;
     const worker = this.#leaseIn(cellOf(responseId));
-    const options = { token, worker, leaseHeldMs, leaseLapseMs, totalMs, maxAttempts };
+    const options = { token, worker, leaseLapseMs, totalMs, maxAttempts, ...held };
     return claim({ ...this.access, redis: control }, responseId, options);
   }
 

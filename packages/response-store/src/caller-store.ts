@@ -21,7 +21,7 @@ import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import type { ResponseRecord } from './record/record.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
-import { accept, type AcceptRequest, type ContextLimits } from './transitions/accept.ts';
+import { accept, type Accepting, type ContextLimits, renewEveryMs } from './transitions/accept.ts';
 import type { AcceptResult } from './transitions/accept-result.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -42,20 +42,6 @@ export interface CallerStoreOptions extends ResponseStoreOptions {
   durability?: Omit<DurabilityBarrierOptions, 'keys'> | undefined;
   onError: (error: unknown) => void;
 }
-
-/** What an accept needs; whether this process watches is all it says of its caller. */
-export type Accepting = Omit<AcceptRequest, 'watcher' | 'renewListMs' | 'renewOrderMs' | 'holdMs'> & {
-  /** Whether somebody waits here for the response. */
-  isWatched: boolean;
-  /** How long a stored response can be listed at most, in milliseconds: the same whatever its mode. */
-  listMs: number;
-};
-
-/**
- * The expiry of a tenant's list, its turns and the order of a queue is renewed this often, and is that much longer than
- * what they are about, in milliseconds.
- */
-const renewEveryMs = 60_000;
 
 /**
  * Most bytes of large values in an api that are under way or wait for their turn: four of the largest bodies. Beyond it
@@ -106,21 +92,12 @@ export class CallerStore extends ResponseStore {
   }
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */
-  async accept({ isWatched, listMs, ...accepting }: Accepting): Promise<AcceptResult> {
-    const { responseId, tenant, prepared } = accepting;
-    const { request } = prepared;
-    const isStored = request.store !== false;
-    const renewal = `${tenant} ${accepting.queue} ${isStored}`;
+  async accept(accepting: Accepting): Promise<AcceptResult> {
+    const { id, tenant, queue, prepared } = accepting;
+    const renewal = `${tenant} ${queue} ${prepared.request.store !== false}`;
     const now = performance.now();
     const mustRenew = (this.#renewedAt.get(renewal) ?? Number.NEGATIVE_INFINITY) <= now - renewEveryMs;
-    const renewMs = mustRenew ? listMs + renewEveryMs : undefined;
-    const result = await accept(this.access, {
-      ...accepting,
-      watcher: isWatched ? this.#leaseOf(responseId) : undefined,
-      renewListMs: isStored ? renewMs : undefined,
-      renewOrderMs: renewMs,
-      holdMs: listMs,
-    });
+    const result = await accept(this.access, accepting, { lease: this.#leaseOf(id), mustRenew });
     if (mustRenew && result.kind === 'accepted') this.#renewedAt.set(renewal, now);
     return result;
   }
@@ -200,7 +177,7 @@ export class CallerStore extends ResponseStore {
     return abandon(this.access, responseId, acceptDeadline);
   }
 
-  /** Makes this process a caller of a response. Follow it first. False when there is no such response. */
+  /** Makes this process a caller of a response. Follow it first. False when there is none that this release knows. */
   attach(responseId: string): Promise<boolean> {
     return attach(this.access, responseId, this.#leaseOf(responseId));
   }

@@ -11,7 +11,7 @@ import { numberedEvent } from './transitions/numbered-event.ts';
 /** Characters of JSON past which an append takes no further event, however few it has. */
 const batchCharacters = 512 * 1024;
 
-/** What may wait for the store before its producer has to: ten appends of events, or so many characters of JSON. */
+/** The most that may wait for the store before the producer has to wait: ten appends of events, or so many characters. */
 const mostWaiting = { events: 10 * mostEvents, characters: 4 * 1024 * 1024 };
 
 /** Time between tries of an append that got no answer, in milliseconds. */
@@ -115,7 +115,7 @@ export class EventWriter {
    * @returns `ok` when this end is the one that counts; otherwise why it does not.
    */
   async end(end: ResponseEnd, uncounted?: number): Promise<FinishResult> {
-    // What still waits goes out together with the end, in one script.
+    // Events that still wait go out together with the end, in one script.
     this.#isEnding = true;
     this.#withdraw?.();
     await this.#running;

@@ -1,6 +1,6 @@
 export { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
-export type { BarrierConnection, Durability } from './delivery/durability.ts';
-export { CallerStore, type Accepting, type CallerStoreOptions } from './caller-store.ts';
+export { type Durability, isWrittenSafely } from './delivery/durability.ts';
+export { CallerStore, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
   prepareRequest,
@@ -56,12 +56,12 @@ export type { RetentionSettings } from './record/retention.ts';
 export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';
 export type { Abandonment } from './transitions/abandon.ts';
-export type { ContextLimits } from './transitions/accept.ts';
+export type { Accepting, ContextLimits } from './transitions/accept.ts';
 export type { AcceptResult, ReferenceProblem, TenantUse } from './transitions/accept-result.ts';
 export type { CancelReason } from './transitions/cancel.ts';
 export type { LeaseState } from './transitions/check-leases.ts';
-export { type Claim, type ClaimEnd, lossesToBeAlone } from './transitions/claim.ts';
+export { type Claim, type ClaimEnd, lossesToBeAlone, type PostponedClaim } from './transitions/claim.ts';
 export { numberedEvent } from './transitions/numbered-event.ts';
 export type { EndRequest } from './transitions/end-requests.ts';
-export type { FinishResult } from './transitions/finish.ts';
+export type { FinishResult, QueuedEnding } from './transitions/finish.ts';
 export type { HeldAttempt, ReleaseOptions } from './transitions/release.ts';

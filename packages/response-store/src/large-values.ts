@@ -1,7 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { LargeValueConnection } from './record/connection.ts';
 
-/** What is longer than this, in bytes, goes over the connection for large values, not over that for commands. */
+/** A value of more bytes than this goes over the connection for large values, not over the one for commands. */
 export const largeFrom = 64 * 1024;
 
 /**

@@ -9,7 +9,7 @@ import {
 import type { StoredRequest } from './record/record.ts';
 
 /**
- * A valid request in the form in which it is accepted. It is plain data that a thread can send: whoever takes the
+ * A valid request in the form in which it is accepted. It is plain data that a thread can send: the process that takes the
  * request in needs no part of a large input but its bytes.
  */
 export interface PreparedRequest {
@@ -20,7 +20,7 @@ export interface PreparedRequest {
   input: string | Uint8Array;
   /** About as many tokens as the request has, without what it refers to. */
   inputTokens: number;
-  /** What of the input points at other items, in its order. */
+  /** The items of the input that point at other items, in its order. */
   links: InputLink[];
   /**
    * The stored response that it continues from. The request names the same one, unless what that stands for is in the input
@@ -111,7 +111,7 @@ function linkOf(item: InputItem, start: number, end: number): InputLink | undefi
   return item.type === 'item_reference' ? { type: item.type, id: item.id, start, end } : toolLinkOf(item);
 }
 
-/** What an item links to; undefined for one that is neither a tool call nor the output of one. */
+/** The tool call that an item is, or belongs to; undefined for any other item. */
 export function toolLinkOf(item: InputItem): ToolItem | undefined {
   switch (item.type) {
     case 'function_call':

@@ -20,7 +20,7 @@ import type { LargeAccess, StoreAccess } from './record/store-access.ts';
 import { cancel, type CancelReason } from './transitions/cancel.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
 import { erase } from './transitions/erase.ts';
-import { finishQueued } from './transitions/finish.ts';
+import { endIfQueued, type QueuedEnding } from './transitions/finish.ts';
 import { standInLine } from './transitions/stand-in-line.ts';
 
 export interface ResponseStoreOptions {
@@ -37,7 +37,7 @@ export interface ResponseStoreOptions {
   retention: RetentionSettings;
   /** Moves the jobs of responses into their queues; see `LetIn`. Without it the rescue does. */
   onLetIn?: StoreAccess['onLetIn'];
-  /** Told of responses that this process ends without a worker; see `finishQueued`. */
+  /** Told of responses that this process ends without a worker; see `endIfQueued`. */
   onQueuedEnd?: StoreAccess['onQueuedEnd'];
 }
 
@@ -71,7 +71,7 @@ export class ResponseStore {
     this.access = {
       redis: commands,
       large,
-      // Whoever reads an end has made room for it.
+      // A reader makes room for an end before it reads it.
       ends: longEnds ? new LargeValues(longEnds) : large,
       keys: this.keys,
       onLetIn,
@@ -90,7 +90,7 @@ export class ResponseStore {
     return readWholeRecord(this.access, responseId);
   }
 
-  /** What is known of a response beside its content; see `readSummary`. */
+  /** The facts of a response without its content; see `readSummary`. */
   readSummary(responseId: string, most: { mostRequestBytes: number }): Promise<ResponseSummary | undefined> {
     return readSummary(this.access, responseId, most);
   }
@@ -114,18 +114,14 @@ export class ResponseStore {
     return listStored(this.access, tenant, page, hold);
   }
 
-  /** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+  /** Asks for the end of a response, whether or not anybody waits for it. A second or late call changes nothing. */
   cancel(responseId: string, reason: CancelReason): Promise<EndRequest> {
     return cancel(this.access, responseId, reason);
   }
 
-  /**
-   * Ends a response that no worker has taken; nothing happens when one has by now.
-   *
-   * @returns the record as it was found; undefined when there is none.
-   */
-  finishQueued(responseId: string, end: ResponseEnd): Promise<ResponseRecord | undefined> {
-    return finishQueued(this.access, responseId, end, this.retention);
+  /** Ends a response that no worker has taken, and leaves any other as it is; `reason` says why somebody asked for that. */
+  endIfQueued(responseId: string, end: ResponseEnd, reason?: CancelReason): Promise<QueuedEnding> {
+    return endIfQueued(this.access, responseId, end, { retention: this.retention, reason });
   }
 
   /** The priority that the job of a response has, for one that was lost; undefined when it waits outside of its queue. */
@@ -148,7 +144,7 @@ export class ResponseStore {
     return acceptedAt(this.access, responseIds);
   }
 
-  /** What tenants use now of their limits, in the order in which they are asked for. */
+  /** The use that tenants make of their limits now, in the order in which they are asked for. */
   tenantUse(tenants: readonly LimitedTenant[]): Promise<TenantUseNow[]> {
     return readTenantUse(this.access, tenants);
   }
@@ -163,7 +159,7 @@ export class ResponseStore {
     return areOpen(this.access, cell, ids);
   }
 
-  /** What waits in a cell, in all and by tenant. */
+  /** The responses that wait in a cell, in all and by tenant. */
   async waiting(cell: Cell): Promise<{ all: Waiting; byTenant: Map<string, Waiting> }> {
     const counters = await this.access.redis.hgetall(this.keys.inCell(cell).load);
     const byTenant = new Map<string, Waiting>();

@@ -77,9 +77,19 @@ function callerOver(commands: Redis): CallerStore {
 
 function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}): Promise<AcceptResult> {
   return callerOver(by).accept({
-    responseId: newId(),
-    requestId: 'req_1',
+    id: newId(),
+    request_id: 'req_1',
     tenant: 'team-a',
+    tier: 'default',
+    queue: 'simulator',
+    traceparent: undefined,
+    most_output: undefined,
+    grace_ms: 0,
+    cost: 4,
+    queue_ms: 60_000,
+    hold_ms: 600_000,
+    most_context_bytes: contextLimits.bytes,
+    most_context_turns: contextLimits.turns,
     prepared: prepareRequest(
       {
         model: 'simulator',
@@ -90,18 +100,10 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
       },
       { withDigest: true },
     ),
-    serviceTier: 'default',
-    queue: 'simulator',
     tokens: { input: 1, output: 1, mostInput: undefined },
-    cost: 4,
-    mostOutputTokens: undefined,
     isWatched: false,
     limits: { ...unlimited, ...limits },
-    queueMs: 60_000,
-    graceMs: 0,
-    context: contextLimits,
     idempotency: undefined,
-    listMs: 600_000,
     deadline: () => Date.now() + 3_600_000,
     ...rest,
   });
@@ -127,7 +129,7 @@ describe('accept', () => {
   it('writes the record and the first events of a stream', async () => {
     const responseId = newId();
     const before = await storeNow();
-    const result = await takeIn({ responseId, serviceTier: 'flex', request: { temperature: 0.5 } });
+    const result = await takeIn({ id: responseId, tier: 'flex', request: { temperature: 0.5 } });
     expect(result).toMatchObject({ kind: 'accepted', use: { requests: undefined, tokens: undefined } });
     const record = await store.caller.read(responseId);
     expect(record).toMatchObject({
@@ -162,7 +164,7 @@ describe('accept', () => {
 
   it('writes no log of a response that is not streamed', async () => {
     const responseId = newId();
-    await takeIn({ responseId, request: { stream: false } });
+    await takeIn({ id: responseId, request: { stream: false } });
     expect(await redis.client.exists(keys.log(responseId))).toBe(0);
     expect(await store.caller.read(responseId)).toMatchObject({
       streams: false,
@@ -174,7 +176,7 @@ describe('accept', () => {
     for (const size of [10, 60_000, 70_000, 2_000_000]) {
       const responseId = newId();
       const input = [{ type: 'message', role: 'user', content: 'x'.repeat(size) } as const];
-      await takeIn({ responseId, request: { input } });
+      await takeIn({ id: responseId, request: { input } });
       expect(await redis.client.exists(keys.large(responseId))).toBe(size > 65_000 ? 1 : 0);
       expect(await take(responseId, 'a')).toMatchObject({ kind: 'run', record: { input } });
       await store.write(responseId, 'a', 3, [], cancelled(nothingProduced));
@@ -194,10 +196,10 @@ describe('accept', () => {
   it('changes nothing when it is repeated after a lost reply', async () => {
     const responseId = newId();
     const limits = { requestsPerMinute: 5 };
-    const first = await takeIn({ responseId, limits });
+    const first = await takeIn({ id: responseId, limits });
     await take(responseId, 'a');
     const before = await redis.client.hgetall(keys.record(responseId));
-    const again = await takeIn({ responseId, limits });
+    const again = await takeIn({ id: responseId, limits });
     expect(again).toMatchObject({ kind: 'accepted', use: { requests: { limit: 5, remaining: 4 } } });
     expect(
       again.kind === 'accepted' && first.kind === 'accepted' && again.acceptedAt === first.acceptedAt,
@@ -210,8 +212,8 @@ describe('accept', () => {
   it('is told again past its deadline', async () => {
     const responseId = newId();
     const past = (await storeNow()) - 1;
-    const first = await takeIn({ responseId });
-    const again = await takeIn({ responseId, deadline: () => past });
+    const first = await takeIn({ id: responseId });
+    const again = await takeIn({ id: responseId, deadline: () => past });
     expect([first.kind, again.kind]).toEqual(['accepted', 'accepted']);
   });
 
@@ -222,7 +224,7 @@ describe('accept', () => {
       await run();
       return run();
     };
-    expect(await takeIn({ responseId, request: { input }, repeat })).toMatchObject({ kind: 'accepted' });
+    expect(await takeIn({ id: responseId, request: { input }, repeat })).toMatchObject({ kind: 'accepted' });
     expect(await redis.client.pttl(keys.large(responseId))).toBe(-1);
   });
 
@@ -404,7 +406,7 @@ describe('bounds of the queue', () => {
   it('refuse more than a tenant may have waiting', async () => {
     const limits = { tenantQueued: 2 };
     const first = newId();
-    await takeIn({ limits, responseId: first });
+    await takeIn({ limits, id: first });
     await takeIn({ limits });
     expect(await takeIn({ limits })).toMatchObject({ kind: 'tenant_queue_full' });
     expect(await takeIn({ limits, tenant: 'team-b' })).toMatchObject({ kind: 'accepted' });
@@ -439,7 +441,7 @@ describe('idempotency key', () => {
 
   it('stands for the response it was first sent with', async () => {
     const responseId = newId();
-    await takeIn({ idempotency, responseId });
+    await takeIn({ idempotency, id: responseId });
     expect(await takeIn({ idempotency })).toEqual({ kind: 'duplicate', responseId });
     expect(await takeIn({ idempotency, request: { stream: false } })).toEqual({
       kind: 'duplicate',
@@ -467,7 +469,7 @@ describe('idempotency key', () => {
     expect(await takeIn({ idempotency, limits: { queued: 0 } })).toMatchObject({ kind: 'queue_full' });
     for (const end of [failed(nothingProduced, failureBody('timeout')), cancelled(nothingProduced)]) {
       const responseId = newId();
-      expect(await takeIn({ idempotency, responseId })).toMatchObject({ kind: 'accepted' });
+      expect(await takeIn({ idempotency, id: responseId })).toMatchObject({ kind: 'accepted' });
       await store.write(responseId, '', 2, [], end);
     }
     expect(await takeIn({ idempotency, request: { temperature: 0 } })).toMatchObject({ kind: 'accepted' });
@@ -477,7 +479,7 @@ describe('idempotency key', () => {
     const responseId = newId();
     const request = { store: false, background: false };
     // Its caller may come back, so a worker takes it.
-    await takeIn({ idempotency, responseId, request, graceMs: 60_000 });
+    await takeIn({ idempotency, id: responseId, request, grace_ms: 60_000 });
     expect(await takeIn({ idempotency, request })).toEqual({ kind: 'duplicate', responseId });
     await take(responseId, 'a');
     await store.write(responseId, 'a', 3, [], completed(nothingProduced, 1));
@@ -494,7 +496,7 @@ describe('many lives at once', () => {
       const responseId = newId();
       const tenant = `team-${at % 3}`;
       const accepting = {
-        responseId,
+        id: responseId,
         tenant,
         request: { stream: random() < 0.5, store: random() < 0.8, background: random() < 0.7 },
       };

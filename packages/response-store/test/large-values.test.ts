@@ -3,6 +3,8 @@ import { eventually, latch, startRedisProxy } from '@sluice/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { defaultCell } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
+import type { LargeValueConnection } from '../src/record/connection.ts';
+import type { RoomForInput } from '../src/transitions/claim.ts';
 import { oneServer, type Server, servers, stopCluster, StoreUnderTest } from './store-under-test.ts';
 
 afterAll(stopCluster);
@@ -61,6 +63,31 @@ describe.each(servers)(
       expect(await client.pttl(store.keys.large(ended))).toBeGreaterThan(0);
     });
 
+    it('is not read for an end that needs nothing of it', async () => {
+      const id = await store.accepted({ text: input, request: { instructions } });
+      await store.caller.cancel(id, 'requested');
+      expect(await store.take(id, 'a')).toMatchObject({
+        kind: 'end',
+        because: 'cancelled',
+        record: { input: [], request: { model: 'simulator' } },
+      });
+    });
+
+    it('is not read by a worker that has no room for it and all that comes before it', async () => {
+      const first = await store.ended({ text: input });
+      const id = await store.accepted({ text: 'Go on', previousId: first, request: { instructions } });
+      const roomForInput = vi.fn<RoomForInput>(() => false);
+      expect(await store.take(id, 'a', { roomForInput })).toMatchObject({
+        kind: 'no_room',
+        held: { id, token: 'a', attempt: 1, model: 'simulator' },
+      });
+      const [[wanted] = []] = roomForInput.mock.calls;
+      expect(wanted).toMatchObject({ token: 'a', tenant: expect.any(String) });
+      expect(wanted?.bytes).toBeGreaterThan(input.length + instructions.length);
+      roomForInput.mockReturnValue(true);
+      expect(await store.take(id, 'b', { roomForInput })).toMatchObject({ kind: 'run', record: { id } });
+    });
+
     it('ends instead of running on a part of it when somebody deleted that', async () => {
       const id = await store.accepted({ request: { instructions } });
       await store.server.client.del(store.keys.large(id));
@@ -102,6 +129,21 @@ describe('the connection for large values', () => {
       await other.close();
       await proxy.stop();
     }
+  });
+
+  it('refuses a value when too many bytes wait before it, and takes it after that', async () => {
+    const written = Promise.withResolvers<'OK'>();
+    const set = vi.fn<() => Promise<'OK'>>(() => written.promise);
+    // Nothing else of it is used here.
+    const values = new LargeValues({ set } as unknown as LargeValueConnection, 1_000);
+    const first = values.write('first', [Buffer.alloc(600)], 1_000);
+    await expect(values.write('second', [Buffer.alloc(600)], 1_000)).rejects.toMatchObject({
+      code: 'server_is_overloaded',
+    });
+    written.resolve('OK');
+    await first;
+    await values.write('second', [Buffer.alloc(600)], 1_000);
+    expect(set).toHaveBeenCalledTimes(2);
   });
 
   it('leaves what went ahead of an accept that never came to its expiry', async () => {

@@ -252,6 +252,7 @@ describe.each(servers)('on %s', (_name, connect) => {
       const { caller, attempts } = store;
       expect(await take(id, 'a')).toEqual({ kind: 'unknown_version' });
       await expect(caller.locateInput('team-a', id)).rejects.toThrow(UnknownVersion);
+      expect(await caller.attach(id)).toBe(false);
       expect(await caller.cancel(id, 'requested')).toEqual({ kind: 'unknown_version' });
       expect(await caller.leave(id, { graceMs: 0 })).toEqual({ kind: 'unknown_version' });
       expect(await caller.abandon(id, 1)).toMatchObject({ kind: 'unknown_version' });

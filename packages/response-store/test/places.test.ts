@@ -97,10 +97,10 @@ describe('a tenant that may run two at a time', () => {
 
   it('gives a place back for one that ends before it ran, is erased, or is postponed', async () => {
     const [first = '', second = '', third = '', fourth = '', fifth = ''] = await arrivals(5, 1);
-    await store.caller.finishQueued(first, cancelled(nothingProduced));
+    await store.caller.endIfQueued(first, cancelled(nothingProduced));
     expect(letIn()).toEqual([second]);
     // On its way, and cancelled there.
-    await store.caller.finishQueued(second, cancelled(nothingProduced));
+    await store.caller.endIfQueued(second, cancelled(nothingProduced));
     expect(letIn()).toEqual([third]);
     expect(await start(third)).toBe('run');
     await store.caller.erase(third, 'team-a');
@@ -220,7 +220,7 @@ describe('a tenant that may run two at a time', () => {
     const { responseId: forgotten } = await store.accepting({ streams: false, limits: { concurrent: 1 } });
     await finish(first);
     expect(letIn()).toEqual([second]);
-    await store.caller.finishQueued(second, cancelled(nothingProduced));
+    await store.caller.endIfQueued(second, cancelled(nothingProduced));
     expect(await store.caller.queuePriority(forgotten)).toBeUndefined();
     // A place is free. Its job came to a worker by hand, or after a day.
     expect(await start(forgotten)).toBe('crowded');

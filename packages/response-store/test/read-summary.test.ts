@@ -23,7 +23,7 @@ describe('the summary of a response', () => {
 
   it('has the facts of the end, and no output', async () => {
     const id = await store.accepted();
-    await store.caller.finishQueued(id, completed(nothingProduced, 5));
+    await store.caller.endIfQueued(id, completed(nothingProduced, 5));
     const summary = await store.caller.readSummary(id, most);
     expect(summary?.end ?? {}).not.toHaveProperty('output');
   });

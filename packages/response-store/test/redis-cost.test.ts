@@ -1,4 +1,4 @@
-import { completed, nothingProduced } from '@sluice/contract';
+import { cancelled, completed, nothingProduced } from '@sluice/contract';
 import { type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { oneServer, StoreUnderTest } from './store-under-test.ts';
@@ -66,6 +66,18 @@ describe('what a synchronous response costs the store, in commands', () => {
     // One of the three reads is the test's own, which asks for the length of the end.
     const spent = await cost(() => store.write(id, 'a', 3, [], end));
     expect(spent).toEqual({ evalsha: 1, hmget: 3, hstrlen: 1, hset: 2, pexpire: 1, zrem: 1, publish: 1 });
+  });
+});
+
+describe('what it costs to end a response that waits, in commands', () => {
+  it('is one to look at it and eleven for its end', async () => {
+    const queued = () => store.accepted({ streams: false, background: false, watchers: ['1'] });
+    const endOne = (id: string) => store.caller.endIfQueued(id, cancelled(nothingProduced));
+    await endOne(await queued());
+    const id = await queued();
+    const spent = await cost(() => endOne(id));
+    const script = { evalsha: 1, time: 1, hmget: 2, hincrby: 2, hset: 2, pexpire: 1, zrem: 1, publish: 1 };
+    expect(spent).toEqual({ ...script, hmget: script.hmget + 1 });
   });
 });
 

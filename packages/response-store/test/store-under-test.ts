@@ -252,12 +252,20 @@ export class StoreUnderTest {
     };
     const responseId = known ?? accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
-      responseId,
-      requestId: 'req_1',
+      id: responseId,
+      request_id: 'req_1',
       tenant,
-      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
-      serviceTier,
+      tier: serviceTier,
       queue,
+      traceparent: undefined,
+      most_output: undefined,
+      grace_ms: 0,
+      cost,
+      queue_ms: 600_000,
+      hold_ms: 600_000,
+      most_context_bytes: context.bytes,
+      most_context_turns: context.turns,
+      prepared: prepareRequest(request, { withDigest: idempotency !== undefined }),
       isWatched: first !== undefined,
       limits: {
         requestsPerMinute: undefined,
@@ -271,13 +279,7 @@ export class StoreUnderTest {
         ...limits,
       },
       tokens,
-      cost,
-      mostOutputTokens: undefined,
-      queueMs: 600_000,
-      graceMs: 0,
-      context,
       idempotency,
-      listMs: 600_000,
       deadline,
     });
     if (result.kind !== 'accepted') return { responseId, result };

@@ -88,7 +88,7 @@ describe('tokens per minute', () => {
     expect(await left()).toBe(1_000);
     const waiting = await accepted(100, 300);
     expect(await left()).toBe(600);
-    await store.caller.finishQueued(waiting, cancelled(nothingProduced));
+    await store.caller.endIfQueued(waiting, cancelled(nothingProduced));
     expect(await left()).toBe(1_000);
   });
 

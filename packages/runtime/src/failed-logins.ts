@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What is looked at in a request to tell its client; an `IncomingMessage` has it. */
+/** The part of a request that identifies its client. An `IncomingMessage` has it. */
 export interface AddressedRequest {
   headers: IncomingHttpHeaders;
   socket: { remoteAddress?: string | undefined };

@@ -58,7 +58,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
 
 const READINESS_TIMEOUT_MS = 1000;
 
-/** What load balancers and supervisors ask for, who have no token. */
+/** Paths that load balancers and supervisors request, without a token. */
 const healthPaths: readonly string[] = ['/healthz', '/readyz'];
 
 async function answer(

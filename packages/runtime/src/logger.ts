@@ -15,13 +15,13 @@ export interface LoggerOptions {
   destination?: DestinationStream;
 }
 
-/** What is logged of an error. Properties that libraries attach to errors (commands, bodies) are left out. */
+/** The parts of an error that are logged. Properties that libraries attach to errors (commands, bodies) are left out. */
 export interface LoggedError {
   type: string;
   code?: string;
   message: string;
   stack: string;
-  /** What caused it, down to a few levels. */
+  /** Its cause, down to a few levels. */
   cause?: LoggedError;
 }
 

@@ -42,16 +42,16 @@ export function countFacts(
 
 export function readGauges(registry: Registry, rows: readonly ReadMetric[]): void {
   for (const { name, help, labels = [], read } of rows) {
-    new Gauge({
+    const gauge: Gauge = new Gauge({
       name,
       help,
       labelNames: labels,
       registers: [registry],
       collect() {
-        this.reset();
-        if (labels.length === 0) this.remove();
+        gauge.reset();
+        if (labels.length === 0) gauge.remove();
         read((values, value) => {
-          if (value !== undefined) this.labels(...values).set(value);
+          if (value !== undefined) gauge.labels(...values).set(value);
         });
       },
     });

@@ -5,7 +5,7 @@ import type { AddressedRequest, FailedLogins } from './failed-logins.ts';
 /** The challenge that goes with a 401, so that a browser asks for the password. */
 const operatorChallenge = 'Basic realm="Sluice", charset="UTF-8"';
 
-/** What is looked at in a request; an `IncomingMessage` has it. */
+/** The part of a request that decides about access. An `IncomingMessage` has it. */
 export interface OperatorRequest {
   headers: Pick<IncomingHttpHeaders, 'authorization' | 'host'>;
   socket: { remoteAddress?: string | undefined };

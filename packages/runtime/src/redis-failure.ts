@@ -7,7 +7,7 @@ const refusals =
   /^(EXECABORT|OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|NOPERM|WRONGPASS)\b/;
 
 /**
- * What Redis before 7 puts in front of a reply that a command in a script was given, such as
+ * The prefix that Redis before 7 puts in front of an error of a command in a script, such as
  * `ERR Error running script (call to f_0a1b): @user_script:1: @user_script: 12: -OOM command not allowed …`.
  */
 const raisedByScript = /^ERR Error running script \(call to \w+\): (?:@\S+: ?(?:\d+: )?)*-?/;
@@ -15,7 +15,7 @@ const raisedByScript = /^ERR Error running script \(call to \w+\): (?:@\S+: ?(?:
 /** A script that its user may not run whole: Redis gives that no word of its own. */
 const forbiddenInScript = /The user executing the script can't (run|access)|ACL failure in script/;
 
-/** What ioredis says of a command that it has not sent, because the connection is not ready and nothing may wait for it. */
+/** The error of ioredis for a command that it has not sent, because the connection is not ready and commands must not wait. */
 const notReady = "Stream isn't writeable and enableOfflineQueue options is false";
 
 /** Errors of ioredis for a command that could not be sent or got no reply. */

@@ -65,7 +65,7 @@ export interface UsedMemory {
   limitBytes: number | undefined;
 }
 
-/** What the text of `INFO memory` says. */
+/** Parses the text of `INFO memory`. */
 export function usedMemoryOf(info: string): UsedMemory {
   const limitBytes = memberOf(info, 'maxmemory') || memberOf(info, 'total_system_memory');
   return { usedBytes: memberOf(info, 'used_memory'), limitBytes: limitBytes || undefined };

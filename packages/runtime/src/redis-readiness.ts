@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** What a Redis reports about itself. A field is undefined if the server or an access list hides it. */
+/** Facts that a Redis reports about itself. A field is undefined if the server or an access list hides it. */
 export interface RedisFacts {
   /** `redis` or `valkey`. */
   product: 'redis' | 'valkey';

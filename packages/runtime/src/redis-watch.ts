@@ -25,7 +25,7 @@ export interface RedisWatchOptions {
   others: readonly Redis[];
   /** A key that is never set. */
   probeKey: string;
-  /** What the settings ask for. A server that cannot give it is refused. */
+  /** The durability that the settings ask for. A server that cannot give it is refused. */
   durability?: WantedDurability;
   logger: Logger;
 }
@@ -98,12 +98,12 @@ export class RedisWatch {
     return this.#connections.every(({ status }) => status === 'ready');
   }
 
-  /** What keeps Redis from being as safe as it should be, found when it was looked at last. */
+  /** Why Redis is less safe than it should be, as of the last check. */
   get problems(): readonly RedisProblem[] {
     return this.#problems;
   }
 
-  /** What Redis said of itself when it was looked at last: at the start, and after each reconnect. */
+  /** The facts that Redis reported at the last check: at the start, and after each reconnect. */
   get facts(): RedisFacts | undefined {
     return this.#facts;
   }

@@ -8,7 +8,7 @@ import { inspectRedis, type RedisFacts, redisProblems, type WantedDurability } f
 
 export interface RedisToFind {
   url: string;
-  /** What the settings ask for; a server that cannot give it is refused. */
+  /** The durability that the settings ask for. A server that cannot give it is refused. */
   durability?: WantedDurability | undefined;
   logger: Logger;
   signal: AbortSignal;
@@ -107,7 +107,7 @@ function checkFacts(
   }
 }
 
-/** What a client has met last, and whether waiting is of no use. */
+/** The last error of a client, and whether it is of no use to wait. */
 class LastError {
   readonly #client: Redis;
   readonly #refused = new AbortController();

@@ -5,11 +5,11 @@ export interface SampledCounterOptions<Label extends string> {
   name: string;
   help: string;
   labelNames?: readonly Label[];
-  /** What was counted since the start, for each set of labels. Asked at each scrape. */
+  /** Returns the count since the start for each set of labels. Called at each scrape. */
   counts: () => Iterable<{ labels?: Partial<Record<Label, string>>; count: number }>;
 }
 
-/** A counter of what somebody else counts already, and which never shrinks as long as the process lives. */
+/** Exposes a count that is kept elsewhere, and that never shrinks while the process lives. */
 export function sampledCounter<Label extends string = never>({
   registry,
   name,

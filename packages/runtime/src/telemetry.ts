@@ -1,8 +1,8 @@
 import type { AttemptTrace, RequestTrace, TraceContext } from './trace-context.ts';
 
 /**
- * What happens in a process that is worth counting, logging or tracing, with what is known of it. One map for all roles:
- * metrics and logs are listeners, and whatever else wants to know becomes one, too.
+ * The events of a process that are worth counting, logging or tracing, with their facts. One map serves all roles: metrics,
+ * logs and anything else that needs them are listeners.
  *
  * Facts carry ids, words and numbers, never a prompt, an answer or a key. Times are milliseconds.
  */
@@ -42,6 +42,8 @@ export interface TelemetryEvents {
     origin: TraceContext | undefined;
   };
   /** A response that waited in the line of its tenant may go into its queue. */
+  /** An operator made another response of its request. */
+  'response.repeated': { responseId: string; copyId: string };
   'response.let_in': { responseId: string };
   /** A request to create a response was refused with 429 or 503; `model` is empty when that was not known yet. */
   'response.refused': { tenant: string; model: string; code: string };
@@ -124,7 +126,7 @@ export interface TelemetryEvents {
     code: string;
     upstreamStatus: number | undefined;
     upstreamRequestId: string | undefined;
-    /** What the upstream said of it, without a word of the request, keys and addresses. */
+    /** The upstream's own words, without any of the request, and without keys and addresses. */
     reason?: string | undefined;
     error: unknown;
   };
@@ -138,7 +140,7 @@ export interface TelemetryEvents {
   'attempt.given_back': { responseId: string; model: string; attempt: number };
   /** An attempt rejected, by a silent store or a defect; the rescue looks after its response. */
   'attempt.dropped': { responseId: string; model: string; attempt: number };
-  /** No route takes calls for now, and the response goes back to its queue; the attempt does not count. */
+  /** No route takes calls for now, or there is no room for the input, and the response goes back to its queue; the attempt does not count. */
   'attempt.postponed': {
     responseId: string;
     model: string;
@@ -206,8 +208,8 @@ interface UpstreamUsage {
 /** How the caller of a response gets it. */
 type CallMode = 'whole' | 'stream' | 'background';
 
-/** Why no route takes calls. */
-type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated';
+/** Why no route takes calls; `memory`: the process has no room for the input. */
+type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated' | 'memory';
 
 export type TelemetryEvent = keyof TelemetryEvents;
 

@@ -17,7 +17,7 @@ export interface RequestTrace extends TraceContext {
 
 /** An attempt in its trace: that of its response, or one of its own that is linked with it. */
 export interface AttemptTrace extends TraceContext {
-  /** What accepted the response. */
+  /** The span that accepted the response. */
   origin: TraceContext;
   /** Whether it is in the trace of its response. */
   isJoined: boolean;
@@ -30,7 +30,7 @@ const traceparent = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)
 /** Longer than any version of the header that there is. */
 const longest = 256;
 
-/** What a `traceparent` says; undefined for none and for one that breaks the rules, whatever it is. */
+/** Parses a `traceparent`; undefined if there is none, or if it breaks the rules. */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string' || text.length > longest) return undefined;
   const [, version, traceId, spanId, flags, more] = traceparent.exec(text) ?? [];

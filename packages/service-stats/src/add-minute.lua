@@ -1,14 +1,14 @@
--- Adds what a process has counted to the sums of a minute, once however often it is sent.
+-- Adds the counts of a process to the sums of a minute. An addition counts once, however often it is sent.
 --
--- KEYS[1]   hash of the minute: sums by field; how many fields there are of a kind, as `n:<kind>`; and of each adder the number of
---           its last addition, as `p:<adder>`
+-- KEYS[1]   hash of the minute: sums by field; the number of fields of each kind, as `n:<kind>`; and the number of each adder's
+--           last addition, as `p:<adder>`
 -- ARGV[1]   adder: a process, and one of the parts in which it adds
 -- ARGV[2]   number of this addition, higher than that of any earlier one of this adder
 -- ARGV[3]   how long the hash stays from now on, in milliseconds
 -- ARGV[4]   most fields of each kind: of models, of tenants, and of codes
 -- ARGV[5..] field and sums in turn; sums are counts by name, as JSON
 --
--- A field is `<kind><name>`. What has no room goes to `r:<kind>`, the rest of its kind.
+-- A field is `<kind><name>`. Names without room are added to `r:<kind>`, the rest of their kind.
 -- Returns 1, or 0 when the addition was there already.
 
 local minute = KEYS[1]

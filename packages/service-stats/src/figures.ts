@@ -6,7 +6,7 @@ const times = { first_token: 'firstToken', wait: 'wait', run: 'run' } as const s
   TimeKind
 >;
 
-/** Counts, and how long things took: until the caller of a stream had its first output, in the queue, and from the start to the end. */
+/** Counts and durations: to the first output of a stream, in the queue, and from start to end. */
 export type Figures = Record<Counter, number> &
   Record<`${keyof typeof times}_${'p50' | 'p99'}_ms`, number | null>;
 

@@ -5,7 +5,7 @@ import { fieldOf } from './minute-sums.ts';
 import type { StatsReaderOptions } from './stats-reader.ts';
 import { parseSums } from './sums.ts';
 
-/** A reading is the answer for this long, in milliseconds, however many look. */
+/** A reading serves everybody who asks within this time, in milliseconds. */
 const freshMs = 10_000;
 
 export interface HistoryReading {
@@ -16,7 +16,7 @@ export interface HistoryReading {
   spans: { at: number; figures: Figures }[];
 }
 
-/** Reads what happened in the last day or week. It costs a command for each hour or day of it, once in a while for everybody. */
+/** Reads the sums of the last day or week. A reading costs one command for each hour or day, and serves everybody for a while. */
 export class HistoryReader {
   readonly #options: StatsReaderOptions;
   readonly #readings = new Map<HistorySpan, { at: number; reading: Promise<HistoryReading> }>();

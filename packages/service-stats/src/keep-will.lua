@@ -1,14 +1,14 @@
--- Keeps what is told of a process if it falls silent, until it signs off, or nobody has heard of it for a day.
+-- Keeps the will of a process, which is shown if it falls silent, until it signs off or has been silent for a day.
 --
--- KEYS[1]  sorted set: ids of processes, scored by when they were heard of, in milliseconds
--- KEYS[2]  hash: what is told of each of them, as JSON
+-- KEYS[1]  sorted set: ids of processes, scored by the time of their last report, in milliseconds
+-- KEYS[2]  hash: the will of each of them, as JSON
 -- ARGV[1]  id of the process
--- ARGV[2]  what is told of it
+-- ARGV[2]  its will
 -- ARGV[3]  now, in milliseconds
 -- ARGV[4]  how long a process is remembered, in milliseconds
--- ARGV[5]  most processes; those that were heard of first make room
+-- ARGV[5]  most processes; those that reported longest ago make room
 --
--- Returns how many were forgotten.
+-- Returns how many wills were removed.
 
 redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])

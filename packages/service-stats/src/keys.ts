@@ -8,22 +8,22 @@ export function historyKey(keyPrefix: string, span: string, at: number): string 
   return `${keyPrefix}stats:${span}:${at}`;
 }
 
-/** Sorted set: ids of processes, scored by when they were heard of, in milliseconds. */
+/** Sorted set: ids of processes, scored by the time of their last report, in milliseconds. */
 export function processesKey(keyPrefix: string): string {
   return `${keyPrefix}processes`;
 }
 
-/** String: what a process says of itself, as JSON. */
+/** String: the report of a process, as JSON. */
 export function processKey(keyPrefix: string, id: string): string {
   return `${keyPrefix}process:${id}`;
 }
 
-/** Sorted set: ids of processes that have not signed off, scored by when they were heard of; see `keep-will.lua`. */
+/** Sorted set: ids of processes that have not signed off, scored by the time of their last report; see `keep-will.lua`. */
 export function heardKey(keyPrefix: string): string {
   return `${keyPrefix}processes:heard`;
 }
 
-/** Hash: what is told of a process once it is silent, as JSON, by id. */
+/** Hash: the wills of processes, as JSON, by id. A will is shown once its process is silent. */
 export function willsKey(keyPrefix: string): string {
   return `${keyPrefix}processes:wills`;
 }

@@ -1,10 +1,10 @@
 import { add, addAll, type Counter, type Sums } from './sums.ts';
 
-/** How long a minute is, and each of the spans that it is divided into, in milliseconds. */
+/** The length of a minute, and of each span in it, in milliseconds. */
 export const minuteMs = 60_000;
 export const spanMs = 10_000;
 
-/** What a field of the hash of a minute is about, by its first two characters; see `add-minute.lua`. */
+/** The first two characters of a field tell what it counts; see `add-minute.lua`. */
 export const fieldOf = {
   span: 's:',
   model: 'm:',
@@ -14,13 +14,13 @@ export const fieldOf = {
   rest: 'r:',
 } as const;
 
-/** Most names of a kind that a process remembers of a minute. When there are more, the quieter half goes into the rest. */
+/** Most names of a kind that a process keeps for a minute. When there are more, the half with the lowest counts goes into the rest. */
 const mostRemembered = 4_096;
 
-/** Most names of a kind that a process adds at once: those of which it counted most. */
+/** Most names of a kind that a process adds at once: those with the highest counts. */
 export const mostAddedAtOnce = 64;
 
-/** Of a tenant this is kept, and no more. */
+/** The counters that are kept for each tenant. */
 const ofTenants: ReadonlySet<string> = new Set<Counter>([
   'accepted',
   'failed',
@@ -29,7 +29,7 @@ const ofTenants: ReadonlySet<string> = new Set<Counter>([
   'output_tokens',
 ]);
 
-/** Sums by names of a kind, and of the rest when there are too many names. */
+/** Sums by name, and those of the rest when there are too many names. */
 class NamedSums {
   #named = new Map<string, Sums>();
   readonly #rest: Sums = {};
@@ -43,7 +43,7 @@ class NamedSums {
     return sums;
   }
 
-  /** Leaves those with the highest counts; the others go into the rest. */
+  /** Keeps the names with the highest counts, and moves the others into the rest. */
   trim(most: number): void {
     if (this.#named.size <= most) return;
     const ranked = [...this.#named].map(([name, sums]) => ({ name, sums, activity: activityOf(sums) }));
@@ -52,7 +52,7 @@ class NamedSums {
     this.#named = new Map(ranked.slice(0, most).map(({ name, sums }) => [name, sums]));
   }
 
-  /** Fields with their texts, those with the highest counts first, at most so many and the rest. */
+  /** Fields with their texts: the names with the highest counts first, up to a number, and then the rest. */
   fields(kind: string, most: number): string[] {
     this.trim(most);
     const ranked = [...this.#named].toSorted(([, one], [, other]) => activityOf(other) - activityOf(one));
@@ -62,14 +62,14 @@ class NamedSums {
   }
 }
 
-/** Requests and tokens count the same: whoever floods is among the first, with or without an answer. */
+/** Requests and tokens count the same, so a tenant that floods the service is among the first, with or without an answer. */
 function activityOf(sums: Sums): number {
   let activity = 0;
   for (const count of Object.values(sums)) activity += count;
   return activity;
 }
 
-/** What a process counted in one minute and has not added to the sums of all yet. */
+/** Counts of one process in one minute that are not added to the shared sums yet. */
 export class MinuteSums {
   readonly #spans = new Map<number, Sums>();
   readonly #models = new NamedSums();
@@ -96,12 +96,12 @@ export class MinuteSums {
     add(this.#codes.of(code), 'count', 1);
   }
 
-  /** Keeps what would be added, for a minute that is over and cannot be added yet. */
+  /** Drops names that would not be added, for a minute that is over and cannot be added yet. */
   trim(): void {
     for (const named of [this.#models, this.#tenants, this.#codes]) named.trim(mostAddedAtOnce);
   }
 
-  /** Everything of the minute, without names. */
+  /** The sums of the whole minute, without names. */
   total(): Sums {
     const total: Sums = {};
     for (const sums of this.#spans.values()) addAll(total, sums);

@@ -2,25 +2,25 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { heardKey, processesKey, processKey, willsKey } from './keys.ts';
 
-/** How often a process says that it runs, in milliseconds. */
+/** How often a process reports, in milliseconds. */
 const announceEveryMs = 5_000;
 
-/** How long a process counts that says nothing, in milliseconds. */
+/** How long a process counts as running after its last report, in milliseconds. */
 const silentMs = 15_000;
 
-/** How long ids stay in the list of processes, in milliseconds. */
+/** How long an id stays in the list of processes, in milliseconds. */
 const listedMs = 60_000;
 
-/** How long a process that fell silent without a word is remembered, in milliseconds, and how many are. */
+/** How long a lost process is remembered, in milliseconds, and how many are. */
 const rememberedMs = 86_400_000;
 const mostRemembered = 1_000;
 
-/** Most lost processes that are read, those heard of last. */
+/** Most lost processes that are read, the latest first. */
 const mostLost = 50;
 
 const keepWill = readFileSync(new URL('../src/keep-will.lua', import.meta.url), 'utf8');
 
-/** Most processes that are read, those heard of last. */
+/** Most processes that are read, the latest first. */
 const mostRead = 1_000;
 
 interface RegistryOptions {
@@ -30,25 +30,25 @@ interface RegistryOptions {
 }
 
 export interface ProcessAnnouncerOptions extends RegistryOptions {
-  /** Tells this process from all others, also from others of its host, and from its own predecessor. */
+  /** Identifies this process among all others, those of the same host and its own predecessor included. */
   processId: string;
-  /** What it says of itself now: plain data. */
+  /** Makes its report: plain data. */
   report: () => object;
-  /** What is told of it for a day when it falls silent: few members of the report. */
+  /** Makes its will, which is shown for a day if it falls silent: few members of the report. */
   will: () => object;
-  /** The store's clock, in milliseconds; undefined while it is not known. Until then nothing is said. */
+  /** The store's clock, in milliseconds; undefined while it is not known. Until then the process does not report. */
   now: () => number | undefined;
   onError: (error: unknown) => void;
 }
 
 /**
- * Says every five seconds that this process runs, and what it is about. One that is silent for fifteen seconds is lost, which is told of it
- * for a day, or until it is heard of again. `stop` signs off: nothing is told of it any more.
+ * Reports this process every five seconds. A process without a report for fifteen seconds is lost, and is shown as such for a
+ * day, or until it reports again. `stop` signs off, after which the process is not shown any more.
  */
 export class ProcessAnnouncer {
   readonly #options: ProcessAnnouncerOptions;
   #timer: NodeJS.Timeout | undefined;
-  /** What was sent, in its order: a removal must be the last. */
+  /** The last command. Commands go one after another, because a removal must be the last. */
   #sent: Promise<void> = Promise.resolve();
 
   constructor(options: ProcessAnnouncerOptions) {
@@ -61,7 +61,7 @@ export class ProcessAnnouncer {
     void this.announce();
   }
 
-  /** Says it now, when there is news. Never rejects. */
+  /** Reports now, because something has changed. Never rejects. */
   announce(): Promise<void> {
     const { connection, keyPrefix, processId, report, will, now } = this.#options;
     const wills = [heardKey(keyPrefix), willsKey(keyPrefix)];
@@ -73,14 +73,14 @@ export class ProcessAnnouncer {
         .pipeline()
         .set(processKey(keyPrefix, processId), JSON.stringify(report()), 'PX', silentMs)
         .zadd(list, at, processId)
-        // Those of processes that died.
+        // The ids of processes that died.
         .zremrangebyscore(list, '-inf', at - listedMs)
         .pexpire(list, listedMs)
         .eval(keepWill, 2, ...wills, processId, JSON.stringify(will()), at, rememberedMs, mostRemembered),
     );
   }
 
-  /** Takes this process out of the list, if Redis answers. Twice, or before `start`, is fine. */
+  /** Removes this process from the list, if Redis answers. Safe to call twice, or before `start`. */
   async stop(): Promise<void> {
     if (this.#timer === undefined) return;
     clearInterval(this.#timer);
@@ -111,21 +111,23 @@ export class ProcessAnnouncer {
   }
 }
 
-/** What a process said of itself, and when, by the store's clock. */
+/** The last report of a process, and its time by the store's clock. */
 export interface AnnouncedProcess {
   id: string;
   seenAt: number;
-  /** As it was announced, by whatever release. */
+  /** The report as it was written, by any release. */
   report: unknown;
 }
 
-/** The processes that were heard of in the last fifteen seconds of the store's clock. Rejects while Redis does not answer. */
+/** Reads the processes that reported in the last fifteen seconds by the store's clock. Rejects while Redis does not answer. */
 export async function readProcesses(
   { connection, keyPrefix }: RegistryOptions,
   now: number,
 ): Promise<AnnouncedProcess[]> {
   const heard = await heardBetween(connection, processesKey(keyPrefix), {
-    ...{ from: String(now - silentMs), to: '+inf', most: mostRead },
+    from: String(now - silentMs),
+    to: '+inf',
+    most: mostRead,
   });
   if (heard.length === 0) return [];
   const reports = await connection.mget(heard.map(({ id }) => processKey(keyPrefix, id)));
@@ -135,13 +137,15 @@ export async function readProcesses(
   });
 }
 
-/** Those that have been silent for longer, and have not signed off, with what they wanted to be told of them. Newest first. */
+/** Reads the processes that have been silent for longer and have not signed off, with their wills, the latest first. */
 export async function readLostProcesses(
   { connection, keyPrefix }: RegistryOptions,
   now: number,
 ): Promise<AnnouncedProcess[]> {
   const lost = await heardBetween(connection, heardKey(keyPrefix), {
-    ...{ from: String(now - rememberedMs), to: `(${now - silentMs}`, most: mostLost },
+    from: String(now - rememberedMs),
+    to: `(${now - silentMs}`,
+    most: mostLost,
   });
   if (lost.length === 0) return [];
   const wills = await connection.hmget(willsKey(keyPrefix), ...lost.map(({ id }) => id));
@@ -151,7 +155,7 @@ export async function readLostProcesses(
   });
 }
 
-/** Ids with their times, newest first. */
+/** Reads ids with their times, the latest first. */
 async function heardBetween(
   connection: Pick<Redis, 'zrange'>,
   key: string,

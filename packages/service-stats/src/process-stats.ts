@@ -7,7 +7,7 @@ import { StatsRecorder } from './stats-recorder.ts';
 export interface ProcessStatsOptions {
   /** Whether anything is written at all. */
   isOn: boolean;
-  /** Short commands that nobody waits for, and that fail instead of waiting. */
+  /** For short commands, which fail at once while Redis is away. */
   connection: Redis;
   /** Starts every key of the cell. */
   keyPrefix: string;
@@ -15,28 +15,28 @@ export interface ProcessStatsOptions {
   /** Ids of the models of the service. */
   models: readonly string[];
   clock: Pick<RedisClock, 'now' | 'isSynchronized'>;
-  /** What this process says of itself now: plain data. */
+  /** Makes the report of this process: plain data. */
   report: () => object;
-  /** What is told of it for a day when it falls silent: few members of the report. */
+  /** Makes its will, which is shown for a day if it falls silent: few members of the report. */
   will: () => object;
   logger: Logger;
 }
 
-/** The part of a process in what the console shows of the service: what it has counted, and that it runs. */
+/** Counts for the console, and reports this process to it. */
 export interface ProcessStats {
   start(): void;
-  /** Says now what has changed, for a process that begins to stop. Does not wait for Redis. */
+  /** Reports now, for a process that begins to stop. Does not wait for Redis. */
   announce(): void;
-  /** Adds what is left and signs off, if Redis answers. Twice, or before `start`, is fine. */
+  /** Adds the remaining counts and signs off, if Redis answers. Safe to call twice, or before `start`. */
   stop(): Promise<void>;
 }
 
-/** The part of a process that counts, and is not announced; undefined when nothing is to be written. */
+/** Starts counting for a process that does not report; undefined when nothing is to be written. */
 export function recorderOf(options: Omit<ProcessStatsOptions, 'report' | 'will'>): StatsRecorder | undefined {
   return options.isOn ? new StatsRecorder(partsOf(options)) : undefined;
 }
 
-/** Nothing is written and nothing is listened to when it is off. */
+/** When it is off, it listens to nothing and writes nothing. */
 export function statsOf({ report, will, ...options }: ProcessStatsOptions): ProcessStats {
   if (!options.isOn) {
     return { start: () => undefined, announce: () => undefined, stop: () => Promise.resolve() };
@@ -59,7 +59,7 @@ export function statsOf({ report, will, ...options }: ProcessStatsOptions): Proc
 function partsOf({ clock, logger, ...options }: Omit<ProcessStatsOptions, 'report' | 'will'>) {
   return {
     ...options,
-    // Every process has another one, wherever it runs.
+    // Unique to the process.
     processId: randomUUID(),
     now: () => (clock.isSynchronized ? clock.now() : undefined),
     onError: throttledWarning(logger, 'statistics not written').warn,

@@ -5,16 +5,16 @@ import { minuteKey } from './keys.ts';
 import { fieldOf, minuteMs, spanMs } from './minute-sums.ts';
 import { addAll, parseSums, type Sums } from './sums.ts';
 
-/** Minutes that a reading goes back, the present one included. */
+/** Minutes of a reading, the present one included. */
 const wholeReading = 60;
 
-/** How long after its end a minute may still grow as a rule, in milliseconds. */
+/** How long after its end a minute usually still grows, in milliseconds. */
 const settledAfterMs = 30_000;
 
-/** After this a settled minute is read again, for what a process could not add before, in milliseconds. */
+/** When to read a settled minute again, in milliseconds: a process may have added to it late. */
 const readAgainMs = 60_000;
 
-/** Minutes that are read, or added up, before others of this process have their turn. */
+/** Minutes that are read, or added up, in one turn of the event loop. */
 const step = 2;
 
 export interface StatsReading {
@@ -23,7 +23,7 @@ export interface StatsReading {
   /** Spans of ten seconds, oldest first, without gaps. The first begins with a minute; the last is the present one. */
   spans: { at: number; figures: Figures }[];
   total: Figures;
-  /** By name; what is in the rest is missing. */
+  /** By name, without the rest. */
   models: Map<string, Figures>;
   tenants: Map<string, Figures>;
   /** Error codes of failed responses. */
@@ -38,7 +38,7 @@ export interface StatsReaderOptions {
   now: () => number;
 }
 
-/** Sums of a time, by what they are about. */
+/** Sums of a time, by kind. */
 interface SumsOfTime {
   total: Sums;
   models: Map<string, Sums>;
@@ -47,29 +47,29 @@ interface SumsOfTime {
 }
 
 interface Minute {
-  /** Of its spans, by when they begin. */
+  /** Figures of its spans, by when they begin. */
   spans: ReadonlyMap<number, Figures>;
   sums: SumsOfTime;
-  /** Differs after each addition. */
+  /** Changes with each addition. */
   version: string;
   readAt: number;
 }
 
 /**
- * Reads the sums that the processes have added. Minutes that are over are remembered from one reading to the next, so that a
- * reading costs two commands as a rule; `forget` lets go of them when nobody looks any more.
+ * Reads the sums that the processes have added. It keeps settled minutes from one reading to the next, so that a reading
+ * usually costs two commands. `forget` drops them when nobody looks any more.
  */
 export class StatsReader {
   readonly #options: StatsReaderOptions;
   #minutes = new Map<number, Minute>();
-  /** What was added up of settled minutes, for as long as they are the same. */
+  /** The sums of the settled minutes, valid as long as those are the same. */
   #settled: { minutes: Minute[]; sums: SumsOfTime } = { minutes: [], sums: nothing() };
 
   constructor(options: StatsReaderOptions) {
     this.#options = options;
   }
 
-  /** The last hour, or the last `count` minutes, to the present moment. Rejects while Redis does not answer. */
+  /** Reads the last hour, or the last `count` minutes, up to now. Rejects while Redis does not answer. */
   async read(count = wholeReading): Promise<StatsReading> {
     const now = this.#options.now();
     const present = Math.floor(now / minuteMs) * minuteMs;
@@ -92,7 +92,7 @@ export class StatsReader {
     };
   }
 
-  /** Lets go of what is remembered. */
+  /** Drops the settled minutes. */
   forget(): void {
     this.#minutes = new Map();
     this.#settled = { minutes: [], sums: nothing() };
@@ -122,7 +122,7 @@ export class StatsReader {
   async #addUp(wanted: readonly number[], now: number): Promise<SumsOfTime> {
     const all = wanted.flatMap((at) => {
       const minute = this.#minutes.get(at);
-      // Only whole readings come again and again.
+      // Only readings of the whole hour are repeated, so only those keep their sums.
       const isOver = wanted.length === wholeReading && now - at >= minuteMs + settledAfterMs;
       return minute ? [{ minute, isOver }] : [];
     });

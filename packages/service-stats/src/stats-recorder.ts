@@ -7,13 +7,13 @@ import { fieldOf, MinuteSums, minuteMs } from './minute-sums.ts';
 import { addAll, type Sums } from './sums.ts';
 import { binOf } from './time-bins.ts';
 
-/** How often a process adds what it has counted, in milliseconds. */
+/** How often a process adds its counts, in milliseconds. */
 const addEveryMs = 2_000;
 
-/** How long a minute stays after its last addition, in milliseconds: an hour, and what the clocks of readers may differ by. */
+/** How long a minute stays after its last addition, in milliseconds: an hour, and a margin for the clocks of readers. */
 const keepMinuteMs = 65 * 60_000;
 
-/** Most models, tenants and error codes of a minute, each; what happened to others is in the rest. */
+/** Most models, tenants and error codes of a minute, each. Counts of others go into the rest. */
 const mostOfKind = 128;
 
 /** Most minutes that a process keeps while Redis does not take them. Older ones are lost. */
@@ -25,39 +25,40 @@ export interface StatsRecorderOptions {
   connection: Pick<Redis, 'eval'>;
   /** Starts every key of the cell. */
   keyPrefix: string;
-  /** Tells this process from all others, for as long as its minutes are kept. */
+  /** Identifies this process among all others for as long as its minutes are kept. */
   processId: string;
   telemetry: Pick<Telemetry, 'on'>;
-  /** Ids of the models of the service. What a client asked for besides has no name here, or clients could fill a minute. */
+  /** Ids of the models of the service. Any other name is not counted by itself, or clients could fill a minute with names. */
   models: readonly string[];
-  /** The store's clock, in milliseconds; undefined while it is not known. What happens until then is not counted. */
+  /** The store's clock, in milliseconds; undefined while it is not known. Until then nothing is counted. */
   now: () => number | undefined;
-  /** Called when Redis did not take what was counted, and when some of that is lost. */
+  /** Called when Redis did not take an addition, and when some counts are lost. */
   onError: (error: unknown) => void;
 }
 
-/** Fields that one script adds, each with its sums: in a millisecond at the most, as other clients of Redis wait for it. */
+/** Most fields that one script adds. It takes a millisecond at most, because other clients of Redis wait for it. */
 const mostAtOnce = 32;
 
-/** An addition that Redis has not confirmed. It is sent again as it is, under its number. */
+/** An addition that Redis has not confirmed. It is sent again unchanged, with the same number. */
 interface Addition {
   key: string;
   /** How long the hash stays from then on, in milliseconds. */
   keepMs: number;
   /** The last minute of what it adds. */
   minute: number;
-  /** Of the parts that the fields of a minute are added in; each has numbers of its own. */
+  /** The part of the minute's fields that it adds. Each part counts its additions by itself. */
   part: number;
   number: number;
   fields: string[];
 }
 
 /**
- * Counts what happens to responses in this process, and adds it every two seconds to the sums that all processes share. That takes
- * a few commands, by how many models and tenants there are and not by how many responses there were, and one for each longer time. Nobody waits for it.
+ * Counts what happens to responses in this process, and adds the counts every two seconds to the sums that all processes
+ * share. That takes a few commands, whose number depends on models and tenants and not on responses, and one for each longer
+ * time. No request waits for it.
  *
- * Each addition has a number and counts once, also when its reply was lost and it is sent again. While Redis is silent ten
- * minutes are kept. What a process had not added when it died, two seconds as a rule, is lost.
+ * Each addition has a number and counts once, even if its reply was lost and it is sent again. While Redis is silent, ten
+ * minutes are kept. A process that dies loses the counts that it has not added, usually of two seconds.
  */
 export class StatsRecorder {
   readonly #options: StatsRecorderOptions;
@@ -95,7 +96,7 @@ export class StatsRecorder {
     this.#timer ??= setInterval(() => void this.add(), addEveryMs);
   }
 
-  /** Adds what is left, if Redis answers. Twice, or before `start`, is fine. */
+  /** Adds the remaining counts, if Redis answers. Safe to call twice, or before `start`. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -103,7 +104,7 @@ export class StatsRecorder {
     await this.add();
   }
 
-  /** Adds what was counted so far. Never rejects; what Redis did not take is added the next time. */
+  /** Adds the counts so far. Never rejects; an addition that Redis did not take is sent again the next time. */
   add(): Promise<void> {
     this.#adding ??= this.#addAll().finally(() => {
       this.#adding = undefined;
@@ -117,7 +118,7 @@ export class StatsRecorder {
     present?.sums.count(present.at, about, name, by);
   }
 
-  /** Counts a time that is shown of all responses together alone: bins of each model would double what a minute takes. */
+  /** Counts a duration for all responses together: bins for each model would double the size of a minute. */
   #time(bin: string): void {
     const present = this.#present();
     present?.sums.count(present.at, { tenant: undefined, model: undefined }, bin);
@@ -174,7 +175,7 @@ export class StatsRecorder {
     return taken;
   }
 
-  /** What was counted, as additions to the sums of longer times. */
+  /** The counts of a minute, as additions to the sums of longer times. */
   #history(number: number): Addition[] {
     const { keyPrefix } = this.#options;
     const found = new Map<string, { keepMs: number; minute: number; spans: Map<number, Sums> }>();

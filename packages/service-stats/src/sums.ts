@@ -1,4 +1,4 @@
-/** What is counted of responses, by the names of the admin API. */
+/** The counters of responses, by their names in the admin API. */
 export const counters = [
   'accepted',
   'completed',
@@ -13,7 +13,7 @@ export type Counter = (typeof counters)[number];
 
 /**
  * Counts by name: those of `counters`, and bins of times as `time-bins.ts` names them. They are stored as JSON, which Redis and
- * Node.js read and write faster than anything written for it.
+ * Node.js read and write faster than any format of our own.
  */
 export type Sums = Record<string, number>;
 
@@ -25,7 +25,7 @@ export function addAll(sums: Sums, others: Readonly<Sums>): void {
   for (const name of Object.keys(others)) add(sums, name, others[name] ?? 0);
 }
 
-/** Reads sums that were stored; undefined for what is none. */
+/** Parses stored sums; undefined if the text holds none. */
 export function parseSums(text: string): Sums | undefined {
   try {
     const value: unknown = JSON.parse(text);

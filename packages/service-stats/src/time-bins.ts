@@ -3,22 +3,22 @@ import type { Sums } from './sums.ts';
 /** Bins for each doubling of a time: a bin is 19 % wide, and no quantile is further from the true one. */
 const perDoubling = 4;
 
-/** The last bin takes what is longer, from 4.7 hours on. */
+/** The last bin takes every time from 4.7 hours on. */
 const lastBin = 24 * perDoubling;
 
-/** How the bins of each kind of time begin. Releases that do not know one pass it over. */
+/** The prefix of the bins of each kind of time. A release that does not know a prefix ignores it. */
 const prefixes = { firstToken: 'ms', wait: 'wait', run: 'run' } as const;
 export type TimeKind = keyof typeof prefixes;
 
-/** The name of the bin that counts a time in milliseconds. All below one are in the first. */
+/** The name of the bin that counts a time in milliseconds. The first bin takes all times below one. */
 export function binOf(ms: number, kind: TimeKind = 'firstToken'): string {
   const bin = ms < 1 ? 0 : 1 + Math.floor(Math.log2(ms) * perDoubling);
   return `${prefixes[kind]}${Math.min(bin, lastBin)}`;
 }
 
 /**
- * The time below which a share of those lie that were counted, in milliseconds; undefined when none were. Within a bin they are
- * taken to lie evenly. Not more than a bin away from the true one, however many there were.
+ * The quantile of the counted times for a share, in milliseconds; undefined when none were counted. Times are taken to be even
+ * within a bin, so the result is at most one bin away from the true quantile.
  */
 export function quantileOf(
   sums: Readonly<Sums>,

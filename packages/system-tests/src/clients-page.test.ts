@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,6 +17,15 @@ function blocksOf(language: string): string[] {
     ([, block = '']) => block,
   );
 }
+
+const hasPython = (() => {
+  try {
+    execFileSync('python3', ['-c', 'import openai'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+})();
 
 let service: Service;
 
@@ -43,32 +52,45 @@ const runBlock = (at: number) =>
   run(process.execPath, ['--input-type=module', '--eval', blocksOf('js')[at] ?? expect.unreachable()]);
 
 describe('the examples of the page on clients', () => {
-  it('create and stream', async () => {
+  it('follow a response that is in the background', async () => {
     const output = await runBlock(0);
+    expect(output).toMatch(/^2 response\.in_progress$/m);
+    expect(output).toMatch(/^\d+ response\.completed\ncompleted .*Take your time/m);
+    expect(output).not.toContain('response.created');
+  });
+
+  it.skipIf(!hasPython)('use the client for Python (needs the package openai)', async () => {
+    const output = await run('python3', ['-c', blocksOf('python')[0] ?? expect.unreachable()]);
+    expect(output).toContain('Hello!');
+    expect(output).toContain('Hello again!');
+  });
+
+  it('create and stream', async () => {
+    const output = await runBlock(1);
     expect(output).toContain('Hello!');
     expect(output).toContain('Hello again!');
   });
 
   it('follow and wait', async () => {
-    const output = await runBlock(1);
+    const output = await runBlock(2);
     expect(output).toMatch(/^2 response\.in_progress$/m);
     expect(output).toMatch(/^\d+ response\.completed\ncompleted .*Take your time/m);
   });
 
   it('show a chat', async () => {
-    const output = await runBlock(2);
+    const output = await runBlock(3);
     expect(output).toMatch(/text: '.*Hello!.*',[^}]*state: 'done'/);
     expect(output).toMatch(/^null$/m);
   });
 
   it('read a durable stream', async () => {
-    expect(await runBlock(3)).toMatch(
+    expect(await runBlock(4)).toMatch(
       /^0 response\.created\n[\s\S]*\d+ response\.completed\n0{14}\d\d true\n$/,
     );
   });
 
   it('repeat a request with the client of OpenAI', async () => {
-    expect(await runBlock(4)).toBe('true\n');
+    expect(await runBlock(5)).toBe('true\n');
   });
 
   it('give the AI SDK the `fetch` that is tested with it', () => {
@@ -85,6 +107,14 @@ describe('the examples of the page on clients', () => {
   });
 
   it('are all of them', () => {
-    expect({ js: blocksOf('js').length, sh: blocksOf('sh').length }).toEqual({ js: 5, sh: 1 });
+    expect({
+      js: blocksOf('js').length,
+      python: blocksOf('python').length,
+      sh: blocksOf('sh').length,
+    }).toEqual({
+      js: 6,
+      python: 1,
+      sh: 1,
+    });
   });
 });

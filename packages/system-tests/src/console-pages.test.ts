@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Session } from '@sluice/contract/admin';
 import { eventually, latch } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -120,6 +121,17 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     });
   });
 
+  it.each([1280, 1000, 720])('fits its tables into a width of %i', async (width) => {
+    const { page } = await open('/responses', { viewport: { width, height: 800 } });
+    await page.getByText(`${completed + 1} responses`).waitFor();
+    await table(page).getByRole('row').nth(1).waitFor();
+    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
+    await page.goto(page.url().replace('/responses', '/tenants'));
+    await page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor();
+    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
+    await page.context().close();
+  });
+
   it('narrows the list by filters that complete themselves, by metadata and by an id', async () => {
     const { page, complaints } = await open('/responses');
     await button(page, 'Status').click();
@@ -129,7 +141,9 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await table(page).getByText('invalid_prompt').waitFor();
     expect(page.url()).toContain('status=failed');
     await button(page, 'Clear filters').click();
-    const search = page.getByRole('searchbox', { name: 'Search responses by id or metadata' });
+    const search = page.getByRole('searchbox', { name: /^Search responses by their id/ });
+    await search.fill('words of a prompt');
+    await page.getByText('Only ids and metadata are searched').waitFor();
     await search.fill('order:seventeen');
     await page.getByText('1 response', { exact: true }).waitFor();
     await search.fill(answeredId);
@@ -239,6 +253,30 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await first?.getByLabel('Answer').getByText('what a sluice is').waitFor();
     await second?.getByText("Invalid 'temperature'").first().waitFor();
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([]);
+    await page.context().close();
+  });
+
+  it('offers the development key of a service that takes one, to whoever may act', async () => {
+    const { page, complaints } = await open('/playground');
+    await page.route('**/admin/v1/session', async (route) => {
+      const answer = await route.fetch();
+      const session = (await answer.json()) as Session; // The API's own answer.
+      const isOpen = session.acting === 'open';
+      const development_key = isOpen ? service.key : null;
+      await route.fulfill({
+        response: answer,
+        json: { ...session, takes_development_key: true, development_key },
+      });
+    });
+    await page.reload();
+    await page.getByText('Unlock the console to use the development key').waitFor();
+    expect(await button(page, 'Send').isDisabled()).toBe(true);
+    await button(page, 'Locked').click();
+    await unlock(page);
+    await page.getByText('The development key of this service').waitFor();
+    await button(page, 'Send').click();
+    await page.getByText('Done', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
     await page.context().close();
   });
 

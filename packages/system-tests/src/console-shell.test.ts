@@ -176,6 +176,22 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.context().close();
   });
 
+  it('is beside a reference that follows the theme, and finds a path', async () => {
+    const page = await browser.newPage({ colorScheme: 'dark' });
+    await page.goto(`${service.apiUrls[0]}/docs`);
+    const path = (name: string) => page.locator(`.opblock-summary-path[data-path="${name}"]`);
+    await path('/models').waitFor();
+    expect(await page.locator('.servers select').inputValue()).toBe('/v1');
+    const html = (theme: string) => page.locator(`html${theme}`).waitFor({ state: 'attached' });
+    await html('.dark-mode');
+    await page.emulateMedia({ colorScheme: 'light' });
+    await html(':not(.dark-mode)');
+    await page.getByPlaceholder('Filter by tag or path').fill('input_items');
+    await path('/models').waitFor({ state: 'hidden' });
+    await path('/responses/{id}/input_items').waitFor();
+    await page.close();
+  });
+
   it('says where nothing can be changed, because the service has no action token', async () => {
     await using bare = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: '' } });
     const { page, complaints } = await openConsole(browser, `${bare.adminUrls[0]}/console/keys`);

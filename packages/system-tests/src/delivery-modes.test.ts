@@ -1,8 +1,7 @@
 import { checkEventGrammar, eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DeliverySite, siteKeys, startDeliverySite } from './delivery-site.ts';
-import { idIn, wholeReplay } from './measure-cuts.ts';
-import { open, readFrames, send } from './wire.ts';
+import { idIn, open, readFrames, send, wholeReplay } from './wire.ts';
 
 let site: DeliverySite;
 

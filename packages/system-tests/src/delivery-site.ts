@@ -3,14 +3,14 @@ import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstrea
 import { type Service, type SettingsFile, startService } from './service.ts';
 import { open, type OpenAnswer, send, type WireAnswer } from './wire.ts';
 
-/** The members of a response that measurements read. */
+/** The members of a response that tests read. */
 export interface SentResponse {
   id: string;
   status: string;
   output: unknown[];
 }
 
-/** Two apis and two workers with a scripted model server, for measurements of delivery. */
+/** Two apis and two workers with a scripted model server. */
 export interface DeliverySite {
   service: Service;
   upstream: ScriptedUpstream;
@@ -27,7 +27,8 @@ export interface DeliverySite {
 }
 
 export interface DeliverySiteOptions {
-  redisUrl?: string;
+  /** Variables of its processes. */
+  env?: Record<string, string>;
   apis?: number;
   workers?: number;
   /** Overrides settings of the site. */
@@ -50,7 +51,7 @@ export async function startDeliverySite(options: DeliverySiteOptions = {}): Prom
   const service = await startService({
     apis: options.apis ?? 2,
     workers: options.workers ?? 2,
-    ...(options.redisUrl !== undefined && { redisUrl: options.redisUrl }),
+    ...(options.env && { env: options.env }),
     settings: {
       keys: [
         { name: 'tester', key: siteKeys.tester, limits: { readsPerMinute: 1_000_000 } },

@@ -141,6 +141,32 @@ describe('the package @sluice/client', () => {
   });
 });
 
+it('an installation of the workspace keeps no headers of the Node.js that it brings', async () => {
+  const at = await mkdtemp(join(folder, 'workspace-'));
+  const name = `node-${process.platform}-${process.arch}`;
+  const files = {
+    'package.json': JSON.stringify({ name, version: '1.0.0' }),
+    'bin/node': '',
+    'include/v8.h': '',
+  };
+  for (const [file, content] of Object.entries(files)) {
+    await mkdir(dirname(join(at, 'brought', file)), { recursive: true });
+    await writeFile(join(at, 'brought', file), content);
+  }
+  await run('npm', ['pack', './brought'], { cwd: at });
+  const { scripts } = JSON.parse(readFileSync(join(workspace, 'package.json'), 'utf8')) as {
+    scripts: { postinstall: string };
+  };
+  const dependencies = { [name]: `file:${name}-1.0.0.tgz` };
+  await writeFile(join(at, 'package.json'), JSON.stringify({ scripts, dependencies }));
+  await run('npm', ['install', '--offline', '--no-audit', '--ignore-scripts=false'], { cwd: at });
+  const brought = join(at, 'node_modules', name);
+  expect([existsSync(join(brought, 'bin/node')), existsSync(join(brought, 'include'))]).toEqual([
+    true,
+    false,
+  ]);
+});
+
 describe('the package sluice', () => {
   it('starts the service without a clone, with the console in it, and its command finds it', async () => {
     const at = await installed(command, 'sluice');

@@ -1,8 +1,8 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { eventually, within } from '@sluice/testing';
@@ -17,21 +17,15 @@ import { bareEnvironment, startProcess } from './sluice-process.ts';
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-/** The fenced blocks of a language, in order. */
-function blocksOf(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
+/** A page of `docs`. */
+const pageOf = (name: string) => readFileSync(join(root, `docs/${name}.md`), 'utf8');
+
+/** The fenced blocks of a language in the README, or in another page, in order. */
+function blocksOf(language: string, page = readme): string[] {
+  return [...page.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm'))].map(
     ([, block = '']) => block,
   );
 }
-
-const hasPython = (() => {
-  try {
-    execFileSync('python3', ['-c', 'import openai'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
 
 describe('the examples of the README', () => {
   let service: Service;
@@ -70,27 +64,12 @@ describe('the examples of the README', () => {
     expect(output).toContain('Hello again!');
   });
 
-  it('follow a response that is in the background', async () => {
-    const [, background = expect.unreachable()] = blocksOf('js');
-    const output = await run(process.execPath, ['--input-type=module', '--eval', background]);
-    expect(output).toMatch(/^2 response\.in_progress$/m);
-    expect(output).toMatch(/^\d+ response\.completed\ncompleted .*Take your time/m);
-    expect(output).not.toContain('response.created');
-  });
-
-  it.skipIf(!hasPython)('with Python give the same (needs the package openai)', async () => {
-    const [block = expect.unreachable()] = blocksOf('python');
-    const output = await run('python3', ['-c', block]);
-    expect(output).toContain('Hello!');
-    expect(output).toContain('Hello again!');
-  });
-
   it('are all of them', () => {
     const count = (language: string) => blocksOf(language).length;
     expect({ js: count('js'), python: count('python'), yaml: count('yaml') }).toEqual({
-      js: 2,
-      python: 1,
-      yaml: 2,
+      js: 1,
+      python: 0,
+      yaml: 1,
     });
   });
 });
@@ -104,7 +83,10 @@ describe('what the README says', () => {
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
   it('to write into the file makes a service with that model and that key', async () => {
-    await writeFile(join(directory, 'sluice.yaml'), blocksOf('yaml').join(''));
+    const keys =
+      blocksOf('yaml', pageOf('deployment')).find((block) => block.startsWith('keys:')) ??
+      expect.unreachable();
+    await writeFile(join(directory, 'sluice.yaml'), blocksOf('yaml').join('') + keys);
     const process = startProcess({
       command: 'start',
       cwd: directory,
@@ -131,7 +113,10 @@ describe('what the README says', () => {
       const key = /Key +(\S+)/.exec(output)?.[1] ?? expect.unreachable();
       const { body } = await callerOf(url, key).create({ input: 'Hello!' });
       expect(body.status).toBe('completed');
-      expect(withoutPlaces(output)).toContain(withoutPlaces(blocksOf('text')[0] ?? ''));
+      for (const page of [readme, pageOf('first-steps')]) {
+        const [shown = expect.unreachable()] = blocksOf('text', page);
+        expect(withoutPlaces(output)).toContain(withoutPlaces(shown));
+      }
     } finally {
       // A terminal sends the signal to every process of the group.
       await npm.endedBy(() => process.kill(-npm.pid, 'SIGINT'));
@@ -144,10 +129,21 @@ describe('what the README says', () => {
     await npm.endedBy(() => process.kill(npm.pid, 'SIGTERM'));
   });
 
-  it('about files is true: each one it links to is there', () => {
-    const links = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
-    expect(links.length).toBeGreaterThan(3);
-    expect(links.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  it('and the pages that it is continued on link to files that are there', () => {
+    const pages = [...readme.matchAll(/\]\((docs\/[\w-]+\.md)/g)].map(([, path = '']) => path);
+    expect(pages.length).toBeGreaterThan(12);
+    for (const page of ['README.md', ...pages]) {
+      const text = readFileSync(join(root, page), 'utf8');
+      const links = [...text.matchAll(/\]\(([^)#:]+)[)#]/g)].map(([, path = '']) => path);
+      expect([page, links.filter((path) => !existsSync(join(root, dirname(page), path)))]).toEqual([
+        page,
+        [],
+      ]);
+    }
+  });
+
+  it('fits into 150 lines', () => {
+    expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
   });
 });
 

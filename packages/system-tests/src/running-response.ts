@@ -1,16 +1,16 @@
-import { latch, type UpstreamRequest, WAIT_TIMEOUT_MS } from '@sluice/testing';
-import { type DeliverySite, responseIn, siteKeys } from './delivery-site.ts';
-import { idIn } from './measure-cuts.ts';
-import { type OpenAnswer, readFrames, send } from './wire.ts';
+import { latch, type UpstreamRequest } from '@sluice/testing';
+import { type DeliverySite, siteKeys } from './delivery-site.ts';
+import { idIn, type OpenAnswer, readFrames, send } from './wire.ts';
 
 /** How far a running response is when somebody ends it. */
-export type Window = 'before the first token' | 'in mid-stream' | 'of a synchronous call';
-
-export const windows: readonly Window[] = [
+export const windows = [
   'before the first token',
   'in mid-stream',
   'of a synchronous call',
-];
+  'in the middle of a synchronous call',
+] as const;
+
+export type Window = (typeof windows)[number];
 
 /** A response whose upstream call is open, and its caller. */
 export interface RunningResponse {
@@ -26,10 +26,11 @@ export interface RunningResponse {
 
 /** Lets a caller of one api create a response, and resolves when it is in that window. Not for two calls at a time. */
 export async function startRunning(site: DeliverySite, window: Window, at: number): Promise<RunningResponse> {
-  const call = site.upstream.expect(window === 'in mid-stream' ? 'one word' : 'nothing');
+  const call = site.upstream.expect(window.startsWith('in ') ? 'one word' : 'nothing');
   const body = { model: 'scripted', input: call.input };
-  const caller =
-    window === 'of a synchronous call' ? waitFor(site, at, body) : await follow(site, at, body, window);
+  const caller = window.endsWith('synchronous call')
+    ? waitFor(site, at, body)
+    : await follow(site, at, body, window);
   // It may settle before anybody awaits it.
   caller.answered.catch(() => undefined);
   const upstreamCall = await call.arrived.wait();
@@ -98,12 +99,4 @@ async function newestId(site: DeliverySite, at: number): Promise<string> {
   const [newest] = data;
   if (newest === undefined) throw new Error(`the list is empty: ${answer.text}`);
   return newest.id;
-}
-
-/** Polls for a status without a pause, because the time until then is measured. */
-export async function untilStatus(site: DeliverySite, at: number, id: string, status: string): Promise<void> {
-  const deadline = performance.now() + WAIT_TIMEOUT_MS;
-  while (responseIn(await site.get(at, id)).status !== status) {
-    if (performance.now() > deadline) throw new Error(`${id} is not ${status} in time`);
-  }
 }

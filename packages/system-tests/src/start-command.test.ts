@@ -114,6 +114,10 @@ for (const { store, says, env, isHere } of stores) {
         fetch(`${adminUrl}/admin/v1${path}`, { ...init, headers: { 'sluice-action-token': given } });
       expect((await act('/queues/simulator/pause', `${token}x`)).status).toBe(401);
       expect((await act('/queues/simulator/pause', token)).status).toBe(200);
+      const opened = await act('/session', token, {});
+      expect(await opened.json()).toMatchObject({ takes_development_key: true, development_key: key });
+      const locked = await fetch(`${adminUrl}/admin/v1/session`);
+      expect(await locked.json()).toMatchObject({ takes_development_key: true, development_key: null });
       const { body } = await callerOf(url, key).create({ input: 'Hi', background: true });
       expect(body.status).toBe('queued');
       expect((await act('/queues/simulator/resume', token)).status).toBe(200);
@@ -129,7 +133,8 @@ for (const { store, says, env, isHere } of stores) {
       const after = await bannerOf(run({ command: 'start', env }));
       expect(after.token).toBe(token);
       const audit = (await (await fetch(`${after.adminUrl}/admin/v1/audit`)).json()) as { data: unknown[] };
-      expect(audit.data).toHaveLength(8);
+      // The wrong token, too.
+      expect(audit.data).toHaveLength(9);
     });
 
     it('leaves no process and no port after a Ctrl-C', async () => {

@@ -41,9 +41,9 @@ it('gives the places of a tenant to its next responses when the worker that held
     }
     await upstream.request(crowd.limits.concurrent - 1);
     const use = async () => {
-      const answer = await fetch(`${service.adminUrls[0]}/tenants`);
-      const { tenants } = (await answer.json()) as { tenants: { use: Record<string, number> }[] };
-      return tenants[0]?.use;
+      const answer = await fetch(`${service.adminUrls[0]}/admin/v1/tenants`);
+      const { data } = (await answer.json()) as { data: { use: Record<string, number> }[] };
+      return data[0]?.use;
     };
     expect(await use()).toMatchObject({ running: 4, waiting: count - 4 });
 

@@ -108,6 +108,20 @@ export function numberOf({ data }: SseFrame): number {
   return (JSON.parse(data) as { sequence_number: number }).sequence_number;
 }
 
+/** All frames of a replay. Rejects if it breaks off. */
+export async function wholeReplay(opening: Promise<OpenAnswer>): Promise<SseFrame[]> {
+  const answer = await opening;
+  const { frames, isWhole } = await readFrames(answer);
+  if (answer.status !== 200 || !isWhole) throw new Error(`a replay broke off, status ${answer.status}`);
+  return frames;
+}
+
+/** The id of the response, from its first event. */
+export function idIn(frame: SseFrame | undefined): string {
+  if (frame === undefined) throw new Error('the stream has no first event');
+  return (JSON.parse(frame.data) as { response: { id: string } }).response.id; // `response.created` carries it
+}
+
 async function* take(incoming: IncomingMessage, bytes: number): AsyncGenerator<Uint8Array> {
   let left = bytes;
   for await (const part of incoming) {

@@ -27,7 +27,7 @@ export interface RedisProxy {
   /** Lets connections through again. */
   mend(): void;
   /** Replies lost so far. */
-  lost: number;
+  readonly lost: number;
   /** Ends every connection and accepts no more. May be called twice. */
   stop(): Promise<void>;
 }
@@ -43,113 +43,139 @@ export async function startRedisProxy(
   url: string,
   { delayMs = 0 }: { delayMs?: number } = {},
 ): Promise<RedisProxy> {
-  let target = new URL(url);
-  const sockets = new Set<Socket>();
-  let every = 0;
-  let seen = 0;
-  let heldBack: (() => void)[] | undefined;
-  let textToLose: string | undefined;
-  const later = (send: () => void) => {
-    if (delayMs === 0) send();
-    else setTimeout(send, delayMs);
+  const state: ProxyState = {
+    delayMs,
+    target: new URL(url),
+    sockets: new Set(),
+    every: 0,
+    seen: 0,
+    lost: 0,
+    heldBack: undefined,
+    textToLose: undefined,
+    path: { isLost: false },
+    isRefusing: false,
   };
-  let path = { isLost: false };
-  // A half-closed connection is closed by hand, so that nobody is told of it on a lost path.
-  const allowHalfOpen = true;
-  let isRefusing = false;
-  const server = createServer({ allowHalfOpen }, (downstream) => {
-    if (isRefusing) {
-      downstream.resetAndDestroy();
-      return;
-    }
-    const pathOfThis = path;
-    const { hostname: host, port } = target;
-    const upstream = connect({ host, port: Number(port || 6379), allowHalfOpen });
-    const ends = [downstream, upstream];
-    for (const socket of ends) {
-      socket.on('end', () => {
-        if (pathOfThis.isLost) return;
-        for (const end of ends) end.end();
-      });
-      sockets.add(socket);
-      socket.on('error', () => undefined); // The test cuts connections on purpose.
-      socket.on('close', () => {
-        sockets.delete(socket);
-        // On a lost path neither end learns that the other one has gone.
-        if (pathOfThis.isLost) return;
-        for (const end of ends) end.destroy();
-      });
-    }
-    let mustLose = false;
-    downstream.on('data', (data) => {
-      if (pathOfThis.isLost) return;
-      if (textToLose !== undefined && data.includes(textToLose)) {
-        textToLose = undefined;
-        mustLose = true;
-      }
-      later(() => upstream.write(data));
-    });
-    upstream.on('data', (data) => {
-      if (pathOfThis.isLost) return;
-      seen += 1;
-      if (mustLose || (every > 0 && seen % every === 0)) {
-        proxy.lost += 1;
-        downstream.destroy();
-      } else if (heldBack) {
-        heldBack.push(() => downstream.write(data));
-      } else {
-        later(() => downstream.write(data));
-      }
-    });
-  });
+  const server = createServer({ allowHalfOpen }, (downstream) => pipe(state, downstream));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxied = new URL(url);
   // The address of a TCP server that listens is of this type.
   proxied.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   let stopping: Promise<void> | undefined;
   const cut = () => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of state.sockets) socket.destroy();
   };
   const stop = () => {
     cut();
     return new Promise<void>((resolve) => server.close(() => resolve()));
   };
-  const proxy: RedisProxy = {
+  return {
     url: proxied.href,
-    lost: 0,
+    get lost() {
+      return state.lost;
+    },
     loseEvery(replies) {
-      every = replies;
-      seen = 0;
+      state.every = replies;
+      state.seen = 0;
     },
     loseReplyTo(text) {
-      textToLose = text;
+      state.textToLose = text;
     },
     cut,
     silence() {
-      heldBack ??= [];
+      state.heldBack ??= [];
     },
     speak() {
-      const held = heldBack ?? [];
-      heldBack = undefined;
+      const held = state.heldBack ?? [];
+      state.heldBack = undefined;
       for (const send of held) send();
     },
     losePath() {
-      path.isLost = true;
+      state.path.isLost = true;
     },
     restorePath() {
-      path = { isLost: false };
+      state.path = { isLost: false };
     },
     leadTo(next) {
-      target = new URL(next);
+      state.target = new URL(next);
     },
     refuse() {
-      isRefusing = true;
-      for (const socket of sockets) socket.resetAndDestroy();
+      state.isRefusing = true;
+      for (const socket of state.sockets) socket.resetAndDestroy();
     },
     mend() {
-      isRefusing = false;
+      state.isRefusing = false;
     },
     stop: () => (stopping ??= stop()),
   };
-  return proxy;
+}
+
+/** A half-closed connection is closed by hand, so that nobody is told of it on a lost path. */
+const allowHalfOpen = true;
+
+interface ProxyState {
+  readonly delayMs: number;
+  target: URL;
+  readonly sockets: Set<Socket>;
+  /** Cuts the connection instead of every n-th reply; 0 never does. */
+  every: number;
+  /** Replies since that began. */
+  seen: number;
+  lost: number;
+  /** Replies that are held back; undefined while none are. */
+  heldBack: (() => void)[] | undefined;
+  textToLose: string | undefined;
+  /** The path of new connections. */
+  path: { isLost: boolean };
+  isRefusing: boolean;
+}
+
+/** Connects a client to the Redis behind the proxy. */
+function pipe(state: ProxyState, downstream: Socket): void {
+  if (state.isRefusing) {
+    downstream.resetAndDestroy();
+    return;
+  }
+  const { path, delayMs, sockets } = state;
+  const { hostname: host, port } = state.target;
+  const upstream = connect({ host, port: Number(port || 6379), allowHalfOpen });
+  const ends = [downstream, upstream];
+  for (const socket of ends) {
+    socket.on('end', () => {
+      if (path.isLost) return;
+      for (const end of ends) end.end();
+    });
+    sockets.add(socket);
+    socket.on('error', () => undefined); // The test cuts connections on purpose.
+    socket.on('close', () => {
+      sockets.delete(socket);
+      // On a lost path neither end learns that the other one has gone.
+      if (path.isLost) return;
+      for (const end of ends) end.destroy();
+    });
+  }
+  const later = (send: () => void) => {
+    if (delayMs === 0) send();
+    else setTimeout(send, delayMs);
+  };
+  let mustLose = false;
+  downstream.on('data', (data) => {
+    if (path.isLost) return;
+    if (state.textToLose !== undefined && data.includes(state.textToLose)) {
+      state.textToLose = undefined;
+      mustLose = true;
+    }
+    later(() => upstream.write(data));
+  });
+  upstream.on('data', (data) => {
+    if (path.isLost) return;
+    state.seen += 1;
+    if (mustLose || (state.every > 0 && state.seen % state.every === 0)) {
+      state.lost += 1;
+      downstream.destroy();
+    } else if (state.heldBack) {
+      state.heldBack.push(() => downstream.write(data));
+    } else {
+      later(() => downstream.write(data));
+    }
+  });
 }

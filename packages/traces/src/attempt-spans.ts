@@ -9,7 +9,7 @@ import { BoundedMap } from './bounded-map.ts';
 import { inference, names } from './conventions.ts';
 import type { SpanAttributes, SpanSink } from './finished-span.ts';
 
-/** Attempts that are under way. A worker has fewer: of what is more, the end was never told. */
+/** Most attempts in flight. A worker has fewer, so older ones are attempts whose end was never told. */
 const mostAttempts = 10_000;
 
 interface OpenAttempt {
@@ -38,7 +38,7 @@ interface Ending {
  * Makes spans of the wait in the queue, of each attempt, and of each call of a model. `now` is the store's clock, in
  * milliseconds.
  *
- * Of attempts that die with their process there is no span.
+ * An attempt that dies with its process has no span.
  */
 export function traceAttempts(telemetry: Telemetry, sink: SpanSink, now: () => number): void {
   const spans = new AttemptSpans(sink, now);

@@ -26,7 +26,7 @@ export class BoundedMap<Key, Value> {
     this.#values.delete(key);
   }
 
-  /** What was there, and is no more. */
+  /** Removes a value and returns it. */
   take(key: Key): Value | undefined {
     const value = this.#values.get(key);
     this.#values.delete(key);

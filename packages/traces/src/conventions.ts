@@ -7,7 +7,7 @@
  */
 export const names = {
   span: {
-    /** Of the kind `gen_ai.client.inference`. */
+    /** A span of the kind `gen_ai.client.inference`. */
     call: (model: string) => `${inference} ${model}`,
     request: (method: string, route: string) => `${method} ${route}`,
     turn: 'WEBSOCKET response.create',
@@ -56,8 +56,7 @@ export const metricNames = {
 
 /** The buckets that the conventions give for durations, in seconds. */
 export const inferenceBuckets = [
-  ...[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64],
-  ...[1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ] as const;
 
 /** The operation of the conventions that all calls of a model are. */

@@ -4,11 +4,7 @@ export type SpanKind = 'server' | 'client' | 'internal';
 
 export type AttributeValue = string | number | boolean | readonly string[];
 
-/**
- * Names with their values. One whose value is undefined is absent.
- *
- * Pairs, because an object with names that are known only when it runs takes longer to make than to write.
- */
+/** Names with their values. One whose value is undefined is absent. */
 export type SpanAttributes = readonly (readonly [name: string, value: AttributeValue | undefined])[];
 
 /** A span that is over. Times are milliseconds since 1970. */

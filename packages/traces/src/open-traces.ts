@@ -2,12 +2,9 @@ import { childOf, newTraceId, parseTraceparent, type RequestTrace, type Telemetr
 import { traceAttempts } from './attempt-spans.ts';
 import { names } from './conventions.ts';
 import type { SpanSink } from './finished-span.ts';
-import { JsonBatch } from './json-batch.ts';
 import { OtlpExporter, type OtlpOptions } from './otlp-exporter.ts';
-import { ProtobufBatch } from './protobuf-batch.ts';
 import { traceRequests } from './request-spans.ts';
 import { samplerOf, type SamplerSettings } from './sampler.ts';
-import type { SpanOrigin } from './span-batch.ts';
 import { SpanBatches } from './span-batches.ts';
 
 export interface TraceOptions {
@@ -47,12 +44,15 @@ export function openTraces(
 ): Traces | undefined {
   if (!settings) return undefined;
   const { service, onDropped } = options;
-  const origin = originOf(settings, service);
+  const resource = resourceOf(settings, service);
   const exporter = new OtlpExporter(settings);
   const isSampled = samplerOf(settings.sampler);
   const batches = new SpanBatches({
-    newBatch: () => (settings.protocol === 'http/json' ? new JsonBatch(origin) : new ProtobufBatch(origin)),
-    send: (body) => exporter.send(body),
+    async send(spans) {
+      // The SDK is loaded with the first export, by processes that have traces.
+      const { otlpBody } = await import('./otlp-body.ts');
+      await exporter.send(otlpBody(spans, resource, settings.protocol));
+    },
     limits: settings.batch,
     onDropped,
   });
@@ -77,11 +77,11 @@ export function openTraces(
   };
 }
 
-function originOf(
+function resourceOf(
   { serviceName, resource }: TraceOptions['settings'],
   service: TraceOptions['service'],
-): SpanOrigin {
-  const attributes = {
+): Record<string, string> {
+  return {
     [names.sdkLanguage]: 'nodejs',
     [names.sdkName]: 'sluice',
     [names.sdkVersion]: service.version,
@@ -91,5 +91,4 @@ function originOf(
     ...resource,
     [names.serviceName]: serviceName ?? `sluice-${service.role}`,
   };
-  return { scope: 'sluice', resource: Object.entries(attributes) };
 }

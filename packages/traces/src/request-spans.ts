@@ -3,7 +3,7 @@ import { BoundedMap } from './bounded-map.ts';
 import { names } from './conventions.ts';
 import type { SpanAttributes, SpanSink } from './finished-span.ts';
 
-/** Requests of which something is known before they are answered. An api has fewer at a time. */
+/** Most unanswered requests about which facts are kept. An api has fewer at a time. */
 const mostRequests = 20_000;
 
 interface Known {

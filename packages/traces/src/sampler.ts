@@ -10,11 +10,11 @@ export type SamplerName =
 
 export interface SamplerSettings {
   name: SamplerName;
-  /** Of traces that begin here, from 0 to 1. Of the samplers by ratio alone. */
+  /** Share of the traces that begin here, from 0 to 1; for samplers by ratio. */
   ratio: number;
 }
 
-/** Whether a trace is sampled that begins here, or that a caller has begun. */
+/** Decides whether a trace is sampled that begins here, or that a caller has begun. */
 export type Sampler = (traceId: string, parent: TraceContext | undefined) => boolean;
 
 /** The samplers of `OTEL_TRACES_SAMPLER`, as the specification of the SDK of OpenTelemetry has them. */
@@ -31,8 +31,8 @@ function rootSampler(name: SamplerName, ratio: number): (traceId: string) => boo
 }
 
 /**
- * The last 7 bytes of a trace id are random, as W3C Trace Context level 2 has it, and whoever samples by ratio compares them with a threshold, so
- * that services with the same ratio choose the same traces. Of their 56 bits, a number holds the upper 52.
+ * The last 7 bytes of a trace id are random, by W3C Trace Context level 2. Samplers by ratio compare them with a threshold, so
+ * that services with the same ratio choose the same traces. A number holds the upper 52 of their 56 bits.
  */
 function randomnessOf(traceId: string): number {
   return Number.parseInt(traceId.slice(-14, -1), 16);

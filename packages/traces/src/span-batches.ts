@@ -1,21 +1,19 @@
 import type { FinishedSpan } from './finished-span.ts';
-import type { SpanBatch } from './span-batch.ts';
 
 export interface SpanBatchesOptions {
-  newBatch: () => SpanBatch;
   /** Sends an export. Rejects when it was not taken. */
-  send: (body: Uint8Array) => Promise<void>;
-  /** Spans that wait at most, spans of one export, and how long they are gathered, in milliseconds. */
+  send: (spans: readonly FinishedSpan[]) => Promise<void>;
+  /** Most spans that wait, most spans of one export, and how long they are gathered, in milliseconds. */
   limits: { most: number; size: number; delayMs: number };
-  /** Told why spans were dropped. */
+  /** Called with the reason why spans were dropped. */
   onDropped: (error: unknown, spans: number) => void;
 }
 
-/** Gathers spans and sends them, one export after the other. Those that are more than may wait are dropped. */
+/** Gathers spans and sends them, one export after the other. Spans beyond the limit of waiting ones are dropped. */
 export class SpanBatches {
   readonly #options: SpanBatchesOptions;
-  readonly #full: SpanBatch[] = [];
-  #open: SpanBatch;
+  readonly #full: FinishedSpan[][] = [];
+  #open: FinishedSpan[] = [];
   #timer: NodeJS.Timeout | undefined;
   #waiting = 0;
   #sending: Promise<void> | undefined;
@@ -23,7 +21,6 @@ export class SpanBatches {
 
   constructor(options: SpanBatchesOptions) {
     this.#options = options;
-    this.#open = options.newBatch();
   }
 
   add(span: FinishedSpan): void {
@@ -34,12 +31,12 @@ export class SpanBatches {
       return;
     }
     this.#waiting += 1;
-    this.#open.add(span);
-    if (this.#open.count >= size) this.#flush();
+    this.#open.push(span);
+    if (this.#open.length >= size) this.#flush();
     else this.#timer ??= setTimeout(() => this.#flush(), delayMs).unref();
   }
 
-  /** Sends what waits, and resolves when that is taken or given up. Nothing is added any more. */
+  /** Sends the waiting spans, and resolves when they are taken or given up. Takes no more spans. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#flush();
@@ -49,20 +46,20 @@ export class SpanBatches {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#open.count > 0) {
+    if (this.#open.length > 0) {
       this.#full.push(this.#open);
-      this.#open = this.#options.newBatch();
+      this.#open = [];
     }
     if (this.#full.length > 0) this.#sending ??= this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
     for (let batch = this.#full.shift(); batch; batch = this.#full.shift()) {
-      this.#waiting -= batch.count;
+      this.#waiting -= batch.length;
       try {
-        await this.#options.send(batch.finish());
+        await this.#options.send(batch);
       } catch (error) {
-        this.#options.onDropped(error, batch.count);
+        this.#options.onDropped(error, batch.length);
       }
     }
     this.#sending = undefined;

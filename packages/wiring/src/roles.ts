@@ -62,7 +62,10 @@ export function apiRole(options: ApiRoleOptions): Role<ApiClients, CallerStore> 
   };
 }
 
-export type RunnerRoleOptions = Pick<AttemptStoreOptions, 'processId' | 'onEndAskedFor' | 'onError'>;
+export type RunnerRoleOptions = Pick<
+  AttemptStoreOptions,
+  'processId' | 'onEndAskedFor' | 'roomForInput' | 'onError'
+>;
 
 /** A worker process, which runs attempts and takes their jobs. */
 export function workerRole(options: RunnerRoleOptions): Role<WorkerClients, AttemptStore> {

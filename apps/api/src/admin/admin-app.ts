@@ -1,65 +1,55 @@
 import type { ResponseQueue } from '@sluice/queue';
-import { type FailedLogins, loggedError, type Logger, type RedisClock } from '@sluice/runtime';
+import { type FailedLogins, loggedError, type Logger } from '@sluice/runtime';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
 import { serveInTurn } from '../requests-in-turn.ts';
-import type { Responses } from '../responses/responses.ts';
 import { registerAdminApi } from './api/admin-api.ts';
 import type { AdminContext } from './api/admin-context.ts';
+import { RefusedTokens } from './api/refused-tokens.ts';
 import { registerAuthentication } from './authentication.ts';
 import { sendPlain } from './plain-answers.ts';
-import type { DetailSources } from './response-detail.ts';
-import type { ResponseIndex } from './response-index.ts';
 import { consolePath, registerConsole } from './routes/console.ts';
 import { registerMetrics } from './routes/metrics.ts';
 import { registerQueues } from './routes/queues.ts';
 import { registerRoot } from './routes/root.ts';
 import { registerScale, type ScaleOptions } from './routes/scale.ts';
-import { registerTenants, type TenantsOptions } from './routes/tenants.ts';
 
 export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
-  store: DetailSources['store'];
-  responses: Pick<Responses, 'positionOf'>;
-  clock: Pick<RedisClock, 'now'>;
-  index: ResponseIndex;
-  /** The index by default. */
-  matching?: AdminContext['matching'];
-  live: TenantsOptions['live'] & AdminContext['live'];
-  acting: AdminContext['acting'];
+  live: AdminContext['live'];
+  operator: AdminContext['operator'];
   /** Without one only requests that name a loopback host are answered. */
   token: string | undefined;
-  /** What changes something has to carry it; without one nothing can be changed. */
+  /** A request that changes something has to carry it; without one nothing can be changed. */
   actionToken: AdminContext['actionToken'];
+  /** None by default. */
+  developmentKey?: AdminContext['developmentKey'];
   apiUrl: AdminContext['apiUrl'];
-  reports: AdminContext['reports'];
   failedLogins: FailedLogins;
+  /** The same for action tokens. */
+  failedTokens: FailedLogins;
   logger: Logger;
 }
 
 /**
  * The operator's listener, apart from the API and with a credential of its own: the console, the admin API it speaks, the
- * dashboard of the queues, the metrics, what an autoscaler asks, and the limits of tenants. Only the admin API can change anything, or show a prompt or
- * an answer, and only for who has the action token.
+ * dashboard of the queues, the metrics, and the figures for an autoscaler. Only the admin API can change anything, or show a prompt or
+ * an answer, and only for a request with the action token.
  */
 export async function buildAdminApp({
   queue,
   registry,
   settings,
-  store,
-  responses,
-  clock,
-  index,
-  matching = index,
   live,
-  acting,
+  operator,
   token,
   actionToken,
+  developmentKey = async () => undefined,
   apiUrl,
-  reports,
   failedLogins,
+  failedTokens: failed,
   logger,
 }: AdminAppOptions): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = logger;
@@ -83,28 +73,19 @@ export async function buildAdminApp({
     logger.error({ err: loggedError(error) }, 'admin request failed');
     return sendPlain(reply, 500);
   });
-  const detail: DetailSources = {
-    ...{ index, store, models: settings.models },
-    position: (name, responseId) => responses.positionOf(name, responseId),
-    now: () => clock.now(),
-  };
+  const failedTokens = new RefusedTokens({
+    failed,
+    write: (act, detail) => operator.audit.noteRefusal(act, detail),
+  });
+  app.addHook('onClose', () => failedTokens.stop());
   registerAdminApi(app, {
-    settings,
-    live,
-    acting,
-    index,
-    matching,
-    detail,
-    reports,
-    actionToken,
-    apiUrl,
-    logger,
+    ...{ settings, live, operator, actionToken, failedTokens },
+    ...{ developmentKey, apiUrl, logger },
   });
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);
   registerScale(app, { queue, settings });
-  registerTenants(app, { reports, live });
   await registerQueues(app, queue);
   return app;
 }

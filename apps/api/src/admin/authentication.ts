@@ -4,8 +4,8 @@ import { adminMount } from './api/admin-mount.ts';
 import { sendPlain } from './plain-answers.ts';
 
 /**
- * Lets a request through only if it comes from the operator; runs before any route. Outside of the admin API, which has a token
- * of its own for that, nothing can be changed.
+ * Lets a request through only if it comes from the operator; runs before any route. Nothing can be changed outside of the admin
+ * API, which has a token of its own for that.
  */
 export function registerAuthentication(
   app: FastifyInstance,
@@ -27,7 +27,7 @@ function misuseOf(request: FastifyRequest): 403 | 405 | undefined {
   if (!isRead && !request.url.startsWith(`${adminMount}/`)) return 405;
   const { 'sec-fetch-site': site, origin, host } = request.headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 403;
-  // Browsers send it with everything that is no plain reading; those that know no `sec-fetch-site` do, too.
+  // Browsers send it with every request that is not a plain read, even browsers that do not know `sec-fetch-site`.
   if (origin !== undefined && !isOriginOf(origin, host)) return 403;
   return undefined;
 }

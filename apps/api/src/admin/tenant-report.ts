@@ -8,13 +8,10 @@ export type ReportedTenant = Pick<
   'tenant' | 'weight' | 'tiers' | 'models' | 'limits' | 'use'
 >;
 
-/** The answer of `GET /tenants`, and what `sluice tenants --json` prints. */
+/** Tenants as `sluice tenants --json` prints them. */
 export interface TenantReport {
   tenants: ReportedTenant[];
 }
-
-/** Says of tenants, in their order, what they may do and what they use now. */
-export type TenantReporter = (tenants: readonly Tenant[]) => Promise<TenantReport>;
 
 /**
  * Says of tenants, in their order, what they may do and what they use now. Their limits are those in effect, with what

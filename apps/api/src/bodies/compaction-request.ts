@@ -1,6 +1,6 @@
 import type { CreateResponse } from '@sluice/contract';
 
-/** What a model is told that sums a conversation up. */
+/** The instructions of a model that sums a conversation up. */
 const instructions = `You write the summary by which a conversation goes on. Everything but the messages of the user is then lost, so \
 whatever matters of the rest has to be in it: what was asked for and decided, standing instructions, facts, names, numbers and code that are \
 still needed, what tools were called with and what they answered, what is done, and what comes next. Write it for yourself, in the \

@@ -9,7 +9,7 @@ import {
   pickUserMessages,
   type PreparedRequest,
 } from '@sluice/response-store';
-import type { SealingKey } from '@sluice/sealed-content';
+import type { SealingKey } from '@sluice/response-store/sealed-content';
 import type { JsonThreads } from './json-threads.ts';
 import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
 import { type BodyForm, prepareBody } from './prepare-body.ts';

@@ -15,7 +15,7 @@ import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-p
 import { type BodyForm, prepareBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
-/** What a thread of `JsonThreads` does. Bytes are transferred, both ways. */
+/** A task for a thread of `JsonThreads`. Bytes are transferred, both ways. */
 export type JsonTask =
   | {
       kind: 'prepare';
@@ -45,7 +45,7 @@ export interface JsonTaskResults {
   count_tokens: TokenCount;
 }
 
-/** What a thread answers. */
+/** The answer of a thread. */
 export type JsonResult =
   | { kind: 'done'; value: JsonTaskResults[JsonTask['kind']] }
   | { kind: 'refused'; code: ErrorCode; message: string; param: string | null }

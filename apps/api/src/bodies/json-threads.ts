@@ -2,7 +2,7 @@ import { TenantQueues } from '@sluice/admission';
 import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
 import { startThread } from '@sluice/runtime';
-import type { SealingKey } from '@sluice/sealed-content';
+import type { SealingKey } from '@sluice/response-store/sealed-content';
 import type { Worker } from 'node:worker_threads';
 import type { Sealing } from './open-sealed.ts';
 import type { PreparedFrame } from './prepare-frame.ts';

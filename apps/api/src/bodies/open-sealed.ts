@@ -1,9 +1,9 @@
 import { estimateTokens, type InputItem, ServiceError } from '@sluice/contract';
-import { ContentSealer, type SealingKey } from '@sluice/sealed-content';
+import { ContentSealer, type SealingKey } from '@sluice/response-store/sealed-content';
 
-/** What opens the sealed content of a request. Plain data that a thread can be sent. */
+/** The keys for the sealed content of a request: plain data that a thread can be sent. */
 export interface Sealing {
-  /** Of the service; none before it has started. */
+  /** The keys of the service; none before it has started. */
   keys: readonly SealingKey[];
   tenant: string;
 }

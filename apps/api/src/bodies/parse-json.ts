@@ -49,7 +49,7 @@ function invalidJson(message: string): ServiceError {
   return new ServiceError('invalid_json', message);
 }
 
-/** Members of all objects in a value, of which there are fewer than were written when one was named twice. */
+/** Counts the members of all objects in a value. There are fewer than were written when one was named twice. */
 function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let members = 0;

@@ -18,8 +18,8 @@ import { decodeJson, parseJson } from './parse-json.ts';
 const longestRequest = 12 * 1024 * 1024;
 
 /**
- * What is asked for, by the route: a new response, a number of tokens, or a shorter conversation; or a request that the service
- * has stored itself, which was checked when it came.
+ * The form of a body, by its route: a new response, a number of tokens, or a shorter conversation; or a request that the
+ * service has stored itself, which was checked when it came.
  */
 export type BodyForm = 'create' | 'count_tokens' | 'compact' | 'stored';
 
@@ -32,7 +32,7 @@ const parsers: Record<BodyForm, (value: unknown, options: Tools) => CreateRespon
   create: parseCreateResponse,
   count_tokens: parseCountInputTokens,
   compact: (value) => compactionRequest(parseCompactResponse(value)),
-  // What was checked again would lose what a response adds to the input of the next one.
+  // A second check would drop what a response adds to the input of the next one.
   stored: (value) => value as CreateResponse,
 };
 

@@ -11,7 +11,7 @@ export type PreparedFrame = { streamId: string | undefined } & (
       code: ErrorCode;
       message: string;
       param: string | null;
-      /** What it was to continue from. */
+      /** The response that it was to continue from. */
       previousId: string | undefined;
     }
 );

@@ -3,7 +3,7 @@ import { ServiceError } from '@sluice/contract';
 import type { BodyReservation } from './body-budget.ts';
 
 export interface ReceiveOptions {
-  /** What `content-length` says; undefined for a body in chunks. */
+  /** The value of `content-length`; undefined for a body in chunks. */
   length: number | undefined;
   /** Most bytes it may have. */
   most: number;
@@ -31,7 +31,7 @@ export function receiveBody(
     reservation.grow(bytes - held);
     return Buffer.allocUnsafeSlow(bytes);
   };
-  // What a refused request still sends flows on, and nobody looks at it.
+  // The rest of a refused request flows on unread.
   const settle = (error: Error | null, body?: Buffer<ArrayBuffer>) => {
     payload.off('data', onData);
     payload.off('end', onEnd);

@@ -1,6 +1,6 @@
 /**
- * What a body may hold, whatever it means. Each limit bounds a cost that the size of a body does not: a parser makes an
- * object of two bytes and a number of five.
+ * The limits of any body. Each bounds a cost that the size of a body does not: a parser makes an object of two bytes and a
+ * number of five.
  */
 export const structureLimits = {
   /** Deepest nesting. Whatever walks the value later may recurse safely. */
@@ -13,7 +13,7 @@ export const structureLimits = {
   outsideStrings: 4 * 1024 * 1024,
 } as const;
 
-/** What a scan found. `bytes` is how far it went. */
+/** The result of a scan. `bytes` is how far it went. */
 export type StructureScan =
   /** `members` counts the members of all objects; one that is named twice counts twice. */
   | { kind: 'within_limits'; members: number; bytes: number }

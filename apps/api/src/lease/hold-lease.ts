@@ -2,7 +2,7 @@ import { ProcessLease } from '@sluice/response-store';
 import { closeRedis, commandClient, createLogger, waitForRedis } from '@sluice/runtime';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What `LeaseThread` gives its thread. */
+/** The data with which `LeaseThread` starts its thread. */
 export interface LeaseThreadData {
   redisUrl: string;
   keys: readonly string[];
@@ -11,10 +11,10 @@ export interface LeaseThreadData {
   ttlMs?: number;
 }
 
-/** What the process tells its thread: that its event loop runs, or that the lease is to be given up. */
+/** A message to the thread: the event loop of the process runs, or the lease is to be given up. */
 export type LeaseOrder = 'alive' | 'stop';
 
-/** What the thread tells. */
+/** A message from the thread. */
 export type LeaseReport = { kind: 'held' } | { kind: 'failed'; error: unknown };
 
 /** The first connection is waited for this long: the process has just seen that the store answers. */

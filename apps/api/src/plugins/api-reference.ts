@@ -6,6 +6,13 @@ import { openApiDocument } from '../openapi/openapi-document.ts';
 /** Where the document of the API is, and the page that shows it. Neither needs a key, and neither says anything of a tenant. */
 export const referencePaths = { document: '/openapi.json', page: '/docs' } as const;
 
+/** The page has colours for a dark theme, and leaves it to a script to ask for them. */
+const followTheme = `const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+`;
+
 /**
  * Serves the OpenAPI document, and a page to read and try it. The page loads nothing from another host, and sends its requests
  * to this one.
@@ -21,7 +28,7 @@ export function registerApiReference(app: FastifyInstance): void {
   void app.register(swaggerUi, {
     routePrefix: referencePaths.page,
     staticCSP: true,
-    theme: { title: 'Sluice: the API' },
+    theme: { title: 'Sluice: the API', js: [{ filename: 'follow-theme.js', content: followTheme }] },
     uiConfig: {
       url: referencePaths.document,
       validatorUrl: null,

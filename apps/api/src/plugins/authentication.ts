@@ -6,7 +6,7 @@ import { callbackify } from 'node:util';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is calling. Set before any handler of a mount runs. */
+    /** The key of the caller. Set before any handler of a mount runs. */
     key: KeySettings;
   }
 }
@@ -17,7 +17,7 @@ declare module 'fastify' {
  * A missing, malformed, unknown, disabled or expired key gets one and the same answer, which never repeats the
  * key or anything derived from it. To a client that sends too many of them the answer comes late and says when to try
  * again. It stays the same one: clients try again by themselves after a 429, and would tell of that in place of the key.
- * A good key passes at any time, whoever else fails behind the same address.
+ * A good key passes at any time, even if others fail behind the same address.
  *
  * As long as the process has not read the stored keys, it cannot tell whether an unknown key is one of them, and asks to
  * try again.

@@ -14,11 +14,14 @@ export interface ServedRequest {
 /**
  * Serves a request as long as its caller is there: until its connection closes before the answer is written, or this
  * process cannot wait any longer.
+ *
+ * @throws {ServiceError} when its tenant, or everybody together, has too many requests open.
  */
 export async function serveCaller<Result>(
   { request, reply, open, bodyBudget }: ServedRequest,
   serve: (caller: Caller) => Promise<Result>,
 ): Promise<Result> {
+  const leave = open.enter(request.key.name);
   const presence = new CallerPresence();
   const { raw } = reply;
   const onClose = () => {
@@ -42,6 +45,7 @@ export async function serveCaller<Result>(
   } finally {
     raw.off('close', onClose);
     underWay.end();
+    leave();
   }
 }
 

@@ -35,7 +35,7 @@ export function registerCrossOrigin(app: FastifyInstance, origins: readonly stri
   });
 }
 
-/** What an answer to a page says, for answers that are given before any hook runs as well. */
+/** The headers of an answer to a page, also for answers that are given before any hook runs. */
 export function crossOriginHeaders(
   origins: readonly string[],
   origin: string | undefined,

@@ -88,7 +88,7 @@ export function cutOff(cause?: unknown): ServiceError {
   return new ServiceError('invalid_request', 'The request was cut off.', { cause });
 }
 
-/** What stands in a path for an id; two words of the standard's paths, which lead nowhere here, are none. */
+/** Matches an id in a path. Two words in paths of the standard that lead nowhere here are no ids. */
 const parameter = '(?!(?:compact|input_tokens)$)[^/]+';
 
 /** 404, or 405 with `Allow` for a path that exists under other methods. */

@@ -7,7 +7,7 @@ import { tellRefusal } from '../refused-creates.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route looks at a body; that of any other request is not read. */
+    /** Whether the route looks at a body. The body of any other request is not read. */
     takesBody?: boolean;
   }
   interface FastifyRequest {
@@ -73,7 +73,7 @@ export function registerJsonBody(
   });
 }
 
-/** Lets the bytes of a body go, because its accept is over. Twice is fine. */
+/** Lets the bytes of a body go, because its accept is over. Calling it again does nothing. */
 export function releaseBody(request: FastifyRequest): void {
   request.body = undefined;
   request.bodyReservation?.release();

@@ -43,7 +43,7 @@ export function contextHeaders(id: string, headers: Record<string, unknown>): Re
   };
 }
 
-/** What Node lets pass although a proxy in front of us may have understood it in another way. */
+/** The fault of a request that Node lets pass although a proxy in front of us may read it in another way. */
 function faultOf({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   if (httpVersion === '0.9') return 'The request names no version of HTTP.';
   if (httpVersion === '1.1' && headers.host === undefined) return "The header 'host' is missing.";

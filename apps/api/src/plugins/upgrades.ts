@@ -17,7 +17,7 @@ const protocolVersion = '13';
 
 interface Upgrade {
   connection: Duplex;
-  /** What of the connection was read already. */
+  /** Bytes of the connection that were read already. */
   head: Buffer;
   response: ServerResponse;
 }
@@ -26,7 +26,7 @@ interface Upgrade {
 const upgrades = new WeakMap<IncomingMessage, Upgrade>();
 
 /**
- * Whether a request is for a WebSocket that there may be. Node then leaves the connection to whoever listens for upgrades.
+ * Says whether a request is for a WebSocket that may be opened. Node then leaves the connection to the listener for upgrades.
  * Others are requests as all are: `h2c`, which Java's client offers with each of them, is passed over, as a server may
  * (RFC 9110, section 7.8). So is one that comes before the answer to another request: there is no connection to hand over yet.
  */
@@ -103,7 +103,7 @@ export function registerUpgrades(
   });
 }
 
-/** What the library would refuse in words of its own. */
+/** Finds what the library would refuse in words of its own. */
 function checkHandshake({ headers }: FastifyRequest): void {
   if (headers['sec-websocket-version'] !== protocolVersion) {
     throw new ServiceError('upgrade_required', 'WebSockets are spoken here in version 13 alone.');

@@ -5,7 +5,7 @@ import { createLogger, Telemetry } from '@sluice/runtime';
 import { describe, expect, it, vi } from 'vitest';
 import { type NewResponse, ResponseAcceptor } from './accept-response.ts';
 import { BackgroundWork } from './background-work.ts';
-import { CallerPresence } from './caller.ts';
+import { type Caller, CallerPresence } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
 import { EarlyEnds } from './early-ends.ts';
 import { ModelDirectory } from './model-directory.ts';
@@ -84,20 +84,19 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     model: 'm',
     input: [{ type: 'message', role: 'user', content: 'Hi' }],
   };
+  const caller: Caller = {
+    key,
+    requestId: 'req_1',
+    presence: new CallerPresence(),
+    elapsedMs: () => 0,
+    hold: () => Promise.resolve(() => undefined),
+  };
   const accepting: NewResponse = {
-    responseId: 'r',
     pending: new PendingRequest(prepareRequest(request, { withDigest: false })),
-    caller: {
-      key,
-      requestId: 'req_1',
-      presence: new CallerPresence(),
-      elapsedMs: () => 0,
-      hold: () => Promise.resolve(() => undefined),
-    },
     idempotencyKey: undefined,
     reserve: () => undefined,
   };
-  return { store, steps, accept: () => acceptor.accept(accepting) };
+  return { store, steps, accept: () => acceptor.accept('r', caller, accepting) };
 }
 
 describe('a response that the store does not accept', () => {

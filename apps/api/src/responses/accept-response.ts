@@ -7,6 +7,7 @@ import { isNeverSent, printTraceparent } from '@sluice/runtime';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
+import type { Caller } from './caller.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal, storeFull } from './refusals.ts';
@@ -32,10 +33,9 @@ const repeatWithinMs = 1_300;
 const listSlackMs = 3_600_000;
 
 export interface NewResponse extends UncheckedRequest {
-  responseId: string;
   idempotencyKey: string | undefined;
-  /** Called with all that it consists of, once it is accepted. */
-  onTaken?: (prepared: PreparedRequest) => void;
+  /** Called with what was accepted, all that it refers to included. */
+  onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
 }
 
 /** A job that was added to its queue. */
@@ -52,6 +52,9 @@ export type AcceptOutcome =
   | { kind: 'duplicate'; responseId: string };
 
 interface Admission {
+  responseId: string;
+  idempotencyKey: string | undefined;
+  prepared: PreparedRequest;
   model: ModelSettings;
   serviceTier: ServiceTier;
   queue: string;
@@ -93,15 +96,16 @@ export class ResponseAcceptor {
    * without telling is taken back, for as long as that needs. A worker can be faster only when the store was out of reach
    * for longer than the replies were asked for.
    */
-  async accept(accepting: NewResponse): Promise<AcceptOutcome> {
-    const { responseId, caller, pending } = accepting;
+  async accept(responseId: string, caller: Caller, accepting: NewResponse): Promise<AcceptOutcome> {
+    const { pending, idempotencyKey } = accepting;
     const { key, requestId } = caller;
     const { request } = pending;
-    const { model, prepared } = await this.#checks.prepare(accepting);
+    const { model, prepared } = await this.#checks.prepare(caller, accepting);
     const serviceTier = tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
-    const result = await this.#admit({ ...accepting, prepared }, { model, serviceTier, queue, budget });
+    const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, budget };
+    const result = await this.#admit(caller, admission);
     if (result.kind === 'duplicate') return result;
     if (result.kind === 'unresolved') {
       const { limits } = this.#dependencies.settings;
@@ -126,7 +130,11 @@ export class ResponseAcceptor {
       throw error;
     }
     this.#dependencies.telemetry.emit('response.accepted', {
-      ...{ responseId, requestId, tenant: key.name, model: request.model, tier: serviceTier },
+      responseId,
+      requestId,
+      tenant: key.name,
+      model: request.model,
+      tier: serviceTier,
       mode: modeOf(request),
       acceptedAt: result.acceptedAt,
       isInLine: result.priority === undefined,
@@ -138,17 +146,17 @@ export class ResponseAcceptor {
     const largeBytes = requestBytes > largeFrom ? requestBytes : 0;
     const response = responseFor(request, { id: responseId, createdAt, serviceTier });
     if (largeBytes > 0) pending.dropLongMembers();
-    accepting.onTaken?.(prepared);
+    accepting.onTaken?.(responseId, prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
     return { kind: 'accepted', accepted, job, use: result.use };
   }
 
   /**
-   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one. Without a
-   * priority it waits outside of its queue, until there is a place for it.
+   * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one job. A response
+   * without a priority waits outside of its queue until there is a place for it.
    *
-   * That of a background response is noted, since its caller is told that it was accepted and goes: should its job be
-   * lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
+   * The job of a background response is noted in its record. Its caller is told that it was accepted and leaves, so if the
+   * job is lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
    */
   async enqueue(
     queue: string,
@@ -173,8 +181,8 @@ export class ResponseAcceptor {
   }
 
   async #admit(
-    { responseId, prepared, caller, idempotencyKey }: NewResponse & { prepared: PreparedRequest },
-    { model, serviceTier, queue, budget }: Admission,
+    caller: Caller,
+    { responseId, idempotencyKey, prepared, model, serviceTier, queue, budget }: Admission,
   ): Promise<AcceptResult> {
     const { store, settings, live, now, redisUsedPercent, redisLimitBytes } = this.#dependencies;
     const { limits } = live;
@@ -186,22 +194,29 @@ export class ResponseAcceptor {
     const keepMs = retention.idempotencySeconds * 1000;
     const mostOutputTokens = mostOutputOf(model, key);
     const longestQueueMs = Math.max(timeouts.queueMs, timeouts.backgroundQueueMs);
-    // Of a response that was never sent there is nothing to take back, and nothing to ask for again.
+    // A request that is refused here was never sent, so there is nothing to take back or to ask for again.
     if (this.#steps.isFull)
       throw new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.');
-    // What is accepted already needs room to come to its end.
+    // Responses that are accepted already need room for their ends.
     if (redisUsedPercent() >= limits.redisMemoryPercent) throw storeFull();
     // While the store's clock is not known this throws, and nothing was sent that would have to be taken back.
     now();
     try {
       return await store.accept({
-        responseId,
-        requestId,
-        traceparent: caller.trace && printTraceparent(caller.trace),
+        id: responseId,
         tenant: key.name,
-        prepared,
-        serviceTier,
+        tier: serviceTier,
         queue,
+        request_id: requestId,
+        traceparent: caller.trace && printTraceparent(caller.trace),
+        most_output: mostOutputTokens,
+        grace_ms: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
+        cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
+        queue_ms: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
+        hold_ms: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
+        most_context_bytes: settings.limits.contextBytes,
+        most_context_turns: settings.limits.contextTurns,
+        prepared,
         // Somebody waits here unless the answer to a background request is the acceptance itself.
         isWatched: !isBackground || request.stream === true,
         limits: {
@@ -218,13 +233,7 @@ export class ResponseAcceptor {
           ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),
         },
-        cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
-        mostOutputTokens,
-        queueMs: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
-        graceMs: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
-        context: { bytes: settings.limits.contextBytes, turns: settings.limits.contextTurns },
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, keepMs },
-        listMs: longestQueueMs + timeouts.totalMs + retention.responseSeconds * 1000 + listSlackMs,
         deadline: () => {
           budget.giveUpAt = performance.now() + repeatWithinMs;
           return now() + acceptWithinMs;

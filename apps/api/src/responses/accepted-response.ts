@@ -11,7 +11,7 @@ import { responseGone } from './whole-response.ts';
  * The response as it was accepted, for as long as somebody waits for its end or follows it.
  *
  * It repeats what was asked for, instructions and tools included, which may be megabytes. Of a large request it holds
- * nothing, and reads it again whenever it is to be told: callers may wait for long, and there may be many of them.
+ * nothing, and reads it again each time that it is sent: callers may wait for long, and there may be many of them.
  */
 export class AcceptedResponse {
   readonly id: string;

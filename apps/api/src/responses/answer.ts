@@ -15,7 +15,7 @@ import { responseGone, touchLost, wholeResponse } from './whole-response.ts';
 /** A response on its way to a caller. */
 export interface Answer {
   response: Response;
-  /** What marks in its texts stand for, of a long one. */
+  /** The texts that the marks in a long answer stand for. */
   texts?: LongTexts | undefined;
   /** Frees the memory of a long one; called once its reader has it. */
   free: () => void;

@@ -17,13 +17,13 @@ export type AttachmentEnd =
 
 /** One caller of this process that follows a response. Its owner closes it. */
 export interface Attachment extends AttachedResponse {
-  /** Twice is fine. */
+  /** Closes the attachment. Closing it again does nothing. */
   close(end: AttachmentEnd): void;
 }
 
 /**
- * Who in this process follows which response. The store knows processes, not callers: it is told that this one has left
- * when its last caller has.
+ * Counts the callers of this process that follow each response. The store knows processes, not callers: it is told that
+ * this process has left when its last caller has.
  */
 export class Attachments {
   readonly #count = new Map<string, number>();
@@ -33,7 +33,7 @@ export class Attachments {
     this.#ends = ends;
   }
 
-  /** Opens one. Open it before the store is told, so that nobody else's end takes this process off the response. */
+  /** Opens an attachment. Open it before the store is told, so that no other caller's end takes this process off the response. */
   open(response: AttachedResponse): Attachment {
     const { responseId } = response;
     this.#count.set(responseId, (this.#count.get(responseId) ?? 0) + 1);

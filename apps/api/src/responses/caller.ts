@@ -5,7 +5,7 @@ import type { RequestTrace } from '@sluice/runtime';
 export type Departure = 'caller_left' | 'interrupted';
 
 /**
- * Whether the caller of a request is still there. Whoever notices first that it is not says so; everybody else is told
+ * Whether the caller of a request is still there. The first to notice that it is not says so; everybody else is told
  * once.
  */
 export class CallerPresence {
@@ -30,7 +30,7 @@ export class CallerPresence {
   }
 }
 
-/** Who asks for something, whatever it came in by. */
+/** The caller of a request, over whichever transport. */
 export interface Caller {
   /** The key it came with: its tenant, and what that may do. */
   key: KeySettings;

@@ -17,14 +17,14 @@ import { contextTooLarge, previousNotFound } from './resolve-references.ts';
 /** Longest summary, in characters: sealing it takes the event loop some milliseconds. No model of today writes as much. */
 const longestSummary = 1024 * 1024;
 
-/** What a conversation was compacted to. */
+/** A compacted conversation. */
 export interface Compaction {
   id: string;
   /** Unix seconds. */
   createdAt: number;
   /** The user's messages, oldest first. */
   messages: PickedItem[];
-  /** What stands for all the rest. */
+  /** The item that stands for all the rest. */
   item: { type: 'compaction'; id: string; encrypted_content: string };
   usage: Usage;
 }

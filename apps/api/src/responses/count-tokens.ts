@@ -19,8 +19,8 @@ export interface CountedTokens {
 /**
  * Counts the tokens that a model would be given, without a queue and without a call.
  *
- * What the request continues from is not read: its record knows how many tokens its upstream counted. Those have earlier
- * instructions among them, so the whole is an estimate then.
+ * The response that the request continues from is not read: its record knows how many tokens its upstream counted. These
+ * include earlier instructions, so the sum is an estimate then.
  */
 export class TokenCounter {
   readonly #dependencies: Pick<ResponsesDependencies, 'store' | 'json' | 'settings'>;
@@ -71,7 +71,7 @@ export class TokenCounter {
   }
 }
 
-/** What threads refuse for reasons of their own. */
+/** Errors by which a thread refuses a task for reasons of its own. */
 const uncounted: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['server_is_overloaded', 'request_too_large']);
 
 /** Bytes of a small buffer may share their memory with others, and would take it with them. */

@@ -6,7 +6,7 @@ import {
   type ResponseRecord,
   type TenantUse,
 } from '@sluice/response-store';
-import type { AcceptOutcome, ResponseAcceptor } from './accept-response.ts';
+import type { AcceptOutcome, NewResponse, ResponseAcceptor } from './accept-response.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import { type Answer, answerOf, shortAnswer, wholeAnswer } from './answer.ts';
@@ -18,20 +18,13 @@ import type { AttachedResponse, EarlyEnds } from './early-ends.ts';
 import type { PresentationOptions } from './event-presentation.ts';
 import type { EventSink } from './event-sink.ts';
 import { followResponse } from './follow-response.ts';
-import type { LocalContext } from './local-context.ts';
-import type { PendingRequest } from './pending-request.ts';
 import { withPosition } from './present-position.ts';
 import type { QueuePositions } from './queue-positions.ts';
 import { notDurable, refusal } from './refusals.ts';
-import type { RequestChecks } from './request-checks.ts';
-import type { Reserve } from './stored-items.ts';
+import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
 import { responseGone, serverStops, waitedTooLong } from './whole-response.ts';
 
-export interface Creation {
-  pending: PendingRequest;
-  idempotencyKey: string | undefined;
-  /** Holds memory for what is read of earlier responses. */
-  reserve: Reserve;
+export interface Creation extends NewResponse {
   /** Called once it is certain that there is a response, before its body, its first event or its error. */
   onAccepted: (facts: AnswerFacts) => void;
   /**
@@ -39,20 +32,16 @@ export interface Creation {
    * stored. It frees the answer, also when it rejects.
    */
   onWhole?: (answer: Answer) => Promise<void>;
-  /** What it continues from that is not in the store. */
-  context?: LocalContext | undefined;
 }
 
 /** A stream that is to be continued without the store. */
 export interface StreamCreation extends Creation {
   presentation: PresentationOptions;
-  /** Called with what was accepted, all that it refers to included. */
-  onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
   /** Called with the end of the response, once its caller was sent it. */
   onEnd?: ((responseId: string, end: ResponseEnd) => void) | undefined;
 }
 
-/** What is known of an answer before its body. */
+/** The facts of an answer that are known before its body. */
 export interface AnswerFacts {
   responseId: string;
   /** Where the tenant stands with its limits; undefined where nothing was counted. */
@@ -117,7 +106,9 @@ export class ResponseCreator {
     const { model } = creation.pending.request;
     const responseId = this.#newId(caller);
     const subscription = store.follow(responseId, {
-      ...{ cursor: 1, readFirst: false, derived: false },
+      cursor: 1,
+      readFirst: false,
+      derived: false,
       hold: (bytes) => caller.hold(bytes, Number.POSITIVE_INFINITY),
     });
     const isKept = isKeptAfterEnd(creation.pending.request);
@@ -172,9 +163,9 @@ export class ResponseCreator {
    */
   async withoutRun(
     caller: Caller,
-    { pending, reserve, context }: Pick<Creation, 'pending' | 'reserve' | 'context'>,
+    request: UncheckedRequest,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    return this.#parts.checks.withoutRun({ pending, caller, reserve, context }, this.#newId(caller));
+    return this.#parts.checks.withoutRun(caller, request, this.#newId(caller));
   }
 
   /** The same request came before: its caller gets the one response there is, in the mode it asks for now. */
@@ -229,14 +220,14 @@ export class ResponseCreator {
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
     attachment.isKept = isKeptAfterEnd(record.request);
     if (isTerminal(record.status) && !attachment.isKept) {
-      // Whoever had all of it left it to this caller to take it away.
+      // It is not stored, and its first caller has it. That caller left it in the store for this one, which erases it now.
       attachment.close('whole');
       throw refusal({ kind: 'gone' });
     }
     // The first caller's process may have died between its accept and its job.
     if (record.status === 'queued' && !record.isEnqueued) {
       const isBackground = record.request.background === true;
-      // Its own place: whoever sends each request twice would be before everybody otherwise.
+      // It gets its own place: a client that sends each request twice would be ahead of all others otherwise.
       const priority = await store.queuePriority(responseId);
       await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground, priority });
     }
@@ -266,20 +257,10 @@ export class ResponseCreator {
     }
   }
 
-  #accept(caller: Caller, creation: Creation | StreamCreation, responseId: string): Promise<AcceptOutcome> {
-    const { pending, idempotencyKey, reserve, context } = creation;
-    const onTaken = 'onTaken' in creation ? creation.onTaken : undefined;
-    const about = { tenant: caller.key.name, model: pending.request.model };
+  #accept(caller: Caller, creation: Creation, responseId: string): Promise<AcceptOutcome> {
+    const about = { tenant: caller.key.name, model: creation.pending.request.model };
     return tellingRefusal(this.#dependencies.telemetry, about, () =>
-      this.#parts.acceptor.accept({
-        responseId,
-        pending,
-        caller,
-        idempotencyKey,
-        reserve,
-        context,
-        onTaken: (prepared) => onTaken?.(responseId, prepared),
-      }),
+      this.#parts.acceptor.accept(responseId, caller, creation),
     );
   }
 

@@ -2,17 +2,17 @@ import type { LiveSettings, Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
-import type { ContentSealer } from '@sluice/sealed-content';
+import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import type { JsonReader } from '../bodies/json-reader.ts';
 
-/** What everything that handles responses in an api process works with. */
+/** The parts that everything works with that handles responses in an api process. */
 export interface ResponsesDependencies {
   settings: Pick<Settings, 'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention'>;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
-  /** What seals the content of a tenant. */
+  /** The sealer of a tenant's content. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */
   redisUsedPercent: () => number;

@@ -1,8 +1,8 @@
 import type { LifecycleType, Response } from '@sluice/contract';
 
 /**
- * What differs between the two mounts: the word in `object`. It belongs to the path a client came in by and is
- * put in where a body is written, never stored.
+ * The difference between the two mounts: the word in `object`. It belongs to the path by which a client came in, and is added
+ * where a body is written, never stored.
  */
 export interface Dialect {
   readonly mount: '/api/v1' | '/v1';

@@ -1,5 +1,5 @@
-import { cancelled, isTerminal, nothingProduced } from '@sluice/contract';
-import type { CancelReason, ResponseRecord } from '@sluice/response-store';
+import { cancelled, nothingProduced } from '@sluice/contract';
+import type { CancelReason } from '@sluice/response-store';
 import type { BackgroundWork } from './background-work.ts';
 import type { Departure } from './caller.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -34,10 +34,10 @@ export class EarlyEnds {
   }
 
   /**
-   * The last caller of this process is gone. When no other process has one and the response is not in the background, it
-   * is cancelled, at once or after its grace. A caller that this process cuts off has a grace to come back, if it can. Tried
-   * until the store answers, because the lease of this process would keep the response wanted otherwise, and as long as
-   * nobody attaches again.
+   * Takes this process off a response whose last caller here is gone. The response is cancelled, at once or after its grace,
+   * unless it is in the background or another process has a caller. A caller that this process cuts off has a grace to come
+   * back, if it can. The step is tried until the store answers or somebody attaches again: the lease of this process would
+   * keep the response wanted otherwise.
    */
   callerLeft(
     { responseId, canReturn }: AttachedResponse,
@@ -54,7 +54,7 @@ export class EarlyEnds {
     });
   }
 
-  /** The caller of a response that is not to be stored has all of it: nothing is kept, unless others still read. */
+  /** Erases a response that is not to be stored once its caller has all of it, unless others still read. */
   delivered({ responseId, tenant, isKept }: AttachedResponse, isStillGone: () => boolean): void {
     if (isKept) return;
     this.#background.run(async () => {
@@ -62,37 +62,37 @@ export class EarlyEnds {
     });
   }
 
-  /** A caller waited as long as it may: the response is cancelled, whoever else waits. */
+  /** Cancels a response whose caller has waited as long as it may, even if others still wait. */
   async timedOut(responseId: string): Promise<void> {
     await this.#askForEnd(responseId, 'timed_out');
   }
 
   /**
    * Cancels a response that this process is attached to, and waits for its end, which may be another one: the first to be
-   * written counts.
+   * written counts. The response is still open only when no worker answered in time.
    *
-   * @returns the record as it stands then; still open only when no worker answered in time, undefined when it is gone.
+   * @returns whether there was anything to cancel.
    */
-  async cancel(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
+  async cancel(responseId: string, reason: 'requested' | 'deleted'): Promise<boolean> {
     const { store } = this.#dependencies;
-    if (isTerminal(record.status)) return record;
-    const wait = store.awaitEnd(record.id);
+    const wait = store.awaitEnd(responseId);
     try {
-      await store.attach(record.id);
-      const isAsked = await this.#askForEnd(record.id, reason);
+      await store.attach(responseId);
+      const isAsked = await this.#askForEnd(responseId, reason);
       if (isAsked) {
         wait.begin(obeyWithinMs);
         await wait.outcome;
       }
+      return isAsked;
     } finally {
       wait.close();
     }
-    return store.read(record.id);
   }
 
   /**
-   * Takes back what may have been accepted although its caller is told that it was not: nothing of it runs on, unless
-   * somebody else was told that it is accepted. Done until the store has answered and the accept can no longer arrive.
+   * Takes back a response that may have been accepted although its caller is told that it was not. It does not run on, unless
+   * somebody else was told that it is accepted. The step is repeated until the store has answered and the accept can no
+   * longer arrive.
    */
   abandon(responseId: string, acceptDeadline: number): void {
     const { store, telemetry } = this.#dependencies;
@@ -113,10 +113,10 @@ export class EarlyEnds {
     return asked.kind === 'asked';
   }
 
-  /** Writes the end of a response that no worker has taken, and takes its job away. Nothing, if one has by now. */
+  /** Ends a response that no worker has taken, and removes its job. It leaves one alone that a worker has taken by now. */
   async #cancelQueued(responseId: string): Promise<void> {
     const { store, queue } = this.#dependencies;
-    const record = await store.finishQueued(responseId, cancelled(nothingProduced));
-    if (record) await queue.remove(record.queue, responseId);
+    const found = await store.endIfQueued(responseId, cancelled(nothingProduced));
+    if (found.kind === 'ended') await queue.remove(found.queue, responseId);
   }
 }

@@ -14,7 +14,7 @@ export interface SentEvent {
  * knows nothing else of its reader.
  */
 export interface EventSink {
-  /** Aborted when nobody reads any more, whoever noticed it first. */
+  /** Aborted when nobody reads any more, by whichever sign that shows first. */
   readonly gone: AbortSignal;
   /**
    * Sends events, and waits while the reader is slower than we are. Rejects when the reader is gone, or takes nothing for

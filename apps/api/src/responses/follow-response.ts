@@ -71,7 +71,7 @@ export async function followResponse(
       cursor,
       opening: [],
       isRunning: record.status !== 'queued',
-      // What ended before is told as it stands.
+      // A response that had ended before is told as it stands.
       wasAskedToEnd: () => (isOpen ? store.wasAskedToEnd(responseId) : Promise.resolve(true)),
       isDurable: () => store.isDurable(),
       presentation,

@@ -8,7 +8,7 @@ import {
 import { bytesOf, type InputLink, type PreparedRequest, toolLinkOf } from '@sluice/response-store';
 import { contextTooLarge } from './resolve-references.ts';
 
-/** What a later request continues from, where the store does not have it: everything since the last response that it has. */
+/** The part of a conversation that the store does not have: everything since the last response that it has. */
 export interface LocalContext {
   /** The stored response before the items. */
   previousId: string | undefined;
@@ -20,10 +20,10 @@ export interface LocalContext {
   tokens: number;
 }
 
-/** What a request adds to the context of those that continue from it. */
+/** The items that a request adds to the context of those that continue from it. */
 export type OwnContext = Pick<PreparedRequest, 'previousId' | 'input' | 'links' | 'inputTokens'>;
 
-/** What a request is to those that continue from it: everything that it continues from itself, its input and its output. */
+/** The context for requests that continue from this one: everything that it continues from itself, its input and its output. */
 export function contextAfter(prepared: OwnContext, output: readonly OutputItem[]): LocalContext {
   const answered = output.map(outputAsInput);
   const added = Buffer.from(JSON.stringify(answered));

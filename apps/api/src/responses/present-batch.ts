@@ -47,8 +47,8 @@ export async function presentBatch(
 }
 
 /**
- * What a reader is sent in place of an end that says `cancelled` although nobody asked for it: the failure that it is to
- * somebody who is still here. It takes one number more than the log has, so a reader that comes back has missed nothing.
+ * Makes the failure that a reader is sent in place of an end that says `cancelled` although nobody asked for it. It takes one
+ * number more than the log has, so a reader that comes back has missed nothing.
  */
 function failureInstead(
   presentation: EventPresentation,

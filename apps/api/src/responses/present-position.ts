@@ -26,7 +26,7 @@ export function positionHeaders(
   };
 }
 
-/** What a comment in a silent stream says of the wait. */
+/** The comment about the wait in a silent stream. */
 export function positionRemark({ position, startsInMs }: QueuePosition): string {
   const about = startsInMs === undefined ? '' : `, starts in about ${Math.ceil(startsInMs / 1000)}s`;
   return `queued, position ${position}${about}`;

@@ -9,7 +9,7 @@ export interface QueuePosition {
 /** How often the departures of a queue are counted, in milliseconds. */
 const sampleEveryMs = 1_000;
 
-/** The pace is that of the last ten seconds, in milliseconds, and of longer where less than so much left a queue in them. */
+/** The pace of a queue is measured over the last ten seconds, in milliseconds, and over longer where too few left it. */
 const pace = { overMs: 10_000, atLeast: 10, atMostMs: 300_000 };
 
 /** A queue that nobody asks about is no longer looked at after this long, in milliseconds. */
@@ -32,7 +32,7 @@ interface Watched {
 }
 
 export interface QueuePositionsOptions {
-  /** How many jobs are before that of a response; undefined when it does not wait in its queue. */
+  /** How many jobs are before the job of a response; undefined when it does not wait in its queue. */
   ahead: (queue: string, responseId: string) => Promise<number | undefined>;
   /** How many have left a queue so far; only what it grows by counts. */
   departures: (queue: string) => Promise<number>;
@@ -110,7 +110,7 @@ export class QueuePositions {
     const first = movements[0];
     const last = movements.at(-1);
     if (!first || !last || !latest || last === first) return undefined;
-    // That nothing has left for a while is news once it is longer than one takes.
+    // A pause in which nothing leaves counts once it is longer than one response takes.
     const idleMs = Math.max(0, latest.at - last.at - msForEach(first, last));
     return (last.departures - first.departures) / (last.at - first.at + idleMs);
   }

@@ -73,7 +73,10 @@ export async function readEventPage(
   const { record, cursor, derived, waitMs } = request;
   tellResumed(dependencies.telemetry, caller, record);
   const subscription = store.follow(record.id, {
-    ...{ cursor, readFirst: true, derived, looksAgain: false },
+    cursor,
+    readFirst: true,
+    derived,
+    looksAgain: false,
     hold: caller.hold,
   });
   try {
@@ -120,7 +123,7 @@ async function waitForPage(
   presence.onEnd((departure) => stopping.abort(new Error(`The wait ended: ${departure}`)));
   try {
     await store.attach(responseId);
-    // What came before this process was told of it is in the log.
+    // Events from before this process was attached are in the log.
     subscription.resync();
     let end = await reader.take();
     if (end === 'caught_up' && page.events.length === 0) {
@@ -201,7 +204,7 @@ class PageReader {
       batch,
       {
         presentation: page.presentation,
-        // What ended before is told as it stands.
+        // A response that had ended before is told as it stands.
         wasAskedToEnd: () => (isTerminal(status) ? Promise.resolve(true) : store.wasAskedToEnd(id)),
         isDurable: () => store.isDurable(),
       },

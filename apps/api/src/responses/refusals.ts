@@ -1,7 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { AcceptResult, TenantUse } from '@sluice/response-store';
 
-/** Who has to wait for longer than this, in milliseconds, need not be asked again at once by a client that would. */
+/** From this long a wait on, in milliseconds, a client is told not to try again by itself. */
 const worthWaitingMs = 60_000;
 
 /** A refusal that says where the tenant stands with its limits. */
@@ -23,7 +23,7 @@ export function responseNotFound(): ServiceError {
   return new ServiceError('not_found', 'There is no response with this id.', { param: 'id' });
 }
 
-/** What a client is told when it is not let in. */
+/** The error for a request that admission refuses. */
 export function refusal(
   result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>,
 ): ServiceError {
@@ -91,7 +91,7 @@ export function storeFull(): ServiceError {
   );
 }
 
-/** What happened is not as safe as `durability` asks for, so nobody is told of it. */
+/** The error in place of an answer that is not yet as safe as `durability` asks for. */
 export function notDurable(): ServiceError {
   return new ServiceError(
     'server_is_overloaded',

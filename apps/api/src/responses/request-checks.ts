@@ -13,10 +13,9 @@ import type { Reserve } from './stored-items.ts';
 /** A request whose body is valid. */
 export interface UncheckedRequest {
   pending: PendingRequest;
-  caller: Caller;
   /** Holds memory for what is read of earlier responses. */
   reserve: Reserve;
-  /** What it continues from that is not in the store. */
+  /** The context that it continues from and that is not in the store. */
   context?: LocalContext | undefined;
 }
 
@@ -42,7 +41,7 @@ export class RequestChecks {
   }
 
   /** @throws {ServiceError} for the first thing that is wrong. */
-  async prepare({ caller, pending, reserve, context }: UncheckedRequest): Promise<CheckedRequest> {
+  async prepare(caller: Caller, { pending, reserve, context }: UncheckedRequest): Promise<CheckedRequest> {
     const { key } = caller;
     const model = this.#models.find(pending.request.model, key);
     let prepared = await this.#references.resolve(pending.take(), key.name, reserve);
@@ -63,11 +62,12 @@ export class RequestChecks {
    * @throws {ServiceError} for the first thing that is wrong.
    */
   async withoutRun(
+    caller: Caller,
     request: UncheckedRequest,
     responseId: string,
   ): Promise<{ response: Response; prepared: PreparedRequest }> {
-    const { caller, pending } = request;
-    const { prepared } = await this.prepare(request);
+    const { pending } = request;
+    const { prepared } = await this.prepare(caller, request);
     const { previousId } = prepared;
     if (previousId !== undefined) await tokensBefore(this.#dependencies, caller.key.name, previousId);
     const createdAt = Math.floor(this.#dependencies.now() / 1000);

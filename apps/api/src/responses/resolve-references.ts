@@ -92,7 +92,7 @@ export async function tokensBefore(
   throw unresolved(found, previousId, settings.limits);
 }
 
-/** What a client is told when its request continues from what it may not. */
+/** The error for a request that refers to something that it may not continue from. */
 export function unresolved(
   problem: ReferenceProblem,
   previousId: string,

@@ -6,6 +6,7 @@ import {
   type Response,
   responseIdSchema,
   ServiceError,
+  type Status,
 } from '@sluice/contract';
 import {
   type InputPage,
@@ -48,7 +49,7 @@ export interface ResponsePage {
 /** The last number that a reader has, -1 for none; `now` for whatever the last one is. */
 export type EventCursor = number | 'now';
 
-/** What a tenant can do with its responses, in terms of neither HTTP nor Redis. */
+/** The operations of a tenant on its responses, in terms of neither HTTP nor Redis. */
 export class Responses {
   readonly create: ResponseCreator;
   readonly tokens: TokenCounter;
@@ -129,7 +130,7 @@ export class Responses {
       cursor: EventCursor;
       presentation: PresentationOptions;
       openSink: (cursor: number) => EventSink;
-      /** What is answered when the events are no longer kept. */
+      /** The error when the events are no longer kept. */
       expiredAs?: ErrorCode;
     },
   ): Promise<void> {
@@ -176,20 +177,36 @@ export class Responses {
 
   /** Ends a response, in whichever mode it was created. One that has ended already is returned unchanged. */
   async cancel({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
-    return answerOf(this.#dependencies.store, await this.cancelled(key.name, responseId), hold);
+    const { store } = this.#dependencies;
+    const found = await this.#find(key.name, responseId);
+    if (isTerminal(found.status)) return answerOf(store, found, hold);
+    const record = await this.#attached(responseId, async () => {
+      await this.#ends.cancel(responseId, 'requested');
+      return store.read(responseId);
+    });
+    // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
+    return answerOf(store, record ?? found, hold);
   }
 
-  /** The same for who needs no answer: the record as it stands then. */
-  async cancelled(tenant: string, responseId: string): Promise<ResponseRecord> {
-    const found = await this.#find(tenant, responseId);
-    // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    return (await this.#end(found, 'requested')) ?? found;
+  /**
+   * Ends a response of any tenant, and says how it stands then; undefined when there is none, or it had ended before and is not
+   * kept. Its record is read once.
+   */
+  async endForOperator(responseId: string): Promise<Status | undefined> {
+    const { store } = this.#dependencies;
+    return this.#attached(responseId, async () => {
+      const isEnded = await this.#ends.cancel(responseId, 'requested');
+      const record = await store.readShort(responseId);
+      return record && (isEnded || isKeptAfterEnd(record.request)) ? record.status : undefined;
+    });
   }
 
   /** Takes a response away for good; one that still runs is cancelled first. */
   async remove(tenant: string, responseId: string): Promise<void> {
-    const found = await this.#find(tenant, responseId);
-    await this.#end(found, 'deleted');
+    const { status } = await this.#find(tenant, responseId);
+    if (!isTerminal(status)) {
+      await this.#attached(responseId, () => this.#ends.cancel(responseId, 'deleted'));
+    }
     await this.#dependencies.store.erase(responseId, tenant);
   }
 
@@ -223,11 +240,11 @@ export class Responses {
     await this.#background.stop();
   }
 
-  async #end(record: ResponseRecord, reason: 'requested' | 'deleted'): Promise<ResponseRecord | undefined> {
-    const { id: responseId, tenant } = record;
-    const attachment = this.#attachments.open({ responseId, tenant, isKept: true, canReturn: true });
+  /** Does something as one who waits for a response, so that nothing of the response goes meanwhile. */
+  async #attached<Result>(responseId: string, run: () => Promise<Result>): Promise<Result> {
+    const attachment = this.#attachments.open({ responseId, tenant: '', isKept: true, canReturn: true });
     try {
-      return await this.#ends.cancel(record, reason);
+      return await run();
     } finally {
       attachment.close('caller_left');
     }

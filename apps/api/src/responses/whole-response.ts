@@ -9,7 +9,7 @@ import {
   withEnd,
 } from '@sluice/contract';
 
-/** The response with its end; a failed one is an error to whoever waited for the whole of it. */
+/** The response with its end. A failed one is an error to a caller that waited for the whole of it. */
 export function wholeResponse(response: Response, end: ResponseEnd): Response {
   if (end.status !== 'failed' || !end.error) return withEnd(response, end);
   const { code, message, param } = end.error;
@@ -22,8 +22,8 @@ export function wholeResponse(response: Response, end: ResponseEnd): Response {
 }
 
 /**
- * What the caller of a response is told that was ended because this process showed no sign of life to the store. The
- * record says that it was cancelled, which nobody who is still here has done.
+ * The error for a caller whose response was ended because this process showed no sign of life to the store. The record says
+ * that it was cancelled, which no caller that is still here has done.
  */
 export const lostTouch: FailureBody = failureBody(
   'server_is_overloaded',

@@ -7,7 +7,7 @@ import {
 import type { Telemetry } from '@sluice/runtime';
 import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
-import { openEventStream } from '../event-stream.ts';
+import { openEventStream } from '../sse.ts';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';

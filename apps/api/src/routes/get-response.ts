@@ -4,7 +4,7 @@ import {
   responseParamsSchema,
   retrieveResponseQuerySchema,
 } from '@sluice/contract';
-import { openEventStream } from '../event-stream.ts';
+import { openEventStream } from '../sse.ts';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';

@@ -13,7 +13,7 @@ import {
   type StreamPosition,
   streamCursor,
 } from '../durable-stream.ts';
-import { openEventStream } from '../event-stream.ts';
+import { openEventStream } from '../sse.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { holdAnswer, sendLong } from '../plugins/unread-answers.ts';
@@ -103,7 +103,7 @@ export const readEvents = defineRoute({
       const body = `[${page.events.join(',')}]`;
       const { texts, free } = page;
       if (texts) return sendLong(reply, body, { texts, free });
-      // What was held for the events is now held for the body.
+      // The memory that was held for the events is now held for the body.
       free();
       await holdAnswer(reply, body, caller);
       return reply.send(body);

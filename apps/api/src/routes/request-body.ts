@@ -32,7 +32,7 @@ export const contextErrors = [
   'context_length_exceeded',
 ] as const satisfies ErrorCode[];
 
-/** What a response can fail with, told to the caller who waits for the whole of it. */
+/** The errors with which a response can fail, as the caller is told who waits for the whole of it. */
 export const failureErrors = [
   'invalid_prompt',
   'model_error',
@@ -41,7 +41,7 @@ export const failureErrors = [
   'timeout',
 ] as const satisfies ErrorCode[];
 
-/** The bytes go to whoever prepares them, so that nothing holds them any longer than that. */
+/** The bytes go to the reader that prepares them, so that nothing holds them for longer than that. */
 export async function pendingBody(
   request: FastifyRequest,
   reader: JsonReader,

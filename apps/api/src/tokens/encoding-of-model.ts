@@ -6,7 +6,7 @@ const newer = /^(gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|chatgpt-4o|o[1-9])(?![a-z0-9])/;
 const older = /^(gpt-4|gpt-3\.5)(?![a-z0-9.])/;
 
 /**
- * The encoding of a model: what its settings say, or that of OpenAI's models which all of its routes name. Undefined where nobody
+ * The encoding of a model: the one in its settings, or that of the OpenAI model that all of its routes name. Undefined where nobody
  * knows, as for a model with routes to models of others.
  */
 export function encodingOf({

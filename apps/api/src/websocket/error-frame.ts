@@ -3,8 +3,8 @@ import { errorHeaders } from '../plugins/error-handler.ts';
 import type { Lane } from './turn-lanes.ts';
 
 /**
- * What a client is told when a turn, or a frame that is none, is refused. `headers` are those that the same answer has over
- * HTTP; a turn has the id of a request.
+ * The frame that refuses a turn, or a frame that is no turn. `headers` are those of the same answer over HTTP; a turn has the
+ * id of a request.
  */
 export function errorFrame(error: ServiceError, lane: Lane, requestId?: string): string {
   const headers = {

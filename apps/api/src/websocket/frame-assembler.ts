@@ -3,7 +3,7 @@ import { ServiceError } from '@sluice/contract';
 /** Most bytes before the data of a client's frame (RFC 6455, section 5.2). */
 const mostHeader = 14;
 
-/** Bytes that a fragment counts against the limit of its message at least, so that nobody sends empty ones without end. */
+/** The least that a fragment counts against the limit of its message, in bytes, so that empty ones come to an end. */
 const leastFragment = 512;
 
 /** Room for a message that has begun, at first. */
@@ -32,7 +32,7 @@ interface ArrivingFrame {
   mask: number;
 }
 
-/** What `read` came upon. */
+/** The outcome of `read`. */
 export type ReadFrame = 'nothing' | 'control' | 'close' | 'fragment' | 'message' | 'broken';
 
 /**
@@ -56,7 +56,7 @@ export class FrameAssembler {
     this.#options = options;
   }
 
-  /** What has arrived of a message or of a frame that is not whole. It grows with each byte. */
+  /** How much of an incomplete message or frame has arrived. It grows with each byte. */
   get unfinished(): number {
     return this.#headerBytes + (this.#frame?.read ?? 0) + (this.#message?.weight ?? 0);
   }

@@ -3,7 +3,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { BodyBudget, BodyReservation } from '../bodies/body-budget.ts';
 import { FrameAssembler } from './frame-assembler.ts';
 
-/** Frames of a connection that are read in one turn of the event loop: whoever sends many lets others have theirs. */
+/** Frames of a connection that are read in one turn of the event loop, so that others have their turn. */
 const framesPerTurn = 16;
 
 /** Control frames that a client may send at once, and each second from then on. None needs more than one in several seconds. */
@@ -15,7 +15,7 @@ const controlFrames = { atOnce: 64, perSecond: 4 };
  */
 const smallChunks = { bytes: 512, perMessage: 8, restMs: 50 };
 
-/** A frame that has arrived. Whoever is done with it releases its bytes. */
+/** A frame that has arrived. Its reader releases its bytes. */
 export interface ReceivedFrame {
   /** In a buffer of their own, which can be transferred; undefined for a frame that is no text. */
   bytes: Buffer<ArrayBuffer> | undefined;
@@ -36,8 +36,8 @@ export interface FrameIntakeOptions {
 }
 
 /**
- * What arrives over one connection: one frame after the other. A frame is counted against the memory of the process while it
- * arrives, as the body of a request is, and reading stops while a frame is worked at. In one turn of the event loop a
+ * Reads the frames of one connection, one after the other. A frame counts against the memory of the process while it
+ * arrives, as the body of a request does, and reading stops while a frame is handled. In one turn of the event loop a
  * connection has one message, or a few other frames.
  *
  * It stands between the connection and the library, which sees whole messages alone (`FrameAssembler`).
@@ -47,7 +47,7 @@ export class FrameIntake {
   readonly #connection: Duplex;
   readonly #options: FrameIntakeOptions;
   readonly #assembler: FrameAssembler;
-  /** What of the connection was read and waits for its turn. */
+  /** Bytes that were read from the connection and wait for their turn. */
   #waiting: Buffer[] = [];
   #reservation: BodyReservation | undefined;
   /** How many bytes of the message that arrives are reserved. */
@@ -57,7 +57,7 @@ export class FrameIntake {
   #smallChunks = 0;
   #controlFrames = controlFrames.atOnce;
   #controlledAt = performance.now();
-  /** What there was of a frame when `hasStalled` was asked last. */
+  /** How much of a frame had arrived when `hasStalled` was last asked. */
   #lookedAt = 0;
 
   constructor(socket: WebSocket, connection: Duplex, options: FrameIntakeOptions) {
@@ -128,7 +128,7 @@ export class FrameIntake {
 
   #rest(): void {
     this.#pause();
-    // What was read already comes first, by itself.
+    // Bytes that were read already come first, without being asked for.
     this.#smallChunks -= 2;
     setTimeout(() => this.#goOn(), smallChunks.restMs);
   }
@@ -172,7 +172,7 @@ export class FrameIntake {
     this.#options.onFlood();
   }
 
-  /** What still comes flows on, and nobody looks at it: a client that is busy with sending would not read why it is refused. */
+  /** Lets the rest flow on unread: a client that is still sending would not read why it is refused. */
   #refuse(error: unknown): void {
     this.stop();
     this.#connection.resume();

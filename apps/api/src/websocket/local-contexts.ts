@@ -4,7 +4,7 @@ import { contextAfter, type LocalContext, type OwnContext } from '../responses/l
 /** Most contexts that a connection keeps. Only the latest are continued, one of each lane that is in use. */
 const mostOfConnection = 8;
 
-/** What a connection keeps of a response. There is nothing to continue from before its end. */
+/** The context that a connection keeps of a response. There is nothing to continue from before its end. */
 type Kept = { kind: 'runs'; own: OwnContext } | { kind: 'ended'; context: LocalContext };
 
 interface Entry {
@@ -14,11 +14,11 @@ interface Entry {
 }
 
 /**
- * What the connections of a process keep in memory so that a response can be continued that is not stored. When it is too
- * much, what was kept first goes first: its client is told that the response is not found, and sends the whole again.
+ * The contexts that the connections of a process keep in memory, so that a response that is not stored can be continued. When
+ * they are too much, the oldest goes first: its client is told that the response is not found, and sends the whole again.
  *
- * A tenant has half of the room, and what it keeps beyond that costs its own earlier contexts. So does what is kept when the
- * room is full, unless another tenant has more.
+ * A tenant has half of the room. A context beyond that takes the place of the tenant's own earlier ones. So does a context
+ * that finds the room full, unless another tenant has more.
  */
 export class LocalContexts {
   readonly #mostBytes: number;
@@ -78,7 +78,7 @@ export class LocalContexts {
   }
 }
 
-/** What one connection keeps. */
+/** The contexts of one connection. */
 export class ConnectionContexts {
   readonly #all: LocalContexts;
   readonly #tenant: string;
@@ -89,7 +89,7 @@ export class ConnectionContexts {
     this.#tenant = tenant;
   }
 
-  /** What is kept of a response; undefined for one that this connection does not have, or not any more. */
+  /** The context of a response; undefined for one that this connection does not have, or no longer has. */
   get(responseId: string): Kept | undefined {
     return this.#kept.get(responseId)?.kept;
   }
@@ -118,7 +118,7 @@ export class ConnectionContexts {
   }
 
   clear(): void {
-    for (const responseId of [...this.#kept.keys()]) this.drop(responseId);
+    for (const responseId of this.#kept.keys()) this.drop(responseId);
   }
 
   #keep(responseId: string, kept: Kept, bytes: number): void {

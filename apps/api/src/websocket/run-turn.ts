@@ -25,13 +25,13 @@ export interface Turn {
   pending: PendingRequest;
   /** Whether the model is to be called. Otherwise what was sent is kept for the turns that continue from it. */
   generates: boolean;
-  /** What its frame holds in memory. */
+  /** The memory that its frame holds. */
   reservation: BodyReservation;
   /** When its frame had arrived, by `performance.now`. */
   arrivedAt: number;
 }
 
-/** What the turns of a connection share. */
+/** The parts that all turns of a connection share. */
 export interface TurnSurroundings {
   responses: Responses;
   open: OpenRequests;
@@ -65,8 +65,10 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
   // A frame has no headers: each turn is a trace of its own.
   const trace = surroundings.beginTrace?.(undefined);
   let code: string | undefined;
+  let leave: (() => void) | undefined;
   try {
     const key = surroundings.keyFor(turn);
+    leave = open.enter(key.name);
     const caller: Caller = {
       key,
       requestId,
@@ -91,6 +93,7 @@ export async function runTurn(turn: Turn, surroundings: TurnSurroundings): Promi
     turn.reservation.release();
     writer.gone.removeEventListener('abort', onGone);
     underWay.end();
+    leave?.();
     telemetry.emit('turn.answered', { code, elapsedMs: performance.now() - turn.arrivedAt, trace });
   }
 }
@@ -120,7 +123,7 @@ async function generate(
         idempotencyKey: undefined,
         reserve: (bytes) => reservation.grow(bytes),
         onAccepted: isOver,
-        // What is stored can be continued from the store.
+        // A stored response can be continued from the store.
         onTaken: (responseId, prepared) => {
           if (store !== false) return;
           runningId = responseId;
@@ -172,7 +175,7 @@ const noUsage = {
   total_tokens: 0,
 };
 
-/** What the connection keeps of the response that a turn continues from; undefined to ask the store. */
+/** The context that the connection keeps of the response that a turn continues from; undefined to ask the store. */
 function contextOf(contexts: ConnectionContexts, previousId: string | undefined): LocalContext | undefined {
   const kept = previousId === undefined ? undefined : contexts.get(previousId);
   if (kept?.kind === 'runs') throw previousNotFinished('in_progress');

@@ -38,7 +38,7 @@ export interface SocketTimes {
   stalledMs: number;
 }
 
-/** What all connections work with. */
+/** The parts that all connections work with. */
 export interface ConnectionDependencies {
   responses: Responses;
   live: Pick<LiveSettings, 'keys' | 'limits'>;
@@ -56,7 +56,7 @@ export interface ConnectionDependencies {
 /** One WebSocket and who opened it. */
 export interface OpenedSocket {
   socket: WebSocket;
-  /** What the socket runs over. */
+  /** The stream under the socket. */
   connection: Duplex;
   /** As it was sent; asked for again at each turn, because keys are revoked and limits change. */
   plainKey: string;
@@ -241,7 +241,7 @@ export class SocketConnection {
     return key?.name === this.#opened.tenant ? key : undefined;
   }
 
-  /** What creates nothing counts as a read, so that no connection can ask for it without end. */
+  /** Counts a frame that creates nothing as a read, so that no connection can send it without end. */
   #countRead(): void {
     const { name, limits } = this.#keyInEffect();
     const waitMs = this.#dependencies.readLimits.count(name, limits.readsPerMinute);
@@ -285,7 +285,7 @@ export class SocketConnection {
     );
   }
 
-  /** Whoever takes no answers sends nothing more: the next frame is read when this one is written. */
+  /** A client that takes no answers gets no further: the next frame is read when this one is written. */
   async #write(frame: string): Promise<void> {
     // It fails when nobody reads any more, which closes the connection.
     await this.#writer.write([frame]).catch(() => undefined);

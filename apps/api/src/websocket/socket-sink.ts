@@ -8,7 +8,7 @@ import type { FrameWriter } from './frame-writer.ts';
  */
 export class SocketSink implements EventSink {
   readonly #writer: FrameWriter;
-  /** What stands in place of the last brace of each event. */
+  /** The text in place of the last brace of each event. */
   readonly #closing: string;
   readonly #timer: NodeJS.Timeout;
   #repeat: (() => SentEvent | undefined) | undefined;
@@ -61,7 +61,7 @@ export class SocketSink implements EventSink {
   #beat(): void {
     const isSilent = performance.now() - this.#lastEvent >= repeatMs;
     const repeated = isSilent ? this.#repeat?.() : undefined;
-    // It fails when nobody reads any more, which whoever writes next notices.
+    // It fails when nobody reads any more, which the next write notices.
     if (repeated) this.write([repeated]).catch(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from '@sluice/contract';
 
-/** What a connection may have waiting. */
+/** The most that a connection may have waiting. */
 const laneLimits = {
   /** Turns that run or wait, over all lanes. */
   outstanding: 64,

@@ -1,6 +1,6 @@
 import { useMediaQuery } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useRef, useState } from 'react';
 import classes from './data-table.module.css';
 import { LoadingState } from './states.tsx';
 
@@ -11,8 +11,8 @@ export interface Column<Row> {
   /** A track of a CSS grid: `8rem`, `minmax(10rem, 2fr)`; `minmax(6rem, 1fr)` when left out. */
   width?: string;
   align?: 'start' | 'end';
-  /** Hidden on screens that are narrower than a phone in landscape (`sm`), or than a laptop (`md`). */
-  hideBelow?: 'sm' | 'md';
+  /** Hidden on screens that are narrower than a phone in landscape (`sm`), a tablet (`md`) or a laptop (`lg`). */
+  hideBelow?: 'sm' | 'md' | 'lg';
 }
 
 interface DataTableProps<Row> {
@@ -41,11 +41,12 @@ interface DataTableProps<Row> {
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { label, columns, rows, rowKey, total, onOpen, isSelected, onEnd, isLoading, empty } = props;
   const { rowHeight = 44 } = props;
-  const isWide = useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false });
-  const isMedium = useMediaQuery('(min-width: 44em)', true, { getInitialValueInEffect: false });
-  const shown = columns.filter(
-    ({ hideBelow }) => !((hideBelow === 'md' && !isWide) || (hideBelow === 'sm' && !isMedium)),
-  );
+  const isShown = {
+    sm: useMediaQuery('(min-width: 44em)', true, { getInitialValueInEffect: false }),
+    md: useMediaQuery('(min-width: 62em)', true, { getInitialValueInEffect: false }),
+    lg: useMediaQuery('(min-width: 80em)', true, { getInitialValueInEffect: false }),
+  };
+  const shown = columns.filter(({ hideBelow }) => hideBelow === undefined || isShown[hideBelow]);
   const body = useRef<HTMLDivElement>(null);
   const scrollMargin = useOffsetTop(body);
   const virtualizer = useWindowVirtualizer({
@@ -93,35 +94,53 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           {items.map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
+            const transform = `translateY(${item.start - scrollMargin}px)`;
             return (
-              // The keyboard has the link in the row; the click on all of it is for the mouse alone.
-              <div
+              <TableRow
                 key={item.key}
-                role="row"
-                aria-rowindex={item.index + 2}
-                aria-selected={isSelected?.(row)}
-                className={classes['row']}
-                data-opens={onOpen !== undefined}
-                style={{
-                  ...tracks,
-                  height: item.size,
-                  transform: `translateY(${item.start - scrollMargin}px)`,
-                }}
-                onClick={(event) => {
-                  if (!isOwnClick(event.target)) onOpen?.(row);
-                }}
+                index={item.index}
+                style={{ ...tracks, height: item.size, transform }}
+                isSelected={isSelected?.(row)}
+                onOpen={onOpen && (() => onOpen(row))}
               >
                 {shown.map(({ key, cell, align }) => (
                   <div key={key} role="cell" className={classes['cell']} data-align={align}>
                     {cell(row)}
                   </div>
                 ))}
-              </div>
+              </TableRow>
             );
           })}
         </div>
       </div>
       {rows.length === 0 && (isLoading === true ? <LoadingState /> : empty)}
+    </div>
+  );
+}
+
+interface TableRowProps {
+  index: number;
+  style: CSSProperties;
+  isSelected: boolean | undefined;
+  onOpen: (() => void) | undefined;
+  children: ReactNode;
+}
+
+/** A row. The keyboard has the link in it; the click on all of it is for the mouse alone. */
+function TableRow({ index, style, isSelected, onOpen, children }: TableRowProps) {
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      className={classes['row']}
+      data-opens={onOpen !== undefined}
+      style={style}
+      onClick={(event) => {
+        if (!isOwnClick(event.target)) onOpen?.();
+      }}
+    >
+      {children}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { ResponseRow } from '@sluice/contract/admin';
-import classes from './status-badge.module.css';
+import { type Tone, ToneBadge } from './tone-badge.tsx';
 
 export type ResponseStatus = ResponseRow['status'];
 
@@ -13,12 +13,20 @@ export const statusWords: Record<ResponseStatus, string> = {
   cancelled: 'Cancelled',
 };
 
+const tones: Record<ResponseStatus, Tone> = {
+  queued: 'warn',
+  in_progress: 'info',
+  completed: 'good',
+  incomplete: 'partial',
+  failed: 'bad',
+  cancelled: 'quiet',
+};
+
 /** The status of a response, by colour and by word. */
 export function StatusBadge({ status }: { status: ResponseStatus }) {
   return (
-    <span className={classes['badge']} data-status={status}>
-      <span className={classes['dot']} aria-hidden="true" />
+    <ToneBadge tone={tones[status]} isBreathing={status === 'in_progress'}>
       {statusWords[status]}
-    </span>
+    </ToneBadge>
   );
 }

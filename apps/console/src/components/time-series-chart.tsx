@@ -184,7 +184,9 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
         ...axis,
         grid: { stroke: token('--chart-grid'), width: 1 },
         size: 52,
-        splits: (_plot, _axis, _min, max) => fewSplits(max),
+        // Where nothing happened there is nothing to measure.
+        splits: ({ data: [, ...lines] }, _axis, _min, max) =>
+          lines.some((values) => Array.from(values).some((value) => value)) ? fewSplits(max) : [0],
         values: (_plot, splits) => splits.map((value) => format(value)),
       },
     ],

@@ -1,12 +1,25 @@
 import type { ReactNode } from 'react';
 import classes from './tone-badge.module.css';
 
-export type Tone = 'good' | 'info' | 'warn' | 'bad' | 'quiet';
+export type Tone = 'good' | 'info' | 'warn' | 'partial' | 'bad' | 'quiet';
 
-/** The state of something that is no response, by colour and by word. */
-export function ToneBadge({ tone, title, children }: { tone: Tone; title?: string; children: ReactNode }) {
+interface ToneBadgeProps {
+  tone: Tone;
+  title?: string;
+  /** Whether its dot breathes, because something is under way. */
+  isBreathing?: boolean;
+  children: ReactNode;
+}
+
+/** The state of something, by colour and by word. */
+export function ToneBadge({ tone, title, isBreathing = false, children }: ToneBadgeProps) {
   return (
-    <span className={classes['badge']} data-tone={tone} title={title}>
+    <span
+      className={classes['badge']}
+      data-tone={tone}
+      data-breathing={isBreathing || undefined}
+      title={title}
+    >
       {children}
     </span>
   );

@@ -1,6 +1,6 @@
 import { KeyChanges, type StoredKeys } from '@sluice/api/change-keys';
 import type { Settings } from '@sluice/config';
-import { defaultCell, ResponseStore } from '@sluice/response-store';
+import { defaultCell, isWrittenSafely, ResponseStore } from '@sluice/response-store';
 import { closeRedis, createLogger, requireRedis, usedMemoryOf, writerClient } from '@sluice/runtime';
 import { KeyStore } from '@sluice/stored-keys';
 import { orExplain } from './explain-refusal.ts';
@@ -44,16 +44,13 @@ export async function openKeyOperator(settings: Settings & { redisUrl: string })
   });
   const store = new KeyStore({ connection, keyPrefix: responses.keys.inCell(defaultCell).prefix });
   const isSafe = async () => {
-    if (durability === 'local') {
-      // A revocation should survive a crash of Redis. One without a log, or of before 7.2, cannot promise that.
-      await connection.call('WAITAOF', 1, 0, onDiskWithinMs).catch(() => undefined);
-      return true;
+    if (durability !== 'local') {
+      return isWrittenSafely(connection, { durability, withinMs: timeouts.durabilityMs });
     }
-    const { durabilityMs } = timeouts;
-    const reply: unknown = await (durability === 'replica'
-      ? connection.call('WAIT', 1, durabilityMs)
-      : connection.call('WAITAOF', 1, 0, durabilityMs));
-    return Number([reply].flat()[0]) >= 1;
+    const onDisk = { durability: 'fsync', withinMs: onDiskWithinMs } as const;
+    // A revocation should survive a crash of Redis. One without a log, or of before 7.2, cannot promise that.
+    await isWrittenSafely(connection, onDisk).catch(() => undefined);
+    return true;
   };
   const changes = new KeyChanges({ store, isSafe });
   return {

@@ -1,5 +1,5 @@
-import { drainQueue } from '@sluice/api/drain-queue';
 import type { Environment } from '@sluice/config';
+import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
@@ -92,7 +92,8 @@ async function drain(
   name: string,
   { isSure, json }: { isSure: boolean; json: boolean },
 ): Promise<void> {
-  const { waiting } = await operator.queues.backlog(name);
+  const { store, queues } = operator;
+  const { waiting } = await queues.backlog(name);
   const queue = decodeURIComponent(name);
   if (!isSure) {
     console.log(
@@ -103,7 +104,7 @@ async function drain(
     return;
   }
   const { stderr } = process;
-  const done = await drainQueue(operator, name, (cancelled) => {
+  const done = await drainQueue({ store, queue: queues }, name, (cancelled) => {
     if (stderr.isTTY) stderr.write(`\rcancelled ${cancelled} of ${waiting}`);
   });
   if (stderr.isTTY) stderr.write('\r\u001b[K');

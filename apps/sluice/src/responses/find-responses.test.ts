@@ -63,6 +63,10 @@ describe('sluice responses show', () => {
     expect(await findByRequest(client, 'req_12')).toMatchObject({ row: { id: 'b' } });
   });
 
+  it('takes the id of a response as it is', async () => {
+    expect(await findByRequest(client, 'a')).toMatchObject({ row: { id: 'a' }, request_id: 'req_123' });
+  });
+
   it.each(['req_1', 'req_9'])('says that nothing is known of %s', async (id) => {
     await expect(findByRequest(client, id)).rejects.toThrow(`knows of no response of '${id}'`);
   });

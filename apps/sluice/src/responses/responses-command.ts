@@ -9,7 +9,7 @@ import { findByRequest, printDetail } from './show-request.ts';
 export const responsesUsage = `Usage: sluice responses <command> [flags]
 
   get ID       shows one response
-  show req_ID  finds the response of a request by the id that its caller was told, of whatever tenant; asks the admin listener
+  show ID      shows a response of any tenant, by its id or by the req_ id of its request; asks the admin listener
   list         lists your responses, newest first
   cancel ID    cancels a response that is queued or running
   tail ID      follows a response; one with stream: true as it is generated

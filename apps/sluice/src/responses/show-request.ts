@@ -13,10 +13,12 @@ export interface ResponseDetail {
     error_code: string | null;
   };
   request_id: string | null;
+  retry_of: string | null;
+  retried_as: string[];
 }
 
 /**
- * Finds the response that a request created, of whatever tenant, by the id that callers are told with an error.
+ * Finds a response of whatever tenant: by its own id, or by that of the request that created it, which callers are told with an error.
  *
  * @throws {FatalError} when the journal knows of none.
  */
@@ -24,6 +26,7 @@ export async function findByRequest(
   client: Pick<ApiClient, 'json'>,
   requestId: string,
 ): Promise<ResponseDetail> {
+  if (!requestId.startsWith('req_')) return client.json('GET', `/${encodeURIComponent(requestId)}`);
   const query = new URLSearchParams({ request_id: requestId, limit: '5' });
   const { data } = await client.json<{ data: { id: string }[] }>('GET', `?${query.toString()}`);
   for (const { id } of data) {
@@ -50,6 +53,8 @@ export function printDetail(detail: ResponseDetail, json: boolean): void {
     ['status', status],
     ['accepted', new Date(accepted_at).toISOString()],
     ['attempts', String(attempts)],
+    ...(detail.retry_of === null ? [] : [['retry of', detail.retry_of] as [string, string]]),
+    ...detail.retried_as.map((other): [string, string] => ['retried', other]),
     ...(error_code === null ? [] : [['error', error_code] as [string, string]]),
   ];
   for (const [name, value] of rows) console.log(`${name.padEnd(8)} ${value}`);

@@ -13,7 +13,7 @@ Shows what each tenant may do, and what it uses of that now: requests and tokens
 stands in line for \`concurrent\`, what waits in all, and what is stored, each as used/limit. '-' is where there is no limit,
 so that nobody counts. NAME shows one tenant.
 
-  --json          prints one line of JSON for each tenant, as GET /tenants of an api's admin listener lists them
+  --json          prints one line of JSON for each tenant, with the members that GET /admin/v1/tenants has, too
 ${serviceFlagsUsage}
 
 The tenants are those of the keys in the settings file and in Redis that are not revoked. The command reaches Redis by REDIS_URL, by

@@ -10,15 +10,15 @@ const mostTakenByTenant = 2;
 /** A process that runs suspects. */
 export interface Place {
   runs: { readonly size: number };
-  /** Whether what runs there has to be alone. */
+  /** Whether its response has to be alone. */
   isTaken: boolean;
-  /** Of what was put there last. */
+  /** The tenant of the response that was put there last. */
   tenant: string;
 }
 
 /**
- * Where a suspect runs: in one of the processes there are, or in a new one; undefined when it has to wait. Suspects are
- * spread over as many processes as there may be, so that as few as possible are beside the culprit.
+ * Chooses where a suspect runs: in a process that there is, or in a new one; undefined when it has to wait. Suspects are
+ * spread over as many processes as are allowed, so that as few as possible run beside the culprit.
  */
 export function choosePlace<Process extends Place>(
   processes: readonly Process[],

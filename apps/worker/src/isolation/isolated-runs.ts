@@ -12,7 +12,7 @@ const idleMs = 5_000;
 /** How long a process may take to end after its last run, in milliseconds. */
 const endWithinMs = 5_000;
 
-/** When a response is looked at again whose process died: its lease has to lapse first. In milliseconds. */
+/** When to look again at a response whose process died, in milliseconds. Its lease has to lapse first. */
 const afterDeathMs = 1_000;
 
 /** A process beside this one, as Node forks it. */
@@ -21,13 +21,13 @@ export type IsolatedChild = Pick<ChildProcess, 'connected' | 'send' | 'disconnec
 interface Isolated extends Place {
   child: IsolatedChild;
   exited: Promise<void>;
-  /** Who waits for each response that runs there, by its id. */
+  /** Resolves the run of each response in the process, by its id. */
   runs: Map<string, (outcome: Outcome) => void>;
   tenant: string;
   idle: NodeJS.Timeout | undefined;
 }
 
-/** A response whose runs died with their processes, so often. */
+/** A response whose last runs died with their processes. */
 export interface Suspect {
   responseId: string;
   tenant: string;
@@ -38,7 +38,7 @@ export interface IsolatedRunsOptions {
   settings: Settings & { redisUrl: string };
   telemetry: Telemetry;
   logger: Logger;
-  /** Called with the response that was the only one in a process that died. */
+  /** Called with a response that was alone in a process that died. */
   onCulprit: (responseId: string) => void;
   /** Called with responses that an end there has let into their queues. */
   onLetIn: (letIn: readonly LetIn[]) => void;
@@ -50,8 +50,8 @@ export interface IsolatedRunsOptions {
  * Runs suspects in processes beside this one: responses whose last run died with its process. One of them may have
  * killed it, and most only ran beside that.
  *
- * All suspects of a worker are run at once, in a few processes. What dies there a second time has to be alone for its
- * third run. A response whose process dies while it is alone there is the culprit, however it came to be alone.
+ * All suspects of a worker run at once, in a few processes. A response that is lost there a second time has to be alone for
+ * its third run. A response whose process dies while it is alone there is the culprit, however it came to be alone.
  *
  * Processes are started when they are needed, and end soon after, or with this process.
  */
@@ -64,7 +64,7 @@ export class IsolatedRuns {
     this.#options = options;
   }
 
-  /** Runs a response that was lost so often; undefined when there is no place for it now, or this process stops. */
+  /** Runs a suspect; undefined when there is no place for it now, or when this process stops. */
   run({ responseId, tenant, losses }: Suspect): Promise<Outcome> | undefined {
     if (this.#isInterrupted) return undefined;
     const connected = [...this.#processes].filter(({ child }) => child.connected);
@@ -82,7 +82,7 @@ export class IsolatedRuns {
     });
   }
 
-  /** Ends what runs, or has it given back. */
+  /** Ends all runs, or gives their responses back. */
   interruptAll(): void {
     this.#isInterrupted = true;
     for (const isolated of this.#processes) send(isolated, { type: 'interrupt' });
@@ -120,7 +120,7 @@ export class IsolatedRuns {
     return isolated;
   }
 
-  /** What ran in a process that died is delivered again, and the rest of its story is told by its claim. */
+  /** Has the responses of a dead process delivered again. Their claims decide what becomes of them. */
   #mourn({ runs }: Isolated, how: { code: number | null; signal: NodeJS.Signals | null }): void {
     const { logger, onCulprit } = this.#options;
     const [responseId, ...others] = runs.keys();
@@ -152,12 +152,12 @@ export class IsolatedRuns {
 function forkIsolated(): ChildProcess {
   return forkModule(new URL('./isolated-process.ts', import.meta.url), [], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // Errors are among what it tells.
+    // Its messages carry errors.
     serialization: 'advanced',
   });
 }
 
-/** What cannot be told to a process that has ended is answered by its exit. */
+/** Sends a message. If the process has ended, its exit settles the runs. */
 function send({ child }: Isolated, message: ToIsolated): void {
   if (child.connected) child.send(message, () => undefined);
 }

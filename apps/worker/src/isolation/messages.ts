@@ -7,7 +7,7 @@ import type { TelemetryFact } from '@sluice/runtime';
 export type ToIsolated =
   | { type: 'settings'; settings: Settings & { redisUrl: string } }
   | { type: 'run'; responseId: string }
-  /** The worker stops: what runs ends or is given back. */
+  /** The worker stops: every run ends or is given back. */
   | { type: 'interrupt' };
 
 /** From an isolated process to its worker. */

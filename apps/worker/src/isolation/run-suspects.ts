@@ -62,6 +62,7 @@ async function start(
   const role = isolatedRole({
     processId: workerId,
     onEndAskedFor: (responseId) => runner.endAskedFor(responseId),
+    roomForInput: (wanted) => runner.roomForInput(wanted),
     onError: throttledWarning(logger, 'lease not renewed').warn,
   });
   const wired = connect(settings, role, {
@@ -81,7 +82,7 @@ async function start(
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.
-    outputShare: 1 / mostProcesses,
+    memoryShare: 1 / mostProcesses,
     holdQueue: () => undefined,
   });
   // Redis is waited for. A process that failed because it is away would leave a bystander to blame.

@@ -8,7 +8,7 @@ export interface CallPaceOptions {
 /** Where a new curve begins, as a share of the rate that it aims at. */
 const startShare = 0.88;
 
-/** What is aimed at, of the rate at which the upstream refused, at least and at most. */
+/** A curve aims at a share of the rate at which the upstream refused, between these two. */
 const aimShares = { least: 0.96, most: 0.98 };
 
 /** A search is far from where it began at this multiple, and then this share of its rate is aimed at. */
@@ -35,7 +35,7 @@ const leapShare = 1.5;
 /** A rate is taken over this long at least, in milliseconds, so that a burst does not pass for a rate. */
 const shortestMs = 1_000;
 
-/** Of the time that a late timer lost, this much is made good by calls that follow at once, in milliseconds. */
+/** Calls that a late timer has delayed follow at once, up to this much of the lost time, in milliseconds. */
 const catchUpMs = 25;
 
 /** Calls in a second: one a minute is always tried, and above the other there is no pace at all. */
@@ -49,7 +49,7 @@ interface Curve {
   kind: 'search' | 'near';
   /** Calls in a second. */
   aim: number;
-  /** What is known to have been taken in a second before. */
+  /** Calls in a second that the upstream is known to have taken before. */
   known: number;
   /** When it began, and for how long it goes no higher than its aim. */
   from: number;
@@ -66,8 +66,8 @@ interface Curve {
  * the AWS SDKs do in their adaptive retry mode. Unlike theirs, it stays the longer the more often it has found the same
  * limit: each refusal may cost the time that `Retry-After` asks for.
  *
- * What the upstream took is counted from one refusal to the next. Its limit was used up at both, so for a token bucket or a
- * window the count over that time is its rate.
+ * Calls that the upstream took are counted from one refusal to the next. Its limit was used up at both, so for a token bucket
+ * or a window the count over that time is its rate.
  */
 export class CallPace {
   readonly #options: CallPaceOptions;
@@ -118,8 +118,8 @@ export class CallPace {
   }
 
   /**
-   * A call that began at `calledAt` was refused, and its route is parked until `until`. Answers whether the pace explains
-   * that: not when the upstream took as many before, or when it has taken none since its last refusal.
+   * A call that began at `calledAt` was refused, and its route is parked until `until`. Returns whether the pace explains the
+   * refusal. It does not if the upstream took as many calls before, or if it has taken none since its last refusal.
    */
   refused(calledAt: number, until: number): boolean {
     const now = this.#options.now();
@@ -173,11 +173,11 @@ export class CallPace {
     return { kind: 'near', aim, known: aim, from, staysMs: Math.max(longer, bendMsOf(aim)) };
   }
 
-  /** What the upstream took in a second until it refused. */
+  /** Calls in a second that the upstream took until it refused. */
   #takenRate({ at, perSecond }: { at: number; perSecond: number }, last: Curve): number {
     const sinceMs = at - this.#before.at;
-    // An upstream that saves up what is not used has given what was taken in all the time; one that does not, in the time
-    // in which it was called.
+    // An upstream that saves up unused calls took these over the whole time. Any other took them in the time in which it
+    // was called.
     const inAll = this.#taken / sinceMs;
     const whileCalled = this.#taken / Math.max(sinceMs - this.#before.parkedMs, shortestMs);
     const mean = ((inAll + whileCalled) / 2) * 1000;
@@ -185,7 +185,7 @@ export class CallPace {
     const hasSecond = at - last.from >= shortestMs;
     const most = Math.min(perSecond, hasSecond ? lately : Math.max(lately, mean));
     const rate = Math.min(Math.max(mean, most * aimShares.least), most * aimShares.most);
-    // It has come far from what was taken at once, so the upstream saves up little, and refused soon after its limit.
+    // The rate is far above the first one, so the upstream saves up little and refused soon after its limit.
     const isFar = last.kind === 'search' && perSecond >= last.known * far.times;
     return isFar ? Math.max(rate, perSecond * far.share) : rate;
   }

@@ -4,7 +4,7 @@ export interface ConcurrencyLimitOptions {
   most: number;
 }
 
-/** What is left of the limit when the upstream has too much. */
+/** The limit falls to this share when the upstream has too much to do. */
 const backoff = 0.9;
 
 /**
@@ -45,7 +45,7 @@ export class ConcurrencyLimit {
     return this.limit < this.#most;
   }
 
-  /** Whether it is what holds calls back, or would soon. */
+  /** Whether the limit holds calls back, or soon would. */
   get isInUse(): boolean {
     return this.#inFlight * 2 >= this.limit;
   }
@@ -71,7 +71,7 @@ export class ConcurrencyLimit {
     this.lower(Math.min(1, this.#inFlight / this.#limit) * backoff);
   }
 
-  /** Leaves a share of it. */
+  /** Lowers the limit to a share of it. */
   lower(share: number): void {
     this.#limit = Math.max(this.#floor, this.#limit * share);
   }

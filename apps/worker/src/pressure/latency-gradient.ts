@@ -12,8 +12,8 @@ const smoothing = 0.2;
 const lowestGradient = 0.5;
 
 /**
- * What the time to first token says about the load of an upstream, after the Gradient2 limit of Netflix's
- * concurrency-limits: the usual time, over the time that it takes now.
+ * Estimates the load of an upstream from its time to first token, after the Gradient2 limit of Netflix's concurrency-limits:
+ * the usual time divided by the present one.
  *
  * The time to first token has nothing to do with how long an answer is. It depends on the length of the prompt, so each
  * answer is compared with the average of prompts of its size, within a factor of two. The median over a window decides:
@@ -30,8 +30,8 @@ export class LatencyGradient {
   }
 
   /**
-   * Takes the time to first token of a prompt of some size, in whatever unit. Answers by which share the limit changes, 1
-   * at most, and whose answers were slow if it does; undefined between two windows.
+   * Adds the time to first token of a prompt of some size, in any unit. At the end of a window, returns the share to which the
+   * limit falls, 1 at most, and the tenants whose answers were slow if it falls. Returns undefined before that.
    */
   add(tenant: string, size: number, firstTokenMs: number): { share: number; slow: string[] } | undefined {
     const kind = Math.ceil(Math.log2(Math.max(1, size)));

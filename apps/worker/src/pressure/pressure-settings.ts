@@ -3,7 +3,7 @@ import type { ModelRoute } from '../model-routes.ts';
 import type { PressureSettings } from '../upstream-health.ts';
 import type { SaturationSettings } from './saturation-watch.ts';
 
-/** What the operator's file says of each provider; what runs on this machine refuses no call. */
+/** Reads the settings of each provider. A provider on this machine has none, because it refuses no call. */
 export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   pressure: Map<string, PressureSettings>;
   saturation: Map<string, SaturationSettings>;

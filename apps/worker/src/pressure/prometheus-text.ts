@@ -4,7 +4,7 @@ export interface Sample {
   value: number;
 }
 
-/** What the labels of a sample look like: names, and quoted values in which a backslash escapes the next character. */
+/** Labels of a sample: names, and quoted values in which a backslash escapes the next character. */
 const labelPattern = /([A-Za-z_][A-Za-z0-9_]*)\s*=\s*"((?:[^"\\]|\\.)*)"/g;
 
 /**

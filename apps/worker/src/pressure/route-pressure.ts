@@ -24,13 +24,13 @@ export interface Waiter {
   wake(): void;
 }
 
-/** Why a call has to wait, and for how long about, in milliseconds. Who finds the line full should wait elsewhere. */
+/** Why a call has to wait, and about how long, in milliseconds. A response that finds the line full should wait elsewhere. */
 export interface TurnBlock {
   waitMs: number;
   isLineFull: boolean;
 }
 
-/** A call, as far as it counts for its route. It is over after one of the last three; what is said later has no effect. */
+/** A call, as it counts for its route. Any of the last three ends it; later calls have no effect. */
 export interface PressureCall {
   /** Its first piece came. `sizeOf` tells the size of its prompt. Returns the tenants whose calls have become slow, if any. */
   answered(tenant: string, sizeOf: () => number): readonly string[];
@@ -40,13 +40,13 @@ export interface PressureCall {
   ended(): void;
 }
 
-/** As many may wait for a turn as are served in this time, in milliseconds, and always as many as run. */
+/** The line has room for as many as are served in this time, in milliseconds, and always for as many as run. */
 const lineMs = 3_000;
 
-/** When a call that ends makes room, nobody knows. It is worth a look after this long, in milliseconds. */
+/** Nobody knows when a call ends and makes room. Look again after this long, in milliseconds. */
 const roomLookMs = 2_000;
 
-/** The longest that anybody is sent away for, in milliseconds. */
+/** The longest time for which a response is sent away, in milliseconds. */
 const longestAwayMs = 5_000;
 
 /**
@@ -61,7 +61,7 @@ export class RoutePressure {
   readonly #limit: ConcurrencyLimit;
   readonly #pace: CallPace;
   readonly #gradient: LatencyGradient | undefined;
-  /** By order. */
+  /** Sorted by order. */
   readonly #line: Waiter[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -84,8 +84,8 @@ export class RoutePressure {
   }
 
   /**
-   * Why a call may not begin now, for one who waits or for a newcomer; undefined when it may. Who does not obey the limit and
-   * the pace, because they come from calls of others, waits for a slot alone.
+   * Why a call may not begin now, for a waiter or for a newcomer; undefined when it may. A call that need not obey the limit
+   * and the pace, because calls of others have set them, waits for a free slot only.
    */
   blockFor(waiter: Waiter | undefined, obeys = true): TurnBlock | undefined {
     if (!obeys && this.#limit.inFlight < this.#options.most) return undefined;
@@ -96,7 +96,7 @@ export class RoutePressure {
     const { perSecond } = this.#pace;
     const untilTurnMs = this.#pace.waitMs + (ahead * 1000) / perSecond;
     const waitMs = Math.max(1, untilRoomMs, untilTurnMs);
-    // Who comes back when half of the others are served finds a line that never runs dry.
+    // A response that comes back after half of this time finds the line half served, so the line never runs dry.
     return { waitMs: isLineFull ? Math.min(waitMs / 2, longestAwayMs) : waitMs, isLineFull };
   }
 

@@ -28,7 +28,7 @@ export interface SaturationWatchOptions {
   onReading: (isSaturated: boolean) => void;
 }
 
-/** What is read of a page at most. vLLM's has some hundred kilobytes. */
+/** Longest page that is read, in bytes. That of vLLM has some hundred kilobytes. */
 const largestPageBytes = 4 * 1024 * 1024;
 
 /** A reading may be a little late, in milliseconds. */
@@ -106,7 +106,7 @@ export class SaturationWatch {
     this.#options.onChange({ upstreamModel, isSaturated, waiting });
   }
 
-  /** What the upstream says of the metric, or what is wrong with that. */
+  /** Reads the samples of the metric; a sentence if that fails. */
   async #read(): Promise<Sample[] | string> {
     const { metricsUrl, metric, everyMs, headers } = this.#options.settings;
     const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(everyMs)]);

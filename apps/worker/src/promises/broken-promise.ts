@@ -3,14 +3,14 @@ import { callableTools, type Disposition, type FinishReason, ProviderError } fro
 import type { StoredRequest } from '@sluice/response-store';
 import type { JsonCheck, JsonVerdict } from './check-json.ts';
 
-/** What an answer is held to, as far as a look at it does not tell. */
+/** A promise that takes a check of the JSON. */
 interface Promised extends JsonCheck {
-  /** What the text was to be, for a sentence about it. */
+  /** Describes the text in a sentence about it. */
   as: string;
   param: string;
 }
 
-/** Tells for each check whether it is satisfied. */
+/** Returns a verdict for each check. */
 export type CheckAll = (checks: readonly JsonCheck[]) => Promise<readonly JsonVerdict[]>;
 
 /**
@@ -94,7 +94,7 @@ function broken({ as, param }: Promised, verdict: Exclude<JsonVerdict, 'satisfie
   }
 }
 
-/** The sentence is one of ours, with names that the client chose. What the model said is not in it. */
+/** The sentence is ours, with names that the client chose. It quotes nothing of the answer. */
 function invalidOutput(sentence: string, param: string, disposition: Disposition = 'retry'): ProviderError {
   return new ProviderError('invalid_model_output', sentence, {
     disposition,

@@ -11,8 +11,8 @@ export interface JsonCheck {
 export type JsonVerdict = 'satisfied' | 'not_json' | 'not_satisfied' | 'unknown';
 
 /**
- * What a text may hold that is parsed here. A parser fills a heap in one go, which ends the process and not the thread alone:
- * eight million empty lists have 24 MB as a text, and 400 MB in memory. No model says that many values in one answer.
+ * Most values in a text that is parsed here. A parser fills a heap in one go, which ends the process and not only the thread:
+ * eight million empty lists take 24 MB as text, and 400 MB in memory. No model gives that many values in one answer.
  */
 const mostValues = 200_000;
 const mostCharacters = 16 * 1024 * 1024;
@@ -37,12 +37,12 @@ export function checkJson({ text, schema }: JsonCheck): JsonVerdict {
     const { valid } = new Validator(plain, dialectOf(schema) ?? '2020-12').validate(value);
     return valid ? 'satisfied' : 'not_satisfied';
   } catch {
-    // What the error says may quote the schema or the value.
+    // The error is dropped, because it may quote the schema or the value.
     return 'unknown';
   }
 }
 
-/** Counts the values of a JSON text before anything is made of it. What it says of another text means nothing. */
+/** Counts the values of a JSON text before it is parsed. The count of any other text means nothing. */
 function isTooLarge(text: string): boolean {
   if (text.length > mostCharacters) return true;
   let values = 0;

@@ -32,15 +32,15 @@ interface Thread {
 /** How long a thread may take to load its modules, in milliseconds. */
 const startWithinMs = 10_000;
 
-/** Heap of a thread, in mebibytes: an answer of 16 MiB, the most by default, and the value that it is the JSON of. */
+/** Heap of a thread, in mebibytes: room for an answer of 16 MiB, the most by default, and for its parsed value. */
 const heapMib = 256;
 
 /**
- * Checks what models said against strict schemas, beside the event loop, in threads that are started when there is something
- * to check. Both the schema and, by way of the prompt, the value may be made to cost as much as possible.
+ * Checks answers against strict schemas in threads, which are started when there is something to check. A client chooses the
+ * schema and, through the prompt, the value, so either may be made as costly as possible.
  *
- * Tenants take turns, and none has every thread. A thread that takes too long, runs out of its heap or crashes is ended, what
- * it was checking stays `unknown`, and another one takes its place.
+ * Tenants take turns, and none has every thread. A thread that takes too long, runs out of its heap or crashes is ended. Its
+ * checks stay `unknown`, and another thread takes its place.
  */
 export class JsonChecks {
   readonly #options: Required<JsonChecksOptions>;
@@ -53,8 +53,8 @@ export class JsonChecks {
   }
 
   /**
-   * Checks what one answer of a tenant was promised to be. Returns a verdict for each check; all are `unknown` when they could
-   * not be checked, or the signal is aborted first.
+   * Checks one answer of a tenant. Returns a verdict for each check; all are `unknown` when they could not be made, or when the
+   * signal is aborted first.
    */
   check(tenant: string, checks: readonly JsonCheck[], signal: AbortSignal): Promise<readonly JsonVerdict[]> {
     const unknown = checks.map(() => 'unknown' as const);
@@ -71,7 +71,7 @@ export class JsonChecks {
     });
   }
 
-  /** Ends every thread. What is being checked stays unknown. */
+  /** Ends every thread. Checks in flight stay `unknown`. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all([...this.#threads].map((thread) => this.#end(thread)));

@@ -3,11 +3,9 @@ import { Pool } from 'undici';
 import { exchange } from './exchange.ts';
 import type { LoadOrder, LoadReply } from './order.ts';
 import { runOrder } from './run-order.ts';
-import { SocketLanes } from './socket-exchange.ts';
 
 /** Connections are kept between orders, so that a round does not begin with connecting. */
 const pools = new Map<string, Pool>();
-const sockets = new SocketLanes();
 
 function poolFor({ target, concurrency }: LoadOrder): Pool {
   const name = `${target.origin} ${concurrency}`;
@@ -29,10 +27,7 @@ function reply(message: LoadReply): void {
 }
 
 process.on('message', (order: LoadOrder) => {
-  const send = order.target.isSocket
-    ? sockets.exchange.bind(sockets)
-    : exchange.bind(undefined, poolFor(order));
-  runOrder(send, order).then(
+  runOrder((target) => exchange(poolFor(order), target), order).then(
     (result) => reply({ result }),
     (error: unknown) => reply({ error: String(error) }),
   );
@@ -40,7 +35,6 @@ process.on('message', (order: LoadOrder) => {
 process.send?.({});
 
 process.once('SIGTERM', () => {
-  sockets.close();
   const destroyed = [...pools.values()].map((pool) => pool.destroy());
   void Promise.all(destroyed).then(() => process.disconnect());
 });

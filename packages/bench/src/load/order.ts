@@ -2,14 +2,12 @@
 export interface Target {
   origin: string;
   path: string;
-  /** Whether each caller keeps a WebSocket, and a request is a frame of it. Over HTTP unless given. */
-  isSocket?: true;
   headers: Record<string, string>;
   body: string;
   /** The answer contains this text once for each token. */
   mark: string;
   marks: number;
-  /** The last bytes of a whole answer contain this text; over a WebSocket, its last frame begins with it. */
+  /** The last bytes of a whole answer contain this text. */
   ending: string;
 }
 

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyFamily } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
 import { cpuTimeMs } from '@sluice/testing';
-import { measure, type Measurement } from '../measure.ts';
+import { measure, type Measurement, runLoad } from '../measure.ts';
+import { atMost, type Goal, goalTable } from '../goals.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
@@ -15,12 +16,22 @@ const callers = 32;
 const model = { tokens: 1, intervalMs: 0 };
 
 const plans = {
-  full: { rounds: 3, responses: 10_000 },
-  quick: { rounds: 1, responses: 1_000 },
+  full: { rounds: 3, responses: 10_000, depths: [1_000, 10_000, 40_000, 70_000, 100_000] },
+  quick: { rounds: 1, responses: 1_000, depths: [] },
 };
 
-/** The longest time to accept a whole backlog, and to drain it. */
+/** The most bytes of Redis for a waiting response, and how much more of it at the greatest depth than at the least. */
+const mostBytes = 2_500;
+const mostGrowth = 1.05;
+
+/** The longest time to accept responses of one order, and to drain a backlog. */
 const mostMs = 40_000;
+
+/** Bytes of Redis for each waiting response, at a number of them. */
+interface Depth {
+  waiting: number;
+  bytesEach: number;
+}
 
 /** The result of one round. */
 interface Backlog {
@@ -35,25 +46,55 @@ interface Backlog {
 export const backlog: Scenario = {
   name: 'backlog',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
-    const { rounds, responses } = context.quick ? plans.quick : plans.full;
+    const { rounds, responses, depths } = context.quick ? plans.quick : plans.full;
     const results: Backlog[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      const service = await startService({
-        ...context,
-        redisUrl: context.redis.url,
-        models: [modelName(model)],
-        concurrency: slots,
-      });
-      try {
-        results.push(await pileUpAndDrain(context, service, responses));
-      } finally {
-        await service.stop();
-        await context.redis.clear(service.keyPrefix);
-      }
+      results.push(await onService(context, (service) => pileUpAndDrain(context, service, responses)));
     }
-    return report(results, responses);
+    const deep = await onService(context, (service) => pileUp(context, service, depths));
+    return report(results, deep, responses);
   },
 };
+
+async function onService<Result>(
+  context: ScenarioContext,
+  run: (service: BenchService) => Promise<Result>,
+): Promise<Result> {
+  const service = await startService({
+    ...context,
+    redisUrl: context.redis.url,
+    models: [modelName(model)],
+    concurrency: slots,
+  });
+  try {
+    return await run(service);
+  } finally {
+    await service.stop();
+    await context.redis.clear(service.keyPrefix);
+  }
+}
+
+/** Accepts more and more, lets nothing run, and returns the memory at each depth. */
+async function pileUp(
+  { load, redis, progress }: ScenarioContext,
+  service: BenchService,
+  depths: readonly number[],
+): Promise<Depth[]> {
+  const order = { target: backgroundTarget(service, model), concurrency: callers, durationMs: mostMs };
+  // The first entries of the sets take more than later ones.
+  if (depths.length > 0) await runLoad(load, { ...order, count: 3_000 });
+  const before = await redis.usedMemoryBytes();
+  const found: Depth[] = [];
+  let waiting = 0;
+  for (const depth of depths) {
+    while (waiting < depth) {
+      progress.say(`backlog: ${waiting} responses wait`);
+      waiting += (await runLoad(load, { ...order, count: Math.min(depth - waiting, 10_000) })).completed;
+    }
+    found.push({ waiting, bytesEach: ((await redis.usedMemoryBytes()) - before) / waiting });
+  }
+  return found;
+}
 
 async function pileUpAndDrain(
   { load, redis, upstream, progress }: ScenarioContext,
@@ -130,7 +171,7 @@ export function familyOf(key: string): string {
   return key.replace(/^\{\w\}:/, '').replace(/create-response_[A-Za-z0-9]+/, '<response>');
 }
 
-function report(results: readonly Backlog[], responses: number): ScenarioReport {
+function report(results: readonly Backlog[], deep: readonly Depth[], responses: number): ScenarioReport {
   const accepts = results.map((result) => result.accepts);
   const acceptRoles = ['load', 'api', 'redis'];
   const drainRoles = ['worker', 'redis', 'upstream'];
@@ -141,6 +182,7 @@ function report(results: readonly Backlog[], responses: number): ScenarioReport 
       `and then one worker with ${slots} slots, over an upstream that does no work. ` +
       'Memory is what Redis says it uses, so allocation and the sets are part of it.',
     tables: [
+      goalTable(goalsOf(results, deep, responses)),
       {
         title: 'Accepting; CPU in µs a response',
         columns: ['accepted/s', 'p50 ms', 'p99 ms', ...acceptRoles.map((role) => `${role} CPU`), 'all CPU'],
@@ -165,12 +207,34 @@ function report(results: readonly Backlog[], responses: number): ScenarioReport 
           ],
         ],
       },
-      memoryTable(results),
+      memoryTable(results, deep),
     ],
   };
 }
 
-function memoryTable(results: readonly Backlog[]): Table {
+function goalsOf(results: readonly Backlog[], deep: readonly Depth[], responses: number): Goal[] {
+  const number = (value: number) => value.toLocaleString('en-US');
+  const [least, most] = [deep[0], deep.at(-1)];
+  const goals: Goal[] = [
+    {
+      what: `Redis bytes of a waiting response, ${number(responses)} waiting`,
+      goal: `at most ${number(mostBytes)}`,
+      rounds: results.map(({ bytesEach }) => bytesEach),
+      isMet: atMost(mostBytes),
+    },
+  ];
+  if (least && most) {
+    goals.push({
+      what: `the same at ${number(most.waiting)} waiting, to that at ${number(least.waiting)}`,
+      goal: `at most ${mostGrowth}`,
+      rounds: [most.bytesEach / least.bytesEach],
+      isMet: atMost(mostGrowth),
+    });
+  }
+  return goals;
+}
+
+function memoryTable(results: readonly Backlog[], deep: readonly Depth[]): Table {
   const families = results.at(-1)?.families ?? [];
   const responses = Math.max(...families.map(({ keys }) => keys));
   // A key that exists once, whatever waits, costs a response nothing.
@@ -185,6 +249,12 @@ function memoryTable(results: readonly Backlog[]): Table {
         String(keys),
         figure(bytes / keys),
         figure(bytes / responses),
+      ]),
+      ...deep.map(({ waiting, bytesEach }) => [
+        `all, ${waiting.toLocaleString('en-US')} waiting, one round`,
+        '',
+        '',
+        figure(bytesEach),
       ]),
     ],
   };

@@ -1,10 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { callsBetween } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
 import { cpuBetween, type CpuTimes, readCpuTimes } from '../cpu-times.ts';
 import { atMost, type Goal, goalTable } from '../goals.ts';
 import { runLoad } from '../measure.ts';
-import { readResidentBytes } from '../resident-bytes.ts';
 import { alternate } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
@@ -33,13 +33,14 @@ const startCommands = new Map([
 /** What a service costs that does nothing: its start, its processes, and streams on which nothing happens. */
 export const footprint: Scenario = {
   name: 'footprint',
-  budgetMs: 300_000,
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const plan = context.quick ? plans.quick : plans.full;
     const starts = await startOften(context, plan);
     const service = await startService({
-      ...{ directory: context.directory, profile: context.profile },
-      ...{ redisUrl: context.redis.url, upstreamUrl: context.upstreamUrl },
+      directory: context.directory,
+      profile: context.profile,
+      redisUrl: context.redis.url,
+      upstreamUrl: context.upstreamUrl,
       models: [modelName(silent), modelName(brisk)],
       concurrency: plan.streams,
     });
@@ -129,8 +130,13 @@ async function openMany(
   return { before, during, cpuMs, commands: sum([...calls.values()]), elapsedMs };
 }
 
+/** Memory of a process that is in RAM. NaN where there is no `/proc`. */
 function residentBytes({ pid }: Child): number {
-  return readResidentBytes(pid) ?? Number.NaN;
+  try {
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 function report(plan: Plan, starts: Starts, measured: Footprint): ScenarioReport {

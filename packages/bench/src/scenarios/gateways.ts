@@ -55,7 +55,6 @@ interface Contestant {
 /** Gateways that people know, beside Sluice. Runs when it is asked for, because they are installed for it. */
 export const gateways: Scenario = {
   name: 'gateways',
-  budgetMs: 900_000,
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const { progress, upstreamUrl } = context;
     const chosen = gatewaysOf(context.gateways.length === 0 ? gatewayNames : context.gateways);

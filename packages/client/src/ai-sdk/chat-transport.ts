@@ -40,52 +40,6 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
   prepareRequest = ({ messages, body }) => ({ ...request, ...body, input: inputOf(messages) }),
   storage = pageStorage(),
 }: ChatTransportOptions<Message>): ChatTransport<Message> {
-  /** Chunks of the events behind the first one, which has come. */
-  function show(
-    chatId: string,
-    { responseId, messageId, before }: Pending,
-    events: AsyncGenerator<ResponseEvent, void, undefined>,
-    { first, signal }: { first: ResponseEvent; signal: AbortSignal | undefined },
-  ): ReadableStream<UIMessageChunk> {
-    const chunks = new UiChunks({ messageId, before });
-    const stop = () => {
-      void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
-      // Whether it is cancelled in time or ends by itself, nobody looks any more.
-      client.cancel(responseId).catch(() => undefined);
-    };
-    signal?.addEventListener('abort', stop, { once: true });
-    if (signal?.aborted) stop();
-    const leave = () => signal?.removeEventListener('abort', stop);
-    let event: ResponseEvent | undefined = first;
-    return new ReadableStream<UIMessageChunk>({
-      async pull(controller) {
-        try {
-          for (let sent = 0; sent === 0; ) {
-            event ??= (await events.next()).value ?? undefined;
-            if (!event) break;
-            const made = chunks.of(event);
-            const isLast = isLastEvent(event);
-            event = undefined;
-            for (const chunk of made) controller.enqueue(chunk);
-            sent = made.length;
-            if (isLast) break;
-            if (sent > 0) return;
-          }
-          leave();
-          await storage.delete(chatId);
-          controller.close();
-        } catch (error) {
-          leave();
-          controller.error(error);
-        }
-      },
-      async cancel() {
-        leave();
-        await events.return();
-      },
-    });
-  }
-
   return {
     resumeStreamIsReplay: true,
     async sendMessages(options) {
@@ -103,7 +57,10 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       };
       await storage.set(chatId, JSON.stringify(pending));
       // The chat has the parts of the message: they are repeated only to a page that is loaded again.
-      return show(chatId, { ...pending, before: [] }, events, { first, signal: abortSignal });
+      return show({ client, storage, chatId }, { ...pending, before: [] }, events, {
+        first,
+        signal: abortSignal,
+      });
     },
     async reconnectToStream({ chatId, abortSignal }) {
       const pending = pendingIn(await storage.get(chatId));
@@ -112,7 +69,7 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       const events = client.follow(pending.responseId, signal);
       try {
         const first = await firstOf(events);
-        return show(chatId, pending, events, { first, signal: abortSignal });
+        return show({ client, storage, chatId }, pending, events, { first, signal: abortSignal });
       } catch (error) {
         if (!isGone(error)) throw error;
         await storage.delete(chatId);
@@ -120,6 +77,58 @@ export function createChatTransport<Message extends UIMessage = UIMessage>({
       }
     },
   };
+}
+
+interface ShownChat {
+  client: Pick<Client, 'cancel'>;
+  storage: ChatStorage;
+  chatId: string;
+}
+
+/** Reads a response as chunks, from its first event on. A chat that is stopped cancels it. */
+function show(
+  { client, storage, chatId }: ShownChat,
+  { responseId, messageId, before }: Pending,
+  events: AsyncGenerator<ResponseEvent, void, undefined>,
+  { first, signal }: { first: ResponseEvent; signal: AbortSignal | undefined },
+): ReadableStream<UIMessageChunk> {
+  const chunks = new UiChunks({ messageId, before });
+  const stop = () => {
+    void Promise.resolve(storage.delete(chatId)).catch(() => undefined);
+    // Whether it is cancelled in time or ends by itself, nobody looks any more.
+    client.cancel(responseId).catch(() => undefined);
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  if (signal?.aborted) stop();
+  const leave = () => signal?.removeEventListener('abort', stop);
+  let event: ResponseEvent | undefined = first;
+  return new ReadableStream<UIMessageChunk>({
+    async pull(controller) {
+      try {
+        for (let sent = 0; sent === 0; ) {
+          event ??= (await events.next()).value ?? undefined;
+          if (!event) break;
+          const made = chunks.of(event);
+          const isLast = isLastEvent(event);
+          event = undefined;
+          for (const chunk of made) controller.enqueue(chunk);
+          sent = made.length;
+          if (isLast) break;
+          if (sent > 0) return;
+        }
+        leave();
+        await storage.delete(chatId);
+        controller.close();
+      } catch (error) {
+        leave();
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      leave();
+      await events.return();
+    },
+  });
 }
 
 async function firstOf(events: AsyncGenerator<ResponseEvent, void, undefined>) {

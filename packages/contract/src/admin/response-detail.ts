@@ -22,6 +22,8 @@ export const waitReasons = [
   'upstream_busy',
   /** Its upstream's own queue is too long. */
   'upstream_saturated',
+  /** Its worker had no room for its input. */
+  'worker_memory',
   /** It waited for another try after a failed one. */
   'retry_delay',
   /** A worker stopped or died, and another one had to take it. */
@@ -70,6 +72,10 @@ export const responseDetailSchema = z.object({
   /** Whether its record is kept. Without it there is only what the journal says. */
   is_kept: z.boolean(),
   request_id: z.string().nullable(),
+  /** The response of which an operator made this one: in the background and stored, however that one was asked for. */
+  retry_of: z.string().nullable(),
+  /** The responses that operators made of it, oldest first. */
+  retried_as: z.array(z.string()),
   metadata: z.record(z.string(), z.string()),
   /** The members of its request that are no content. */
   parameters: z.record(z.string(), z.unknown()),

@@ -17,5 +17,9 @@ export const sessionSchema = z.object({
   /** Whether the statistics of the last hour are kept, and the processes announce themselves. */
   statistics: z.boolean(),
   models: z.array(z.string()),
+  /** Whether the service takes its development key, as on loopback until that is revoked. */
+  takes_development_key: z.boolean(),
+  /** The key itself, for the playground; null unless `acting` is `open`. */
+  development_key: z.string().nullable(),
 });
 export type Session = z.output<typeof sessionSchema>;

@@ -18,9 +18,9 @@ const deepestGroup = 64;
  */
 export function patternProblem(pattern: string): string | undefined {
   if (pattern.length > longestPattern) return `has more than ${longestPattern} characters`;
-  /** What is in each open group. */
+  /** The cost of each open group. */
   const groups: Cost[] = [{ repetitions: 1, states: 0 }];
-  /** What the next quantifier repeats; undefined where that is nothing. */
+  /** The cost that the next quantifier repeats; undefined where it has nothing to repeat. */
   let last: Cost | undefined;
   for (let at = 0; at < pattern.length; at += 1) {
     const group = groups.at(-1);

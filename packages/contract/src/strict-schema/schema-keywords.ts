@@ -1,4 +1,4 @@
-/** What the value of a keyword must be. A form with `schema` in its name holds schemas. */
+/** The form that the value of a keyword must have. A form with `schema` in its name holds schemas. */
 export type KeywordForm =
   | 'any'
   | 'boolean'

@@ -10,7 +10,7 @@ import {
 
 type JsonObject = Record<string, unknown>;
 
-/** What a strict schema may be, so that whether a value satisfies it can be found out at a bounded cost. */
+/** The limits of a strict schema, within which a value can be checked against it at a bounded cost. */
 export const strictSchemaLimits = {
   /** Characters of it as JSON. */
   characters: 256 * 1024,

@@ -83,8 +83,8 @@ function functionTool(given: GivenTool): Tool {
 }
 
 /**
- * What only some vendors have, under the names of their packages; a package reads its own member alone. Calls after the
- * first are dropped from the stream as well. Gemini tells its thoughts only when asked.
+ * Options that only some vendors have, under the names of their packages. A package reads its own member alone. Parallel calls
+ * after the first are dropped from the stream as well. Gemini sends its thoughts only when asked.
  */
 function vendorOptions(generation: Generation): CallOptions['providerOptions'] {
   const wantsOneCall = (generation.tools ?? []).length > 0 && !allowsParallelCalls(generation);

@@ -66,7 +66,7 @@ export class CallWatch {
     return this.#abort.signal;
   }
 
-  /** What ended the call, unless it was its own signal. */
+  /** The failure that ended the call, unless its own signal did. */
   get failure(): ProviderError | undefined {
     return this.#failure;
   }
@@ -75,7 +75,7 @@ export class CallWatch {
     return this.#phase === 'closing';
   }
 
-  /** What is known of the call's connection, for the mapping of its failure. */
+  /** The state of the call's connection, for the mapping of its failure. */
   get progress(): { isConnecting: boolean; isSent: boolean; isStreaming: boolean; request: UpstreamRequest } {
     return {
       isConnecting: this.#phase === 'connecting',
@@ -167,7 +167,7 @@ export class CallWatch {
     this.#arm(Math.min(closingMs, this.#timeouts.idleMs));
   }
 
-  /** Lets go of the call. Its connections are closed at once, unless its stream has ended. */
+  /** Ends the watch. The connections of the call are closed at once, unless its stream has ended. */
   release({ isComplete }: { isComplete: boolean }): void {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener('abort', this.#onAbort);

@@ -8,7 +8,7 @@ import {
   type UpstreamRequest,
 } from '../upstream/failure.ts';
 
-/** What is known of a call when its package throws. */
+/** The state of a call when its package throws. */
 export interface FailedCall {
   /** Whether the answer had begun. */
   isStreaming?: boolean;
@@ -98,7 +98,7 @@ function withRetryDelay(headers: Headers, body: string): Headers {
 
 function streamFailure(providerId: string, fields: JsonObject, call: FailedCall): ProviderError {
   const name = nameOf(fields);
-  // What a package could not read of the stream, or the end of its connection.
+  // The package could not parse the stream, or its connection ended.
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') {
     return brokenStream(providerId, 'sent a malformed event', call.request);
   }

@@ -25,8 +25,8 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
  * the Responses API has no item for them. Text blocks that follow each other are one text: Anthropic splits an answer at
  * its citations.
  *
- * What a vendor signs of its reasoning goes on as it is, and comes back in `prompt-messages.ts`. What Google signs of a tool
- * call has no place in a call of the Responses API, and is left out.
+ * The signature of a vendor on its reasoning is passed on unchanged, and comes back in `prompt-messages.ts`. Google also signs
+ * tool calls. A call of the Responses API has no place for that, so it is left out.
  */
 export class PartReader implements EventReader<unknown> {
   readonly #providerId: string;

@@ -10,7 +10,7 @@ import { brokenStream } from '../upstream/failure.ts';
  */
 export class SdkCalls {
   readonly #providerId: string;
-  /** What has been sent of each open call, by the package's id. */
+  /** How much of each open call has been sent, by the package's id. */
   readonly #open = new Map<string, { callKey: string; hasArguments: boolean; isPassedOn: boolean }>();
   readonly #usedIds = new Set<string>();
   #count = 0;

@@ -1,14 +1,14 @@
 import { includesEncryptedReasoning, type Generation, type OpaqueReasoning } from '@sluice/contract';
 import { isObject, type JsonObject, parseObject } from '../json-fields.ts';
 
-/** What reasoning is tied to. What one vendor has signed is of no use to any other. */
+/** The origin that reasoning is tied to. A signature of one vendor is of no use to any other. */
 function originOf(providerId: string): string {
   return `ai-sdk:${providerId}`;
 }
 
 /**
- * What a package tells of one reasoning block beside its text: a signature, or thoughts that the vendor hides. The vendor wants
- * it back with the text, or refuses to go on behind a call of a tool.
+ * The data of one reasoning block besides its text: a signature, or thoughts that the vendor hides. The vendor wants it back
+ * with the text, and otherwise refuses to continue after a tool call.
  */
 export class SignedReasoning {
   readonly #origin: string | undefined;
@@ -33,7 +33,7 @@ export class SignedReasoning {
     }
   }
 
-  /** What has to come back of the block; undefined for nothing. */
+  /** The data that the vendor wants back with the block; undefined if there is none. */
   end(): OpaqueReasoning | undefined {
     const data = JSON.stringify(this.#metadata);
     this.begin();

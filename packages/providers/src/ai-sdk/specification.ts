@@ -51,7 +51,7 @@ export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
 export interface ReasoningPart {
   type: 'reasoning';
   text: string;
-  /** What the package told of it, vendor by vendor. */
+  /** Data of the package about it, by vendor. */
   providerOptions: Record<string, unknown>;
 }
 

@@ -19,7 +19,7 @@ function hasAlike(schema: GrammarSchema, beginnings: Beginnings): boolean {
   );
 }
 
-/** What tells alternatives apart that are objects or lists, as far as it is always written. */
+/** Tells apart alternatives that are objects or lists, by the beginnings that are always written. */
 class Beginnings {
   readonly #definitions: GrammarDefinitions;
   /** Each definition is looked at once. Undefined: it is being looked at, or has alternatives that are alike. */

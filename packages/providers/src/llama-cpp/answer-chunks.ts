@@ -12,7 +12,7 @@ export interface AnswerChunks {
   readonly reasoningTokens: number;
   text(chunk: TextChunk): void;
   call(chunk: CallChunk): void;
-  /** What is known only at the end, and why it is the end. */
+  /** Adds what is known only at the end. Returns why the answer ended. */
   end(response: GeneratedResponse): FinishReason;
 }
 

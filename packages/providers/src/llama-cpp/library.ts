@@ -1,5 +1,5 @@
 /**
- * What is used of the package `node-llama-cpp`, of version 3.
+ * The part of the package `node-llama-cpp`, version 3, that is used here.
  *
  * The package is not a dependency, because it brings 700 MB of binaries. Its types are therefore not there either, and
  * these are the ones that the code is checked against. A fake of them stands in for it in tests.
@@ -32,7 +32,7 @@ export interface Model {
 }
 
 export interface Context {
-  /** Of each sequence, in tokens. */
+  /** Context of each sequence, in tokens. */
   contextSize: number;
   getSequence(): Sequence;
 }
@@ -69,7 +69,7 @@ export interface GenerateOptions extends Sampling {
   functions?: Functions;
   documentFunctionParams?: true;
   maxParallelFunctionCalls?: number;
-  /** What happens when the context is full. */
+  /** The behaviour when the context is full. */
   contextShift: { size: number; strategy: () => never };
   onResponseChunk: (chunk: {
     type?: string | undefined;

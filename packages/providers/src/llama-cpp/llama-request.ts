@@ -22,7 +22,7 @@ const charactersPerToken = 16;
 /** As llama.cpp samples where nothing else is asked for. */
 const samplingDefaults = { temperature: 0.8, topK: 40, topP: 0.95, minP: 0.05 };
 
-/** Of the answer so far, how many tokens the penalties count. */
+/** How many of the latest tokens of the answer the penalties count. */
 const penaltyTokens = 256;
 
 export interface LlamaRequestOptions {

@@ -2,7 +2,7 @@ import type { FailureCode } from '@sluice/contract';
 import type { Disposition, ProviderChunk, UpstreamFault } from '../provider.ts';
 import type { Functions, GrammarSchema, HistoryItem, Sampling } from './library.ts';
 
-/** What the process of a model is to load, with every default filled in. */
+/** The model that a process loads, with every default filled in. */
 export interface LoadOptions {
   library: string;
   modelPath: string;
@@ -18,7 +18,7 @@ export interface LlamaRequest {
   /** Functions that the model may call where it likes. Never together with `schema`. */
   functions?: Functions;
   maxFunctionCalls?: number;
-  /** What the whole answer is held to. */
+  /** The schema that the whole answer satisfies. */
   schema?: GrammarSchema;
   /** The answer is `{"function", "arguments"}` or `{"answer"}`, and is taken apart when it is whole. */
   isChoice: boolean;
@@ -37,7 +37,7 @@ export type ToModel =
   | { type: 'run'; id: number; request: LlamaRequest }
   | { type: 'abort'; id: number };
 
-/** What was loaded, for the log. */
+/** Facts about the loaded model, for the log. */
 export interface LoadedFacts {
   loadMs: number;
   contextTokens: number;
@@ -46,12 +46,12 @@ export interface LoadedFacts {
   gpu: string;
 }
 
-/** What a run failed with. It holds no words of the library, which quote prompts. */
+/** The failure of a run. It holds no words of the library, which quote prompts. */
 export interface RunFailure {
   code: FailureCode;
   disposition: Disposition;
   fault?: UpstreamFault;
-  /** What happened, to follow the name of the provider. */
+  /** The rest of a sentence that begins with the name of the provider. */
   what: string;
   param?: string;
   publicMessage?: string;

@@ -3,11 +3,11 @@ import { findPackageJSON } from 'node:module';
 import { resolve } from 'node:path';
 import { type LlamaCppSettings, packageName } from './settings.ts';
 
-/** What every GGUF file begins with. */
+/** The first bytes of every GGUF file. */
 const magic = 'GGUF';
 
 /**
- * What this machine lacks for the provider, as a sentence for its operator; undefined when it lacks nothing. `name` is that of
+ * Describes for the operator what this machine lacks for the provider; undefined when it lacks nothing. `name` is the name of
  * the package.
  */
 export async function missingOnThisMachine(

@@ -97,7 +97,7 @@ export class ModelProcess {
     const child = forkModelProcess();
     const exited = Promise.withResolvers<void>();
     const loaded = Promise.withResolvers<Running>();
-    // Whoever waits hears of it; nobody may.
+    // Every waiter handles the rejection, but there may be none.
     loaded.promise.catch(() => undefined);
     const running: Running = { child, exited: exited.promise, runs: new Map() };
     this.#running = running;
@@ -168,7 +168,7 @@ export class ModelProcess {
     entry?.run.end(error);
   }
 
-  /** A process that does not let go of an aborted run is ended: nobody else would free its place in the line. */
+  /** Ends a process that does not stop an aborted run: nothing else would free its place in the line. */
   #abort({ child, runs }: Running, id: number): void {
     const entry = runs.get(id);
     if (!entry) return;
@@ -207,7 +207,7 @@ function forkModelProcess(): ChildProcess {
   });
 }
 
-/** What cannot be told to a process that has ended is answered by its exit. */
+/** Sends a message. If the process has ended, its exit settles the runs. */
 function tell(child: ChildProcess, message: ToModel): void {
   if (child.connected) child.send(message, () => undefined);
 }

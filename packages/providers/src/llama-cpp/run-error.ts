@@ -22,7 +22,7 @@ export function invalid(param: string, problem: string): RunError {
   });
 }
 
-/** What any error of a run is to its caller. The library's own words are left out, because they can quote a prompt. */
+/** Maps an error of a run for its caller. The library's own words are left out, because they can quote a prompt. */
 export function failureOf(error: unknown): RunFailure {
   if (error instanceof RunError) return error.failure;
   const name = error instanceof Error ? error.name : typeof error;

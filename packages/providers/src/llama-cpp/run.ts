@@ -3,7 +3,7 @@ import type { ProviderChunk, ProviderError } from '../provider.ts';
 /**
  * One generation, between the process that tells of it and the caller that takes its chunks.
  *
- * What the caller has not taken is kept. That is bounded: an answer has no more tokens than the context.
+ * Chunks that the caller has not taken are kept. Their number is bounded, because an answer has no more tokens than the context.
  */
 export class Run {
   readonly #onOver: () => void;

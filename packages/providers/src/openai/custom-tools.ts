@@ -38,7 +38,7 @@ export class CustomCalls {
     this.#names = new Set(tools.filter(({ type }) => type === 'custom').map(({ name }) => name));
   }
 
-  /** What a chunk of the answer becomes. */
+  /** Turns a chunk of the answer into the chunks that are passed on. */
   turn(chunk: ProviderChunk): ProviderChunk[] {
     if (chunk.type === 'function_call' && this.#names.has(chunk.name)) {
       this.#arguments.set(chunk.callKey, '');

@@ -1,7 +1,7 @@
 import { includesEncryptedReasoning, type Generation, type OpaqueReasoning } from '@sluice/contract';
 import { type JsonObject, parseObject, textOf } from '../json-fields.ts';
 
-/** What reasoning of a Responses upstream is tied to. Its encrypted content is of no use to any other. */
+/** The origin that reasoning of a Responses upstream is tied to. Its encrypted content is of no use to any other. */
 export function opaqueOrigin(providerId: string): string {
   return `openai-responses:${providerId}`;
 }

@@ -35,7 +35,7 @@ export class ResponsesReader implements EventReader {
   state: 'open' | 'finished' | 'done' = 'open';
   readonly #providerId: string;
   readonly #wantsLogprobs: boolean;
-  /** What encrypted reasoning is tied to; undefined when nobody wants it. */
+  /** The origin that encrypted reasoning is tied to; undefined when the request does not ask for it. */
   readonly #opaqueOrigin: string | undefined;
   readonly #items = new Map<number, Item>();
   #lastKind: Kind | undefined;

@@ -13,7 +13,7 @@ import type { JsonObject } from '../json-fields.ts';
 import { answerText, reasoningText, refusalText } from './text.ts';
 import { readDirectives, type SimulatorDirectives } from './directives.ts';
 
-/** What the simulator is going to say, before it is cut into tokens. */
+/** The answer of the simulator, before it is cut into tokens. */
 export interface SimulatedAnswer {
   directives: SimulatorDirectives;
   /** The summary of the reasoning item at the start, if there is one. */

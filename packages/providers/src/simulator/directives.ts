@@ -1,7 +1,7 @@
 import { type FailureCode, isFailureCode } from '@sluice/contract';
 
 /**
- * What a request may tell the simulator to do, so that authors of clients can test how these cope.
+ * Directives by which a request controls the simulator, so that authors of clients can test how these cope.
  *
  * Directives are written in the last user text, in double brackets: `[[sluice: name=value name=value]]`. Several
  * brackets count as one. The simulator removes them from the text before it answers, and ignores unknown names and
@@ -38,7 +38,7 @@ export interface SimulatorDirectives {
 }
 
 /**
- * What an answer may break.
+ * The promises that an answer can break.
  *
  * - `tool_choice`: no call where one is demanded; otherwise one of a tool that may not be called
  * - `parallel_calls`: several calls, whether or not they are allowed

@@ -66,7 +66,7 @@ class PatternReader {
     return this.#at >= this.#characters.length;
   }
 
-  /** The first of several sequences. The others are read and let go. */
+  /** Takes the first of several sequences. The others are read and dropped. */
   alternatives(depth: number): string {
     if (depth > maxDepth) throw new UnknownPattern();
     const first = this.#sequence(depth);

@@ -53,28 +53,19 @@ class Simulator implements Provider {
   ): AsyncGenerator<ProviderChunk, void, undefined> {
     const { signal } = call;
     signal.throwIfAborted();
-    const settings = this.#settings;
-    const intended = simulateAnswer(generation, call.model, {
-      seed: settings.seed ?? 1,
-      reasoning: settings.reasoning ?? false,
-    });
-    const { directives } = intended;
-    const isBroken = directives.break && call.attempt <= (directives.breakAttempts ?? call.attempt);
-    const answer =
-      isBroken && directives.break
-        ? { ...intended, content: brokenContent(intended.content, generation, directives.break) }
-        : intended;
+    const answer = this.#answer(generation, call);
+    const { directives } = answer;
     const calls = new AllowedCalls(generation);
     const interruption = interruptionOf(answer, call.attempt);
     const most = generation.max_output_tokens ?? Number.POSITIVE_INFINITY;
-    const pacing = new Pacing(signal, directives.tokensPerSecond ?? settings.tokensPerSecond ?? 0);
+    const pacing = this.#pacing(directives.tokensPerSecond, signal);
     let tokens = 0;
     let reasoningTokens = 0;
     let visibleTokens = 0;
     let reason: FinishReason | undefined;
     try {
-      const delayMs = directives.firstTokenMs ?? settings.firstTokenMs ?? 0;
-      if (delayMs > 0) await pacing.rest(delayMs);
+      const delayMs = directives.firstTokenMs ?? this.#settings.firstTokenMs;
+      if (delayMs) await pacing.rest(delayMs);
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
       for (const chunk of chunksOf(answer)) {
@@ -113,6 +104,19 @@ class Simulator implements Provider {
 
   async close(): Promise<void> {
     // Nothing is open: each call owns its timers and ends them.
+  }
+
+  #pacing(tokensPerSecond: number | undefined, signal: AbortSignal): Pacing {
+    return new Pacing(signal, tokensPerSecond ?? this.#settings.tokensPerSecond ?? 0);
+  }
+
+  /** The answer to give, broken where the request asks for that. */
+  #answer(generation: Generation, { model, attempt }: ProviderCall): ReturnType<typeof simulateAnswer> {
+    const { seed = 1, reasoning = false } = this.#settings;
+    const intended = simulateAnswer(generation, model, { seed, reasoning });
+    const { break: how, breakAttempts = attempt } = intended.directives;
+    if (!how || attempt > breakAttempts) return intended;
+    return { ...intended, content: brokenContent(intended.content, generation, how) };
   }
 
   async #interrupt(interruption: Interruption, pacing: Pacing): Promise<void> {

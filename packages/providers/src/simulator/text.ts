@@ -35,7 +35,7 @@ const filler = [
 const maxQuote = 160;
 
 export interface TextTopic {
-  /** What the user said last. */
+  /** The last text of the user. */
   userText: string;
   /** The outputs of tools since then. */
   toolOutputs: readonly { name: string; output: string }[];

@@ -33,7 +33,7 @@ export class AnswerSize {
     this.#sinceEvent = 0;
   }
 
-  /** What is too large about an event of this length, whole or not; undefined when nothing is. */
+  /** The limit that an event of this length exceeds, whole or not; undefined when it exceeds none. */
   excessOfEvent(length: number): string | undefined {
     const { echoBytes, repeatsAnswer } = this.#options;
     const limit = maxEventBytes + echoBytes + (repeatsAnswer ? this.#received - this.#sinceEvent : 0);

@@ -124,7 +124,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Lets go of the stream. The socket is closed at once unless the answer is `complete`. In that case the connection
+   * Closes the stream. The socket is closed at once unless the answer is `complete`. In that case the connection
    * has a moment to become idle, so that the next request can reuse it.
    */
   release(complete: boolean): void {

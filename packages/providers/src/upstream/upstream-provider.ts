@@ -5,7 +5,7 @@ import type { Timeouts } from './silence-timer.ts';
 import { HttpUpstream, type HttpUpstreamSettings } from './http-upstream.ts';
 import type { Provider, ProviderCall, ProviderChunk } from '../provider.ts';
 
-/** What is specific to the API of an upstream: its route, its request and its events. */
+/** The parts that are specific to the API of an upstream: its route, its request and its events. */
 export interface WireProtocol {
   readonly path: string;
   /** See `EventStreamOptions.repeatsAnswer`. */

@@ -16,7 +16,7 @@ export class BoundedReads {
     try {
       return await read();
     } finally {
-      // The place is handed on as it is, so that nobody gets in between.
+      // The place is handed on, so that no other read gets in between.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#underWay -= 1;

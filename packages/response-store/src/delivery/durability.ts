@@ -9,18 +9,36 @@ import type { RedisCommands } from '../record/connection.ts';
  */
 export type Durability = 'local' | 'fsync' | 'replica';
 
-export type BarrierConnection = Pick<RedisCommands, 'set'> & {
+/** A connection that can wait for what was written over it. */
+export interface WaitingConnection {
   call(name: string, ...args: (string | number)[]): Promise<unknown>;
-};
+}
 
-export interface DurabilityBarrierOptions {
-  durability: Durability;
+export type BarrierConnection = Pick<RedisCommands, 'set'> & WaitingConnection;
+
+/** How safe a write must be, where the server alone is not safe enough. */
+export interface AwaitedSafety {
+  durability: Exclude<Durability, 'local'>;
+  /** How long that may take, in milliseconds. */
+  withinMs: number;
+}
+
+/** Waits until what was written over a connection is as safe as that. False when it takes too long. */
+export async function isWrittenSafely(
+  connection: WaitingConnection,
+  { durability, withinMs }: AwaitedSafety,
+): Promise<boolean> {
+  const reply: unknown = await (durability === 'replica'
+    ? connection.call('WAIT', 1, withinMs)
+    : connection.call('WAITAOF', 1, 0, withinMs));
+  return Number([reply].flat()[0]) >= 1;
+}
+
+export interface DurabilityBarrierOptions extends AwaitedSafety {
   /** A connection of its own: it stands still while it waits. */
   connection: BarrierConnection;
   /** One key in each cell. What is written there says nothing; that it is written is the point. */
   keys: readonly string[];
-  /** How long it may take, in milliseconds. */
-  withinMs: number;
 }
 
 /** The key of a barrier that nobody needs goes by itself, in milliseconds. */
@@ -63,14 +81,9 @@ export class DurabilityBarrier {
   }
 
   async #wait(): Promise<boolean> {
-    const { connection, keys, durability, withinMs } = this.#options;
-    const replies: unknown[] = await Promise.all([
-      ...keys.map((key) => connection.set(key, '1', 'PX', keyMs)),
-      durability === 'replica'
-        ? connection.call('WAIT', 1, withinMs)
-        : connection.call('WAITAOF', 1, 0, withinMs),
-    ]);
-    const [first] = [replies.at(-1)].flat();
-    return Number(first) >= 1;
+    const { connection, keys, ...safety } = this.#options;
+    const written = keys.map((key) => connection.set(key, '1', 'PX', keyMs));
+    const [isSafe] = await Promise.all([isWrittenSafely(connection, safety), ...written]);
+    return isSafe;
   }
 }

@@ -7,13 +7,13 @@ const pollMs = { first: 1_000, longest: 5_000 };
 /** Why somebody stops waiting: the caller has left, or the process stops. */
 export type GiveUpReason = 'caller_left' | 'interrupted';
 
-/** What a wait for an end came to. */
+/** The outcome of a wait for an end. */
 export type WaitOutcome =
   /** The end as `printEnd` made it, or how long it is when that is too long to be read without room for it. */
   | { kind: 'ended'; end: FoundEnd }
   | { kind: 'gone' }
   | { kind: 'timed_out' }
-  /** Whoever waited gave up. */
+  /** The one who waited gave up. */
   | { kind: 'given_up'; reason: GiveUpReason };
 
 export interface EndWaitOptions {
@@ -49,12 +49,12 @@ export class EndWait {
     this.#options = options;
   }
 
-  /** What the wait came to. Never rejects. */
+  /** Resolves with the outcome of the wait. Never rejects. */
   get outcome(): Promise<WaitOutcome> {
     return this.#settled.promise;
   }
 
-  /** What the wait has come to so far; undefined while it goes on. */
+  /** The outcome; undefined while the wait goes on. */
   get settledAs(): WaitOutcome | undefined {
     return this.#settledAs;
   }
@@ -98,7 +98,7 @@ export class EndWait {
     this.#settle({ kind: 'given_up', reason });
   }
 
-  /** Stops listening. Twice is fine. */
+  /** Stops listening. Closing it again does nothing. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -23,7 +23,7 @@ export interface LogReaderOptions {
 /** A page of the log brings no further event past so many bytes, and one that is longer is held for before it is read. */
 const pageBytes = 128 * 1024;
 
-/** What an event takes on its way from the log to a socket, as a multiple of its size: a text, its frame, its bytes. */
+/** The memory for an event on its way from the log to a socket, as a multiple of its size: a text, its frame, its bytes. */
 const eventFactor = 3;
 
 /** Reads the log of a streamed response for one reader. */
@@ -113,13 +113,13 @@ function lastDerived(hasStarted: boolean, end: KnownEnd['end'] | undefined): num
   return end ? opening + countDerivedEvents(end) : opening - 1;
 }
 
-/** What one reader reads in place of the log that its response does not have. */
+/** The events that one reader is given in place of the log that its response does not have. */
 export class DerivedEvents implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #end: EndOfReader;
   /** The end that a message brought: a response that is deleted right behind it still ends for its readers. */
   #last: string | undefined;
-  /** What comes behind the last event that was read. It is not begun again: an item may have very many events. */
+  /** The events behind the last one that was read. They are not derived anew: an item may have very many. */
   #rest: { after: number; events: Generator<LoggedEvent> } | undefined;
 
   constructor(options: LogReaderOptions) {

@@ -2,8 +2,8 @@ import { idInEnd, parseEnd } from '../record/end-json.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
 
 /**
- * What the store publishes to the api processes that have somebody attached: events as they are in the log, and with
- * the end what it added.
+ * A message that the store publishes to the api processes with somebody attached: events as they are in the log, and at the
+ * end what it added to the response.
  */
 export interface RelayMessage {
   responseId: string;

@@ -40,7 +40,7 @@ export interface FollowOptions {
 /**
  * Live delivery of an api process: one connection, one channel, any number of readers.
  *
- * Pub/sub makes it fast and nothing more: whoever listens finds in the store what a message did not bring. What is found
+ * Pub/sub makes it fast and nothing more: a listener finds in the store what a message did not bring. What is found
  * there can be large, so it has a connection of its own and comes in a bounded number of reads at a time.
  */
 export class Relay {
@@ -64,7 +64,7 @@ export class Relay {
     subscriber.on('message', this.#onMessage);
     // After a reconnect messages are missing: every listener looks into the store once, when messages arrive again.
     subscriber.on('ready', this.#onReady);
-    // That look fails when the connection for reads comes back later than the other one.
+    // The first look fails when the connection for reads comes back later than the other one.
     redis.on('ready', this.#onReadable);
     this.#timer = setInterval(() => this.#tick(), tickMs);
     await this.#subscribe();
@@ -120,7 +120,7 @@ export class Relay {
     return wait;
   }
 
-  /** Resolves when messages arrive; twice is fine. */
+  /** Resolves when messages arrive. Starting it again does nothing. */
   async #subscribe(): Promise<void> {
     const { subscriber, channels } = this.#options;
     await subscriber.subscribe(...channels);

@@ -18,7 +18,7 @@ export interface PollTimes {
 }
 const defaultPollMs: PollTimes = { first: 1_000, longest: 5_000 };
 
-/** What a subscription reads when it cannot go on from what it was sent. */
+/** The source from which a subscription reads when its messages have a hole. */
 export interface LogReader {
   events(cursor: number, count: number): Promise<LoggedEvent[]>;
   /** The end of the response, or undefined while there is none; null when the response is gone. */
@@ -153,7 +153,7 @@ export class Subscription {
     this.#onClose();
   }
 
-  /** What is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
+  /** Takes what is at hand, from the buffer or from the log. A store that does not answer has nothing yet. */
   async #take(): Promise<Batch | 'nothing_yet' | 'gone'> {
     try {
       return await this.#look();
@@ -176,7 +176,7 @@ export class Subscription {
     }
   }
 
-  /** What follows the cursor without a hole; what is behind one is in the log as well. */
+  /** Takes the events that follow the cursor without a hole. Those behind a hole are in the log as well. */
   #fromBuffer(): LoggedEvent[] {
     const events: LoggedEvent[] = [];
     let next = this.#cursor + 1;
@@ -199,7 +199,7 @@ export class Subscription {
    * of an ended response gets an empty batch with the end: nothing will come any more.
    */
   async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
-    // What arrives while the log is read is kept and joined at the seam by its numbers.
+    // Messages that arrive while the log is read are kept, and joined to it by their numbers.
     this.#mustRead = false;
     const events = await this.#readPage();
     if (events.length > 0) return this.#deliver(events);

@@ -2,7 +2,7 @@
 
 -- Most bytes that a message brings. The store cuts a subscriber that has 32 MB of messages to read
 -- (client-output-buffer-limit), and with it all that its process waits for. What is larger is told of without its
--- content, and whoever wants it reads it from the record or the log.
+-- content, and its readers take that from the record or the log.
 local most_bytes = 65536
 
 -- Publishes lines to each of them as one message. The name of a lease is the channel of its holder.

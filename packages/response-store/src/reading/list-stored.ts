@@ -5,13 +5,13 @@ import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import type { HoldMemory } from './open-ends.ts';
 import { readWholeRecord } from './read-record.ts';
 
-/** What accept.lua puts at the far end of a list to keep it. */
+/** The entry that accept.lua puts at the far end of a list to keep it. */
 const nobody = '';
 
 /** A page ends when its responses are longer than this together, in bytes. A single one may be longer. */
 const pageBytes = 4 * 1024 * 1024;
 
-/** What a record takes that is read, parsed and printed, as a multiple of its size in the store. */
+/** The memory for a record that is read, parsed and printed, as a multiple of its size in the store. */
 const parsedFactor = 3;
 
 /** A page of a tenant's responses, newest first. */
@@ -22,7 +22,7 @@ export interface StoredPage {
   free: (() => void) | undefined;
 }
 
-/** What a listed id stands for. */
+/** The response that a listed id stands for. */
 type Listed =
   | { kind: 'here'; id: string; bytes: number }
   | { kind: 'expired' | 'of_other_release'; id: string };

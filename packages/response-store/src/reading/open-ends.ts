@@ -16,7 +16,7 @@ export interface KnownEnd {
   texts?: LongTexts | undefined;
 }
 
-/** An end for which memory is held until it is closed. Twice is fine. */
+/** An end for which memory is held until it is closed. Closing it again does nothing. */
 export interface OpenEnd extends KnownEnd {
   close: () => void;
 }
@@ -26,10 +26,10 @@ interface SharedEnd {
   read: Promise<(KnownEnd & { free: () => void }) | undefined>;
 }
 
-/** What a parsed end takes at most, as a multiple of its JSON without long texts. */
+/** The most memory that a parsed end takes, as a multiple of its JSON without long texts. */
 const parsedFactor = 6;
 
-/** So much of that counts as nothing, in bytes. */
+/** A parsed end of up to this many bytes counts as none. */
 const smallHollow = 64 * 1024;
 
 /**
@@ -60,7 +60,7 @@ export class OpenEnds {
     const known = this.#shared.get(responseId);
     if (known) return this.#join(responseId, known);
     const free = await hold(bytes);
-    // Each waits for itself, so that nobody has to wait as long as another one may. Now that there is room for it, it may be there.
+    // Each reader waits for its own room, since another may wait for longer. By now somebody may have read the end.
     const opened = this.#shared.get(responseId);
     if (opened) {
       free();

@@ -10,11 +10,11 @@ export interface PartJson {
   json: string | Uint8Array<ArrayBuffer>;
 }
 
-/** An item of a part. A thread sends that of a long one as bytes. */
+/** An item of a part. A thread sends a long one as bytes. */
 export interface PickedItem {
   id: string;
   json: string | Uint8Array<ArrayBuffer>;
-  /** What it links to, when it is a tool call or the output of one. */
+  /** The tool call that it belongs to, when it is a call or the output of one. */
   link: ToolItem | undefined;
 }
 

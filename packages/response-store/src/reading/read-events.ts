@@ -30,7 +30,7 @@ export async function hasLog(access: StoreAccess, responseId: string): Promise<b
   return (await access.redis.exists(keysOf(access, responseId).log)) === 1;
 }
 
-/** Events read from the log at once by whoever reads all of it. */
+/** Events that a reader of the whole log reads at once. */
 const pageSize = 500;
 
 /** Every event in the log but those of the life cycle. */

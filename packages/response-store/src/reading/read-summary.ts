@@ -6,7 +6,7 @@ import { type StoredRequest, UnknownVersion } from '../record/record.ts';
 import type { LargeAccess } from '../record/store-access.ts';
 import { type FoundEnd, readLongEnd, readWithEnd } from './read-record.ts';
 
-/** What is known of a response beside its content. Times are milliseconds of the store's clock. */
+/** The facts of a response without its content. Times are milliseconds of the store's clock. */
 export interface ResponseSummary {
   id: string;
   tenant: string;
@@ -29,9 +29,22 @@ export interface ResponseSummary {
 }
 
 const names = [
-  ...(['version', 'id', 'tenant', 'status', 'tier', 'queue', 'request_id', 'accepted_at'] as const),
-  ...(['started_at', 'attempt', 'stream', 'seq', 'previous', 'asked_bytes'] as const),
-  ...(['request', 'request_ahead'] as const),
+  'version',
+  'id',
+  'tenant',
+  'status',
+  'tier',
+  'queue',
+  'request_id',
+  'accepted_at',
+  'started_at',
+  'attempt',
+  'stream',
+  'seq',
+  'previous',
+  'asked_bytes',
+  'request',
+  'request_ahead',
 ] satisfies FieldName[];
 
 /**

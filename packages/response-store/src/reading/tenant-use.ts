@@ -11,7 +11,7 @@ export interface LimitedTenant {
   };
 }
 
-/** What a tenant uses now. */
+/** A tenant's use of its limits at this moment. */
 export interface TenantUseNow {
   /** Requests accepted in the current minute; undefined without a limit, because nobody counts them then. */
   requests: number | undefined;
@@ -32,9 +32,9 @@ export interface TenantUseNow {
 const pageSize = 100;
 
 /**
- * What tenants use now, in their order. It reads and changes nothing, a page at a time, so that however many tenants there
- * are, other clients of the store wait for one page at most. The numbers of a tenant are read one after the other: while
- * it is busy, they may differ by what happened in between.
+ * Reads what tenants use now, in their order. It changes nothing and reads a page at a time, so other clients of the store
+ * wait for one page at most, however many tenants there are. The numbers of a tenant are read one after the other: those of
+ * a busy tenant may differ by what happened in between.
  */
 export async function readTenantUse(
   access: StoreAccess,
@@ -71,8 +71,8 @@ export async function readTenantUse(
 }
 
 /**
- * What is in a window of rate-window.lua: sixty buckets of a second each, at the second modulo 60, and `last`, the second
- * of the newest. Its sum is not read, because it is only right when the window was moved to the present.
+ * Adds up a window of rate-window.lua: sixty buckets of a second each, at the second modulo 60, and `last`, the second of
+ * the newest. The sum of the window is not read, because it is right only when the window was moved to the present.
  *
  * `second` is that of the store's clock. Counts of a clock that was ahead before stay in the window, as admission has it.
  */
@@ -90,9 +90,9 @@ interface Counters {
   tokens: Record<string, string> | undefined;
   weight: string | null | undefined;
   running: number | undefined;
-  /** What the tenant holds in the store, and until which second that is right. */
+  /** The bytes that the tenant holds in the store, and the second until which that is right. */
   held: (string | null)[];
-  /** Queues of which the tenant has a line. */
+  /** Queues in which the tenant has a line. */
   queues: string[] | undefined;
 }
 
@@ -116,7 +116,7 @@ async function readCounters(
   return { requests, tokens, weight, held, running, queues };
 }
 
-/** What a tenant holds by `second`: its sum, or where something of that is over by now, what is left of its amounts. */
+/** The bytes that a tenant holds by `second`: its sum, or the amounts that are left once some of it is over. */
 async function storedBytes(
   { redis, keys }: StoreAccess,
   tenant: string,

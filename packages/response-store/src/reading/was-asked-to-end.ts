@@ -2,8 +2,8 @@ import { parseFields, storedNames } from '../record/fields.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 
 /**
- * Whether somebody asked for the end of a cancelled response: its caller, or whoever deleted it, so also when the record
- * is gone. Otherwise it was ended because no process that watched it showed a sign of life.
+ * Says whether somebody asked for the end of a cancelled response. A deletion counts, so a record that is gone does, too.
+ * Otherwise the response was ended because no process that watched it showed a sign of life.
  */
 export async function wasAskedToEnd(access: StoreAccess, responseId: string): Promise<boolean> {
   const names = ['status', 'cancel'] as const;

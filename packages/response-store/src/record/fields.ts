@@ -1,11 +1,11 @@
 import { type Status } from '@sluice/contract';
 
-/** What a field holds, which decides how Lua and TypeScript read it. An absent field is nil there and undefined here. */
+/** The type of a field, by which Lua and TypeScript read it. An absent field is nil there and undefined here. */
 type FieldType = 'text' | 'number' | 'flag' | 'status';
 
 /**
- * Who changes a record: the accept that makes it; a caller, by the api process where it is; whoever holds the right to
- * write, which is an attempt or what ends a response in its place; the rescue.
+ * A writer of records: the accept, which makes one; a caller, through its api process; the holder of the right to write,
+ * which is an attempt or the step that ends a response in its place; and the rescue.
  */
 export type Writer = 'accept' | 'caller' | 'attempt' | 'rescue';
 
@@ -58,7 +58,7 @@ export const recordFields = {
   weight: field('number', 'accept'),
   /** Its start tag, by which it has its place among the others of its queue; absent while it waits outside of it. */
   tag: field('number', 'accept', 'caller', 'attempt', 'rescue'),
-  /** What it costs its flow to go into the queue, in ticks; only of one that waits outside of it. */
+  /** The cost to its flow of going into the queue, in ticks; only of a response that waits outside of it. */
   cost: field('number', 'accept'),
   /** Its turn among the responses of a tenant that may only run so many at a time; absent without such a limit. */
   turn: field('number', 'accept'),
@@ -86,8 +86,8 @@ export const recordFields = {
   /** When it was first found without a caller. */
   left_at: field('number', 'caller', 'attempt', 'rescue'),
   /** Why somebody asked for the end; the first reason stays. */
-  cancel: field('text', 'caller'),
-  /** The right to write. Whoever holds an older one writes nothing. */
+  cancel: field('text', 'caller', 'attempt'),
+  /** The right to write. The holder of an older one writes nothing. */
   token: field('text', 'attempt'),
   /** Lease and channel of the worker process that holds the token. */
   worker: field('text', 'attempt'),
@@ -110,34 +110,50 @@ export const recordFields = {
   run_by: field('number', 'attempt'),
   /** How long the events in its log are, in bytes of JSON, as far as attempts have appended them. */
   log_bytes: field('number', 'attempt'),
-  /** What is counted of it for its tenant, as parts; see held-bytes.lua in admission. */
+  /** The bytes that count for its tenant, as parts; see held-bytes.lua in admission. */
   held: field('text', 'accept', 'attempt'),
   /** The last sequence number. */
   seq: field('number', 'accept', 'attempt'),
-  /** What the end added, as JSON; see `EndOfResponse`. */
+  /** The end as JSON; see `EndOfResponse`. */
   result: field('text', 'attempt'),
 };
 
 export type FieldName = keyof typeof recordFields;
 
+/** All fields that a writer may write. */
+export function fieldsBy(writer: Writer): FieldName[] {
+  // The names of the table.
+  const names = Object.keys(recordFields) as FieldName[];
+  return names.filter((name) => recordFields[name].writers.includes(writer));
+}
+
 /**
- * What the accept writes and nothing changes, in the order in which it stands in one value of the hash, joined by line
- * breaks: a field of its own costs a waiting response some seventy bytes. None of them holds a line break. Empty is absent.
+ * The fields that the accept writes and nothing changes, in their order in one value of the hash. Line breaks join them, and
+ * none of them holds one. An empty one is absent. A field of its own would cost a waiting response some seventy bytes.
  */
 export const factFields = [
-  ...([
-    'version',
-    'id',
-    'tenant',
-    'tier',
-    'queue',
-    'request_id',
-    'weight',
-    'accepted_at',
-    'queue_by',
-  ] as const),
-  ...(['stream', 'stored', 'background', 'previous', 'context_turns', 'asked_bytes'] as const),
-  ...(['large_bytes', 'request_ahead', 'idempotency', 'turn', 'cost', 'tokens', 'most_output'] as const),
+  'version',
+  'id',
+  'tenant',
+  'tier',
+  'queue',
+  'request_id',
+  'weight',
+  'accepted_at',
+  'queue_by',
+  'stream',
+  'stored',
+  'background',
+  'previous',
+  'context_turns',
+  'asked_bytes',
+  'large_bytes',
+  'request_ahead',
+  'idempotency',
+  'turn',
+  'cost',
+  'tokens',
+  'most_output',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */
@@ -150,7 +166,7 @@ export function placeInFacts(name: FieldName): number | undefined {
 
 const places: ReadonlyMap<FieldName, number> = new Map(factFields.map((name, at) => [name, at]));
 
-/** What HMGET is asked for to read these fields, and `parseFields` takes: the facts, if any is among them, first. */
+/** The names that HMGET is given to read these fields, as `parseFields` takes its reply: the facts first, if any is asked for. */
 export function storedNames(names: readonly FieldName[]): string[] {
   const own = names.filter((name) => placeInFacts(name) === undefined);
   return own.length === names.length ? own : [facts, ...own];

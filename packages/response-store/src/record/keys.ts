@@ -4,7 +4,7 @@ import { type Cell, cellOf, defaultCell, homeCell } from './cells.ts';
 /**
  * Every Redis key and channel of one cell, spelled in this one place.
  *
- * A lease and the channel of the process that holds it share one name: whoever reads the name in a record can both
+ * A lease and the channel of the process that holds it share one name: a reader of that name in a record can both
  * reach the process and see whether it lives.
  */
 export interface CellKeys extends AdmissionKeys {
@@ -42,7 +42,7 @@ export interface CellKeys extends AdmissionKeys {
 export interface RedisKeys {
   readonly cells: readonly Cell[];
   inCell(cell: Cell): CellKeys;
-  /** Of the cell that holds the response. */
+  /** The keys of the cell that holds the response. */
   of(responseId: string): CellKeys;
   /** The cell where a tenant's new responses, its limits and its list are. */
   home(tenant: string): Cell;

@@ -3,7 +3,7 @@ import type { FieldName, RecordFields } from './fields.ts';
 import type { StoredRequest } from './record.ts';
 import { keysOf, type LargeAccess } from './store-access.ts';
 
-/** What says where the request and the input of a record are. */
+/** The fields that say where the request and the input of a record are. */
 export const placeFields = ['input', 'large_bytes', 'request_ahead'] as const satisfies FieldName[];
 
 type Places = Pick<RecordFields, (typeof placeFields)[number]>;

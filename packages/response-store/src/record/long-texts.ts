@@ -54,7 +54,7 @@ export class LongTexts {
 
   /** A part of the document with its long texts: a copy. */
   filled<Value>(hollow: Value): Value {
-    // What was printed of a value is one of its type.
+    // The JSON of a value parses to a value of its type.
     return JSON.parse(Buffer.concat(this.piecesOf(JSON.stringify(hollow))).toString()) as Value;
   }
 

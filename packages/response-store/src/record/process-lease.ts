@@ -6,11 +6,11 @@ const processLeaseMs = 5_000;
 /** Signs of life within the time of a lease. */
 const renewalsPerLease = 5;
 
-/** What an api process holds as long as it lives; see {@link ProcessLease}. */
+/** The lease that an api process holds as long as it lives; see {@link ProcessLease}. */
 export interface Lease {
   /** Resolves when the lease is held, or its first renewal failed; the next one is a moment away. */
   start(): Promise<void>;
-  /** Gives it up, so that nobody has to wait until it lapses. */
+  /** Gives the lease up, so that no other process has to wait until it lapses. */
   stop(): Promise<void>;
 }
 

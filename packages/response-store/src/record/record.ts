@@ -11,7 +11,7 @@ import {
 import { parseEnd } from './end-json.ts';
 import { type FieldName, type RecordFields, recordVersion } from './fields.ts';
 
-/** What was asked for, without its input: that can be large and only a worker needs it. */
+/** A request without its input, which can be large and which only a worker needs. */
 export type StoredRequest = Omit<CreateResponse, 'input'>;
 
 /** A record as every process reads it. Times are milliseconds of the store's clock. */
@@ -35,7 +35,7 @@ export interface ResponseRecord {
   isEnqueued: boolean;
   /** Where its request stands in a trace; undefined while traces were off. */
   traceparent?: string | undefined;
-  /** What the end added; absent while there is none, and when it is long. */
+  /** The end, with all that it added; absent while there is none, and when it is long. */
   end: ResponseEnd | undefined;
   /** How many bytes the end has that was not read, because it is long; see `OpenEnds`. Otherwise 0. */
   longEndBytes: number;

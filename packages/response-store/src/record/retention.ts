@@ -4,7 +4,7 @@ export interface Retention {
   logMs: number;
 }
 
-/** What the operator says of responses that are stored, in seconds. */
+/** The operator's settings for responses that are stored, in seconds. */
 export interface RetentionSettings {
   responseSeconds: number;
   eventLogSeconds: number;

@@ -3,7 +3,7 @@ import type { LargeValues } from '../large-values.ts';
 import type { CellKeys, RedisKeys } from './keys.ts';
 import type { RedisCommands } from './connection.ts';
 
-/** What every step of the store works with. */
+/** The connections and listeners that every step of the store works with. */
 export interface StoreAccess {
   redis: RedisCommands;
   keys: RedisKeys;
@@ -23,7 +23,7 @@ export interface QueuedEnd {
 
 /**
  * A response of a tenant that may only run so many at a time: it has waited outside of its queue, and its job is to go in
- * now. The rescue moves it when whoever was told of it dies before.
+ * now. The rescue moves the job if the process that was told dies before it does.
  */
 export interface LetIn {
   responseId: string;
@@ -31,7 +31,7 @@ export interface LetIn {
   priority: number;
 }
 
-/** What a step works with that reads or writes what may be large. */
+/** The same for steps that read or write large values. */
 export interface LargeAccess extends StoreAccess {
   large: LargeValues;
   /** For ends of responses that are too long for the connection of commands: an end cannot be cut into pieces. */

@@ -18,7 +18,7 @@ if not next_base then
     next_base = math.floor(now)
     shift = next_base - base
     redis.call('ZADD', fair, next_base, 'next_base', shift, 'shift', 0, 'moved')
-    -- What no flow needs any more.
+    -- Tags that no flow needs any more.
     for _, flow in ipairs(redis.call('ZRANGEBYSCORE', fair, '-inf', '(' .. f[4], 'LIMIT', 0, 1000)) do
       if string.find(flow, ':', 1, true) then redis.call('ZREM', fair, flow) end
     end

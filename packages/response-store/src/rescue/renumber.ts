@@ -15,11 +15,11 @@ const renumberScript = defineScript({
 /** Jobs moved by one script: some milliseconds of everybody's time. */
 const most = 500;
 
-/** Where the waiting jobs of a queue are, as whoever keeps them says; see `ResponseQueue.order`. */
+/** Where the queue keeps its waiting jobs; see `ResponseQueue.order`. */
 export interface JobOrder {
   /** Key of a sorted set: the waiting jobs, scored by `priority * perPriority` and their order within it. */
   jobs: string;
-  /** What stands before an id in the key of a job, a hash with the field `priority`. */
+  /** The prefix of an id in the key of a job, a hash with the field `priority`. */
   jobPrefix: string;
   perPriority: number;
 }

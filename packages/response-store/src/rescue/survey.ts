@@ -15,20 +15,21 @@ const surveyScript = defineScript({
 });
 
 const kinds = [
-  ...([
-    'vanished',
-    'gone',
-    'unknown_version',
-    'cancelled',
-    'expired',
-    'unqueued',
-    'overdue',
-    'stopping',
-  ] as const),
-  ...(['held', 'left_out', 'queued', 'in_progress'] as const),
+  'vanished',
+  'gone',
+  'unknown_version',
+  'cancelled',
+  'expired',
+  'unqueued',
+  'overdue',
+  'stopping',
+  'held',
+  'left_out',
+  'queued',
+  'in_progress',
 ] as const;
 
-/** What stands in a record that has no end yet; see survey.lua for the kinds. */
+/** The state of a response without an end; see survey.lua for the kinds. */
 export interface Finding {
   responseId: string;
   kind: (typeof kinds)[number];

@@ -47,6 +47,16 @@ describe('fields in a script', () => {
     expect(expandFields("clear(r, 'left_at')", writer('left_at'))).toBe("redis.call('HDEL', r, 'left_at')");
   });
 
+  it('are kept as the arguments of the same names where the list has a word for them', () => {
+    const script = { ...writer('token', 'worker', 'seq'), kept: ['token', 'worker'] as const };
+    expect(expandFields('write(record, { kept, seq = 2 })', script)).toBe(
+      "redis.call('HSET', record, 'token', token, 'worker', worker, 'seq', 2)",
+    );
+    expect(() => expandFields('write(record, { kept })', { ...script, writes: ['token'] })).toThrow(
+      "writes the field 'worker' and does not say so",
+    );
+  });
+
   it('must stand in the table', () => {
     expect(() => expandFields("read(record, 'status speed')", reader)).toThrow("no field 'speed'");
     expect(() => expandFields('write(record, { speed = 1 })', reader)).toThrow("no field 'speed'");

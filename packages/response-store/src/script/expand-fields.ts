@@ -11,14 +11,16 @@ import {
 /** Lists of fields that a script may read by a name instead of spelling them out; TypeScript reads the same list. */
 export type FieldLists = Readonly<Record<string, readonly FieldName[]>>;
 
-/** What a script may write, and in whose name. */
+/** The fields that a script may write, and the writer that it is. */
 export interface WritingScript {
-  /** What the script does, for messages. */
+  /** The name of the script, for messages. */
   transition: string;
-  /** Who does it. */
+  /** The writer in whose name it runs. */
   by: Writer;
   /** Every field that it writes, changes or clears, its fragments included. */
   writes?: readonly FieldName[];
+  /** Fields that it writes as the arguments of the same names, where the list of what it writes has the word `kept`. */
+  kept?: readonly FieldName[];
 }
 
 /**
@@ -27,7 +29,8 @@ export interface WritingScript {
  * - `read(record, 'status seq')` gives a table with these members, numbers where the field table says so, and
  *   behind it the values as the store gave them; the second argument may be the name of a list instead
  * - `write(record, { status = word, seq = 2 })`, `write_once(record, 'cancel', reason)`
- * - `write_present(record, { watchers = word })` leaves out what is an empty text
+ * - `write_present(record, { watchers = word })` leaves out what is an empty text; the word `kept` among the members stands
+ *   for the fields that the script keeps as they are told
  * - `add(record, 'attempt', -1)`, `clear(record, 'left_at')`
  * - `size(record, 'input')` is the length of a field in bytes, 0 for one that is absent
  *
@@ -43,7 +46,7 @@ export function expandFields(lua: string, script: WritingScript, lists: FieldLis
         return readCall(record, namesIn(rest[0] ?? '', lists));
       case 'write':
       case 'write_present': {
-        const members = membersOf(rest[0] ?? '');
+        const members = membersOf(rest[0] ?? '', script.kept);
         const names = new Map(members.map(([field, value]) => [writable(field, script), value]));
         const pairs = [...factsOf(names), ...ownFieldsOf(names)].join(', ');
         return name === 'write'
@@ -164,13 +167,14 @@ function writable(name: string, { transition, by, writes = [] }: WritingScript):
 }
 
 /** Name and value of each member of a table constructor. */
-function membersOf(table: string): [string, string][] {
+function membersOf(table: string, kept: readonly FieldName[] = []): [string, string][] {
   const { parts } = split(table, table.indexOf('{') + 1, '}');
   return parts
     .filter((part) => part !== '')
-    .map((part) => {
+    .flatMap((part): [string, string][] => {
+      if (part === 'kept') return kept.map((name) => [name, name]);
       const equals = part.indexOf('=');
-      return [part.slice(0, equals).trim(), part.slice(equals + 1).trim()];
+      return [[part.slice(0, equals).trim(), part.slice(equals + 1).trim()]];
     });
 }
 

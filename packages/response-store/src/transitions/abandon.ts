@@ -13,7 +13,7 @@ const abandonScript = defineScript({
   numbers: ['deadline'],
 });
 
-/** What taking back a refused response came to. */
+/** The outcome of taking back a refused response. */
 export type Abandonment =
   /** Its accept has not arrived and still may, until its deadline: ask again. */
   | { kind: 'undecided' }
@@ -24,7 +24,7 @@ export type Abandonment =
  * Takes back what may have been accepted although its caller was refused: nothing of it runs on, unless somebody else
  * was told that it is accepted. Repeat it until it is answered with anything but `undecided`; it changes nothing twice.
  *
- * @param deadline that of the accept.
+ * @param deadline the deadline of the accept.
  */
 export async function abandon(
   access: StoreAccess,

@@ -6,7 +6,7 @@ export type AcceptResult =
       kind: 'accepted';
       acceptedAt: number;
       use: TenantUse;
-      /** Of its job; undefined when it has to wait for a place of its tenant, outside of the queue: see `standInLine`. */
+      /** The priority of its job; undefined when it has to wait for a place of its tenant outside of the queue: see `standInLine`. */
       priority: number | undefined;
     }
   | { kind: Refusal; retryAfterMs: number; use: TenantUse }

@@ -1,30 +1,11 @@
 -- Takes a response in, or refuses it: idempotency, admission, record and first events in one step. A refusal leaves
 -- every number as it was and consumes nothing.
 --
--- KEYS  record, log, open, load, fair (the order of its queue), stored (the tenant's list), idempotency (of its key, or the record again), large (what went ahead, or the record
---       again), previous (the record that it continues from, or its own, which there is none of yet)
--- ARGV  deadline       latest time this may run, ms: a call that was held up by an outage, and whose caller has been
---                      answered already, does nothing
---       own_limits     empty where nothing but the service limits it. Otherwise ten words, `-` for each limit that there
---                      is not: requests and tokens a minute, queued, queued KiB, bytes in the store and concurrent, of
---                      the tenant; the tokens of input and of output that it is expected to take, without what it continues from; and the most
---                      tokens of input, with what it continues from
---       cost           what it costs its flow in the queue, in ticks
---       most_output    most tokens of output, for the worker; empty to leave it to the request and its model
---       queued, queued_units                 most that wait in all, in number and KiB
---       queue_ms       longest wait in the queue
---       hold_ms        by when all of it is gone from the store at the latest, whatever becomes of it
---       digest, key_ms       of the body under an idempotency key, and how long that stands; empty without one
---       list_ms        renews the expiry of the tenant's list; empty to leave it
---       order_ms       renews that of the order of its queue, and of the tenant's turns; empty to leave them
---       id, tenant, tier, queue, request, request_id, weight, stream, stored_flag, background, grace_ms, watchers,
---       input_json     the fields of the record; input_json is empty when the input went ahead
---       has_large, request_ahead   whether anything went ahead, and how many bytes of it are the request
---       previous_id    what it continues from; empty for nothing
---       context_bytes, context_turns   most that it may continue from, in bytes and in responses
---       calls, calls_length   tool calls in the input, and the most of a list that is kept; see tool-calls.ts
---       traceparent    where its request stands in a trace; empty while traces are off
---       then the digests of the calls that must stand in what it continues from
+-- KEYS  record, log, open, load, fair (the order of its queue), stored_list (of the tenant), idempotency (of its key, or the
+--       record again), large (what went ahead, or the record again), previous_record (that it continues from, or its own,
+--       which there is none of yet)
+-- ARGV  the facts of the accept, by their names in accept-facts.ts; nothing happens past the deadline, since a call that an
+--       outage held up has had its answer. Then the digests of the calls that must stand in what it continues from.
 --
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try, tokens left, ms until none
 -- count, priority of its job; empty to let it wait outside of the queue }:
@@ -74,24 +55,24 @@ if digest ~= '' then
   end
 end
 
--- What went ahead may have been taken away by an api that gave up on this accept.
-local large_bytes = has_large == '1' and redis.call('STRLEN', large) or 0
-if has_large == '1' and large_bytes == 0 then return { 'too_late' } end
+-- An api that gave up on this accept may have taken away what went ahead of it.
+local large_bytes = request_ahead and redis.call('STRLEN', large) or 0
+if request_ahead and large_bytes == 0 then return { 'too_late' } end
 
--- What is before it is known from the facts that each record keeps of all before it: however long a chain is, one record
--- is looked at. A foreign record costs as much as none.
+-- Each record keeps the facts of all that is before it, so one record is looked at, however long a chain is. A foreign
+-- record costs as much as none.
 local bytes_before, turns_before, calls_before = 0, 0, ''
 local tokens = own.input_tokens + own.output_tokens
-if previous_id ~= '' then
-  local before = read(previous, 'tenant stored status context_bytes context_turns context_tokens')
+if previous ~= '' then
+  local before = read(previous_record, 'tenant stored status context_bytes context_turns context_tokens')
   if before.tenant ~= tenant or not before.stored then return { 'previous_not_found' } end
   if before.status ~= COMPLETED and before.status ~= INCOMPLETE then
     return { 'previous_not_finished', before.status }
   end
   if not before.context_bytes then return { 'previous_not_found' } end
   bytes_before, turns_before = before.context_bytes, before.context_turns
-  if bytes_before > context_bytes then return { 'context_too_large' } end
-  if turns_before > context_turns then return { 'context_too_long' } end
+  if bytes_before > most_context_bytes then return { 'context_too_large' } end
+  if turns_before > most_context_turns then return { 'context_too_long' } end
   local tokens_before = before.context_tokens or math.ceil(bytes_before / 4)
   local input_tokens = own.input_tokens + tokens_before
   if own.most_input and input_tokens > own.most_input then
@@ -99,7 +80,7 @@ if previous_id ~= '' then
     input_tokens = own.most_input
   end
   tokens = input_tokens + own.output_tokens
-  calls_before = read(previous, 'context_calls').context_calls or ''
+  calls_before = read(previous_record, 'context_calls').context_calls or ''
 end
 if #ARGV >= more_args then
   local made = {}
@@ -111,13 +92,13 @@ if #ARGV >= more_args then
   end
 end
 
--- Of what it continues from, each response counts its own. A list of calls is copied.
+-- A response counts its own bytes, not those that it continues from. A list of calls is copied, so it counts here.
 local context_calls = string.sub(calls_before .. calls, -calls_length)
-local mark = stored_flag == '1' and '' or 'u'
+local mark = stored == '1' and '' or 'u'
 local bytes = bytes_of(tonumber(weight)) + room_of(large_bytes) + per_record + #context_calls
 local new_parts = { { mark .. gone_by(now, hold_ms), bytes } }
 if digest ~= '' then
-  new_parts[2] = { gone_by(now, tonumber(key_ms)), per_key }
+  new_parts[2] = { gone_by(now, key_ms), per_key }
   bytes = bytes + per_key
 end
 local gone_parts = parts_of(held_of_key)
@@ -147,20 +128,17 @@ end
 local accepted_at = string.format('%.0f', now)
 local queue_by = string.format('%.0f', now + queue_ms)
 write_present(record, {
-  version = VERSION, id = id, tenant = tenant, tier = tier, queue = queue, request_id = request_id, weight = weight,
-  accepted_at = accepted_at, queue_by = queue_by, stream = stream, stored = stored_flag, background = background,
-  previous = previous_id, context_turns = turns_before + 1,
-  asked_bytes = string.format('%.0f', bytes_before + #input_json + large_bytes - request_ahead),
-  large_bytes = has_large == '1' and large_bytes or '', request_ahead = has_large == '1' and request_ahead or '',
-  idempotency = digest ~= '' and idempotency or '', turn = turn or '', cost = tag and '' or cost,
-  tokens = tokens_per_minute and tokens or '', most_output = most_output,
-  status = QUEUED, request = request, input = input_json, grace_ms = grace_ms, watchers = watchers, seq = '1',
-  context_calls = context_calls, tag = tag or '', traceparent = traceparent, held = print_parts({ new_parts[1] })
+  kept, version = VERSION, status = QUEUED, seq = '1', accepted_at = accepted_at, queue_by = queue_by,
+  context_turns = turns_before + 1, context_calls = context_calls,
+  asked_bytes = string.format('%.0f', bytes_before + #input + large_bytes - (request_ahead or 0)),
+  large_bytes = request_ahead and large_bytes or '', request_ahead = request_ahead or '',
+  idempotency = digest ~= '' and idempotency or '', turn = turn or '', tag = tag or '', cost = tag and '' or cost,
+  tokens = tokens_per_minute and tokens or '', held = print_parts({ new_parts[1] })
 })
 change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.
-if has_large == '1' then
+if request_ahead then
   redis.call('PERSIST', large)
 end
 if digest ~= '' then
@@ -168,13 +146,13 @@ if digest ~= '' then
   redis.call('HSET', idempotency, 'id', id, 'digest', digest, 'record', record, 'held', print_parts({ new_parts[2] }))
   redis.call('PEXPIRE', idempotency, key_ms)
 end
-if stored_flag == '1' then
-  redis.call('ZADD', stored, accepted_at, id)
+if stored == '1' then
+  redis.call('ZADD', stored_list, accepted_at, id)
   if list_ms then
-    redis.call('ZREMRANGEBYSCORE', stored, '-inf', now - list_ms)
+    redis.call('ZREMRANGEBYSCORE', stored_list, '-inf', now - list_ms)
     -- Nobody's entry: a list that lost its last response would be gone, and its expiry with it.
-    redis.call('ZADD', stored, 0, '')
-    redis.call('PEXPIRE', stored, list_ms)
+    redis.call('ZADD', stored_list, 0, '')
+    redis.call('PEXPIRE', stored_list, list_ms)
   end
 end
 if stream == '1' then

@@ -6,7 +6,7 @@
 -- Returns 1 when the response was running as far as the record says, 0 otherwise. Running it twice is the same.
 
 local f = read(record, 'status token counted')
--- What ended or was given back before its process died did not kill it.
+-- A response that ended or was given back before its process died did not kill the process.
 if not f.status or not is_open(f.status) or f.token == '' or f.counted ~= f.token then return 0 end
 write(record, { losses = most_losses - 1 })
 return 1

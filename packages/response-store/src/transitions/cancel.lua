@@ -1,4 +1,4 @@
--- Somebody asked for the end of a response, whoever else waits for it.
+-- Asks for the end of a response, whether or not anybody waits for it.
 --
 -- KEYS  record
 -- ARGV  reason   given with the request

@@ -12,10 +12,10 @@ const cancelScript = defineScript({
   args: ['reason'],
 });
 
-/** Why somebody asks for the end of a response, whoever waits for it. */
+/** Why somebody asks for the end of a response. */
 export type CancelReason = 'requested' | 'timed_out' | 'deleted';
 
-/** Asks for the end of a response, whoever waits for it. Doing it twice changes nothing; so does doing it late. */
+/** Asks for the end of a response, whether or not anybody waits for it. A second or late call changes nothing. */
 export async function cancel(
   access: StoreAccess,
   responseId: string,

@@ -17,7 +17,7 @@ const batchSize = 100;
 
 export type LeaseState = 'ok' | 'superseded' | 'cancelled';
 
-/** What became of each of the responses that a worker runs, in their order. */
+/** Says for each response that a worker runs whether it still holds it, in their order. */
 export async function checkLeases(
   access: StoreAccess,
   held: readonly { responseId: string; token: string }[],

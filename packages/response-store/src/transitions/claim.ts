@@ -10,25 +10,30 @@ import { parseLetIn } from './let-in.ts';
 /** Everything a claim looks at and an attempt needs, read once. */
 const claimedFields = [
   ...readerFields,
-  ...(['attempt', 'losses', 'counted', 'token', 'worker', 'cancel', 'watchers'] as const),
-  ...([
-    'background',
-    'left_at',
-    'grace_ms',
-    'queue_by',
-    'run_by',
-    'weight',
-    'tag',
-    'turn',
-    'most_output',
-    'previous',
-    'followed',
-    'input',
-    'large_bytes',
-    'request_id',
-    'limited',
-    'limited_at',
-  ] as const),
+  'attempt',
+  'losses',
+  'counted',
+  'token',
+  'worker',
+  'cancel',
+  'watchers',
+  'background',
+  'left_at',
+  'grace_ms',
+  'queue_by',
+  'run_by',
+  'weight',
+  'tag',
+  'turn',
+  'most_output',
+  'previous',
+  'followed',
+  'input',
+  'large_bytes',
+  'asked_bytes',
+  'request_id',
+  'limited',
+  'limited_at',
 ] satisfies FieldName[];
 
 const claimScript = defineScript({
@@ -75,9 +80,17 @@ export type Claim =
   | { kind: 'nothing'; because: 'missing' | 'terminal' }
   /** A worker that lives runs it, as far as anybody can tell: try again in a while. */
   | { kind: 'held' }
+  /** The lease is taken, but there is no room for the input, which was not read. The claimer gives the response back. */
+  | { kind: 'no_room'; held: PostponedClaim }
   /** As many of its tenant run as may: it has to `standInLine`. */
   | { kind: 'crowded' }
   | { kind: 'unknown_version' };
+
+/** What is known of a response whose input was not read. */
+export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
+
+/** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
+export type RoomForInput = (wanted: { token: string; tenant: string; bytes: number }) => boolean;
 
 export interface ClaimOptions {
   token: string;
@@ -92,6 +105,8 @@ export interface ClaimOptions {
   leaseLapseMs: number;
   totalMs: number;
   maxAttempts: number;
+  /** Default: there is always room. */
+  roomForInput?: RoomForInput | undefined;
 }
 
 /**
@@ -114,24 +129,63 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
       most_losses: mostLosses,
     },
   });
-  // The script's contract.
-  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0, letIn = []] =
-    reply as [...[string, number?, number?, number?, number?], (string | null)[]?, number?, unknown[]?];
+  const claimed = parseClaimReply(reply);
+  const { kind } = claimed;
   if (kind === 'missing' || kind === 'terminal') return { kind: 'nothing', because: kind };
   if (kind === 'unknown_version' || kind === 'held' || kind === 'crowded') return { kind };
   const ended = endKinds.find((each) => each === kind);
   if (kind !== 'run' && ended === undefined) throw new TypeError(`The claim script answered '${kind}'`);
-  access.onLetIn?.(parseLetIn(textReply(letIn)));
-  const fields = parseFields(claimedFields, values);
-  const ahead = await readRequestAhead(access, responseId, fields.request_ahead);
+  access.onLetIn?.(parseLetIn(textReply(claimed.letIn)));
+  const fields = parseFields(claimedFields, claimed.values);
+  const isRun = ended === undefined;
+  if (isRun && !hasRoom(fields, options)) {
+    const { model } = parseRecord(fields)?.request ?? { model: '' };
+    const { attempt } = claimed;
+    return { kind: 'no_room', held: { id: responseId, token: options.token, attempt, model } };
+  }
+  const { record: found, isInputLost } = await readClaimed(access, responseId, { fields, claimed, options });
+  const because = ended ?? (isInputLost ? 'input_lost' : undefined);
+  return because === undefined ? { kind: 'run', record: found } : { kind: 'end', because, record: found };
+}
+
+type ClaimedFields = ReturnType<typeof parseFields<(typeof claimedFields)[number]>>;
+
+/** Whether the worker may hold the input of a response beside those that it holds already. */
+function hasRoom(fields: ClaimedFields, { token, roomForInput }: ClaimOptions): boolean {
+  const { tenant = '', asked_bytes: asked = 0, request_ahead: besides = 0 } = fields;
+  return roomForInput?.({ token, tenant, bytes: asked + besides }) !== false;
+}
+
+/** The reply of the script; see claim.lua. A response that is not claimed has the kind alone. */
+function parseClaimReply(reply: unknown) {
+  const [kind, now = 0, attempt = 0, sequenceNumber = 0, runBy = 0, values = [], losses = 0, letIn = []] =
+    reply as [...[string, number?, number?, number?, number?], (string | null)[]?, number?, unknown[]?];
+  return { kind, now, attempt, sequenceNumber, runBy, values, losses, letIn };
+}
+
+/**
+ * The record of a claimed response, with its large values, which the script does not read. A response that is only ended needs
+ * none of them.
+ */
+async function readClaimed(
+  access: LargeAccess,
+  responseId: string,
+  {
+    fields,
+    claimed,
+    options,
+  }: { fields: ClaimedFields; claimed: ReturnType<typeof parseClaimReply>; options: ClaimOptions },
+): Promise<{ record: ClaimedRecord; isInputLost: boolean }> {
+  const { kind, now, attempt, sequenceNumber, runBy, losses } = claimed;
+  const isRun = kind === 'run';
+  const ahead = isRun ? await readRequestAhead(access, responseId, fields.request_ahead) : undefined;
   const found = parseRecord(ahead === undefined ? fields : { ...fields, request: ahead });
   if (!found) throw new TypeError('The claim script answered without a record');
-  const input = await inputAt(access, responseId, fields);
-  const isLost = !input || (fields.request_ahead && ahead === undefined);
-  const because = ended ?? (isLost ? 'input_lost' : undefined);
-  const claimed: ClaimedRecord = {
+  const input = isRun ? await inputAt(access, responseId, fields) : [];
+  const isRequestLost = isRun && Boolean(fields.request_ahead) && ahead === undefined;
+  const record: ClaimedRecord = {
     ...found,
-    ...(kind === 'run' && { status: 'in_progress', startedAt: found.startedAt ?? now }),
+    ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
@@ -145,5 +199,5 @@ export async function claim(access: LargeAccess, responseId: string, options: Cl
     mostOutputTokens: fields.most_output,
     remainingMs: runBy - now,
   };
-  return because === undefined ? { kind: 'run', record: claimed } : { kind: 'end', because, record: claimed };
+  return { record, isInputLost: !input || isRequestLost };
 }

@@ -1,6 +1,6 @@
 import { textReply } from '../script/define-script.ts';
 
-/** What a request for the end of a response came to. */
+/** The outcome of a request for the end of a response. */
 export type EndRequest =
   | { kind: 'missing' | 'terminal' | 'detached' }
   /** Left to processes of the release that wrote it. */

@@ -1,4 +1,4 @@
--- Takes away everything of a response. Whoever still runs it finds no record and writes nothing more.
+-- Removes everything of a response. A worker that still runs it finds no record and writes nothing more.
 --
 -- KEYS  record, log, large, open, load, stored (the list of its tenant)
 -- ARGV  id

@@ -10,6 +10,7 @@
 --       now      by the store's clock, as the process knows it, ms; empty to ask the store
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
+--       reason   why somebody asked for this end; empty when that is known, or nobody did
 --       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
 --
 -- Returns one word, or a list of it and then id, queue and priority of each response that may go into its queue now:
@@ -46,6 +47,7 @@ if f.stream then
 end
 
 -- A later response that continues from this one has all of it before it.
+if reason ~= '' then write_once(record, 'cancel', reason) end
 write(record, {
   status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.asked_bytes or 0) + #result),
   context_tokens = tokens or '', held = print_parts(parts)

@@ -2,25 +2,37 @@ import { admissionFragments } from '@sluice/admission';
 import {
   errorEvent,
   eventTypeOf,
+  isTerminal,
   isToolCall,
   type ResponseEnd,
   type Status,
   statusesBefore,
 } from '@sluice/contract';
-import { readShortRecord } from '../reading/read-record.ts';
 import { printEnd } from '../record/end-json.ts';
-import type { ResponseRecord } from '../record/record.ts';
+import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
+import type { StoredRequest } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
+import type { CancelReason } from './cancel.ts';
 import { parseLetIn } from './let-in.ts';
 import { numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
   by: 'attempt',
-  writes: ['status', 'context_bytes', 'context_calls', 'context_tokens', 'seq', 'result', 'tag', 'held'],
+  writes: [
+    'cancel',
+    'status',
+    'context_bytes',
+    'context_calls',
+    'context_tokens',
+    'seq',
+    'result',
+    'tag',
+    'held',
+  ],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
   keys: ['record', 'log', 'open', 'load', 'large'],
@@ -37,6 +49,7 @@ const finishScript = defineScript({
     'tokens',
     'calls',
     'calls_length',
+    'reason',
   ],
   numbers: ['first', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
 });
@@ -57,6 +70,8 @@ export interface Finish {
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
   retention: Retention;
+  /** Why somebody asked for this end; undefined when that is known already, or nobody did. */
+  reason?: CancelReason | undefined;
   /** The time by the store's clock, in milliseconds; undefined to ask the store, which is one command more. */
   now?: number | undefined;
 }
@@ -85,7 +100,19 @@ export type FinishResult = (typeof words)[number];
 export async function finish(
   access: StoreAccess,
   responseId: string,
-  { token, sequenceNumber, streams, events, status, result, tokens, toolCalls, retention, now }: Finish,
+  {
+    token,
+    sequenceNumber,
+    streams,
+    events,
+    status,
+    result,
+    tokens,
+    toolCalls,
+    retention,
+    reason,
+    now,
+  }: Finish,
 ): Promise<FinishResult> {
   const { cell, record, log, large } = keysOf(access, responseId);
   const reply = await finishScript(access.redis, {
@@ -103,6 +130,7 @@ export async function finish(
       tokens: tokens ?? '',
       calls: printCalls(toolCalls),
       calls_length: mostCallsLength,
+      reason: reason ?? '',
     },
     ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
   });
@@ -113,34 +141,68 @@ export async function finish(
   return word;
 }
 
+/** The outcome for a response that was to end if it still waited. */
+export type QueuedEnding =
+  /** It has ended by this call. Its job is still in this queue. */
+  | { kind: 'ended'; queue: string }
+  /** A worker has it. */
+  | { kind: 'begun' }
+  | { kind: 'terminal' | 'missing' }
+  /** Left to processes of the release that wrote it. */
+  | { kind: 'unknown_version' };
+
+const queuedFields = [
+  'version',
+  'tenant',
+  'queue',
+  'stream',
+  'stored',
+  'background',
+  'status',
+  'seq',
+  'request',
+] satisfies FieldName[];
+
 /**
- * Ends a response that no worker has taken. Nothing happens when one has by now, or when it has ended or is gone. A
- * stream that fails gets its `error` event in the same step, because clients miss a failure without it.
+ * Ends a response that no worker has taken, and leaves any other as it is: one read and one script. Doing it twice changes
+ * nothing.
  *
- * @returns the record as it was found, for the queue it names; undefined when there is none. Of a large request it has the
- *   short members alone.
+ * A stream that fails gets its `error` event in the same step, because clients miss a failure without it. `reason` is kept
+ * for those who wait for the response, who are told of a cancellation that nobody asked for as a failure.
  */
-export async function finishQueued(
+export async function endIfQueued(
   access: StoreAccess,
   responseId: string,
   end: ResponseEnd,
-  settings: RetentionSettings,
-): Promise<ResponseRecord | undefined> {
-  const record = await readShortRecord(access, responseId);
-  if (record?.status !== 'queued') return record;
-  const sequenceNumber = record.sequenceNumber + 1;
+  { retention, reason }: { retention: RetentionSettings; reason?: CancelReason | undefined },
+): Promise<QueuedEnding> {
+  const { record } = keysOf(access, responseId);
+  const found = parseFields(queuedFields, await access.redis.hmget(record, ...storedNames(queuedFields)));
+  const { version, status, tenant, queue, seq, request } = found;
+  if (status === undefined) return { kind: 'missing' };
+  if (version !== recordVersion) return { kind: 'unknown_version' };
+  if (status !== 'queued') return { kind: isTerminal(status) ? 'terminal' : 'begun' };
+  if (tenant === undefined || queue === undefined || seq === undefined || request === undefined) {
+    throw new TypeError(`The record of ${responseId} lacks a field that every accept writes`);
+  }
+  const streams = found.stream === true;
+  const sequenceNumber = seq + 1;
   const result = await finish(access, responseId, {
     token: '',
     sequenceNumber,
-    streams: record.streams,
-    events: end.error && record.streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
+    streams,
+    events: end.error && streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
     status: end.status,
     result: printEnd({ responseId, sequenceNumber, end }),
     tokens: tokensOf(end),
     toolCalls: toolCallsIn(end),
-    retention: retentionOf(record.request, settings),
+    retention: retentionOf({ store: found.stored, background: found.background }, retention),
+    reason,
   });
-  const { tenant, request } = record;
-  if (result === 'ok') access.onQueuedEnd?.({ responseId, tenant, model: request.model, end });
-  return record;
+  if (result === 'missing' || result === 'terminal') return { kind: result };
+  // Between the read and the script a worker took it. It may have given it back since, and then has noted another event.
+  if (result !== 'ok') return { kind: 'begun' };
+  const { model } = JSON.parse(request) as StoredRequest; // written by the accept
+  access.onQueuedEnd?.({ responseId, tenant, model, end });
+  return { kind: 'ended', queue };
 }

@@ -2,7 +2,7 @@ import { type ApiParts, makeApiParts } from '@sluice/api';
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { ProcessLease } from '@sluice/response-store';
-import { commandClient } from '@sluice/runtime';
+import { commandClient, untilRedisTakes } from '@sluice/runtime';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import { processLogger } from './simulated-worker.ts';
 
@@ -51,9 +51,9 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
   await storeStarted;
   if (!parts.clock.isSynchronized) await parts.clock.sample();
   await parts.keys.start(signal);
-  await parts.sealing.start();
+  await untilRedisTakes(() => parts.sealing.start(), signal);
   role.parts = parts;
   parts.memory.start();
   parts.stats.start();
-  parts.pauses.start();
+  parts.operator.start();
 }

@@ -5,13 +5,13 @@ const parse = (...flags: string[]) => parseCommandLine(flags, 'page.md');
 
 it('runs all but the soak without flags, and writes the page', () => {
   expect(parse()).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events'],
+    parts: ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events'],
     size: 'small',
     tries: 4,
     output: 'page.md',
   });
   expect(parse('--all', '--minutes', '60')).toMatchObject({
-    parts: ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events', 'soak'],
+    parts: ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'soak'],
     soakMinutes: 60,
     output: 'page.md',
   });
@@ -27,6 +27,14 @@ it('prints the page of a run that is not whole', () => {
     parts: ['soak'],
     soakMinutes: 10,
     output: undefined,
+  });
+});
+
+it('writes the sections of the parts that ran into the page, where that is wanted', () => {
+  expect(parse('--hostile', '--renew')).toMatchObject({
+    parts: ['hostile'],
+    output: 'page.md',
+    renews: true,
   });
 });
 

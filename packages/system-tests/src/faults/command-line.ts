@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** The parts of the suite, in the order in which they run. */
-export const parts = ['matrix', 'mutants', 'corpus', 'mix', 'outage', 'events', 'soak'] as const;
+export const parts = ['matrix', 'mutants', 'corpus', 'hostile', 'mix', 'outage', 'events', 'soak'] as const;
 export type Part = (typeof parts)[number];
 
 /** Tries of each cell of the matrix, requests of the corpus, minutes of the mix, the outage and the soak, events. */
@@ -36,10 +36,12 @@ export interface FaultsOptions {
   mixMinutes: number;
   outageMinutes: number;
   soakMinutes: number;
-  /** Cells of the matrix, or mutants, whose name contains this. */
+  /** Cells of the matrix, mutants, or hostile loads, whose name contains this. */
   only: string | undefined;
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
+  /** Whether only the sections that ran are written into the page that is there. */
+  renews: boolean;
   build: boolean;
 }
 
@@ -51,10 +53,11 @@ export const usage = `Usage: npm run test:faults -- [flags]
   --minutes N         how long the mix, the outage and the soak take, each
   --count N           events that readers see
   --only TEXT         cells whose name contains the text; without a part flag, the matrix alone; prints its page
-  --matrix --mutants --corpus --mix --outage --events --soak
+  --matrix --mutants --corpus --hostile --mix --outage --events --soak
                       these parts alone; prints the page. Without a flag: all but the soak, and the page is written
   --all               every part, and the page is written
   --output FILE       write the page there
+  --renew             write the sections of these parts into the page, and leave the others
   --no-build          test the apps as they were built before`;
 
 /**
@@ -76,12 +79,14 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
       matrix: { type: 'boolean', default: false },
       mutants: { type: 'boolean', default: false },
       corpus: { type: 'boolean', default: false },
+      hostile: { type: 'boolean', default: false },
       mix: { type: 'boolean', default: false },
       outage: { type: 'boolean', default: false },
       events: { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
       output: { type: 'string' },
+      renew: { type: 'boolean', default: false },
       build: { type: 'boolean', default: true },
       help: { type: 'boolean', default: false },
     },
@@ -106,7 +111,8 @@ export function parseCommandLine(argv: readonly string[], page: string): FaultsO
     outageMinutes: minutes ?? defaults.outageMinutes,
     soakMinutes: minutes ?? defaults.soakMinutes,
     only,
-    output: values.output ?? (isWhole || values.all ? page : undefined),
+    output: values.output ?? (isWhole || values.all || values.renew ? page : undefined),
+    renews: values.renew,
     build: values.build,
   };
 }

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os';
 import type { Redis } from 'ioredis';
-import { conditions, table, type Table } from '../delivery-page.ts';
 import { percentile } from '../statistics.ts';
 import type { CorpusResult } from './corpus/run-corpus.ts';
 import { recovery } from './fault-site.ts';
 import { arrivals, cellAt, faults, isPromised, nameOf, places } from './matrix.ts';
+import { heapBounds, type HostileResult, rounds } from './hostile/run-hostile.ts';
 import type { OutageResult } from './long-outage.ts';
 import type { EventsResult } from './cut-streams.ts';
 import type { MixResult } from './mix.ts';
@@ -11,6 +13,13 @@ import type { TestedResult } from './run-tests-without.ts';
 import type { MutantResult } from './mutants.ts';
 import type { Try } from './round.ts';
 import type { SoakResult } from './soak.ts';
+
+export interface Table {
+  title: string;
+  text: string;
+  columns: readonly string[];
+  rows: readonly (readonly string[])[];
+}
 
 export interface FaultsPage {
   /** What ran: a size, or a number of tries. */
@@ -22,12 +31,23 @@ export interface FaultsPage {
 }
 
 /** The page of results, in Markdown. Every figure on it was measured or read in this run. */
-export async function renderFaultsPage({ size, sections, ...run }: FaultsPage): Promise<string> {
-  const bodies = sections.map(({ title, text, columns, rows }) =>
-    [`## ${title}`, text, ...(rows.length > 0 ? [table(columns, rows)] : [])].join('\n\n'),
-  );
-  const about = await conditions({ ...run, others: [['size', size]] });
+export async function renderFaultsPage({ sections, ...run }: FaultsPage): Promise<string> {
+  const bodies = sections.map(render);
+  const about = await conditions(run);
   return `${[introduction, about, ...bodies].join('\n\n')}\n`;
+}
+
+function render({ title, text, columns, rows }: Table): string {
+  return [`## ${title}`, text, ...(rows.length > 0 ? [table(columns, rows)] : [])].join('\n\n');
+}
+
+/** A page with these sections in place of those with the same titles; new ones come last. */
+export function renewSections(page: string, sections: readonly Table[]): string {
+  const [head = '', ...bodies] = page.trimEnd().split(/\n\n(?=## )/);
+  const titleOf = (body: string) => body.split('\n', 1)[0];
+  const renewed = new Map(bodies.map((body) => [titleOf(body), body]));
+  for (const body of sections.map(render)) renewed.set(titleOf(body), body);
+  return `${[head, ...renewed.values()].join('\n\n')}\n`;
 }
 
 const introduction = `# Faults
@@ -108,6 +128,49 @@ export function corpusSection({ sent, statuses, problems, times, alonePercentile
   };
 }
 
+/** What a quiet tenant feels of a hostile one, and what processes hold meanwhile. */
+export function hostileSections({ cells, heaps, atRest, violations }: HostileResult): Table[] {
+  const all = (times: readonly number[]) => times.map(figure).join(', ');
+  return [
+    {
+      title: 'A hostile tenant beside a quiet one',
+      text: `Measured on ${new Date().toISOString().slice(0, 10)}, at the heaps and limits of the compose file. One tenant sends valid requests that press on a mechanism which all share; in turn with it, another one sends the same load without that. A quiet tenant sends one short request after the other. Times are its 99th percentiles in milliseconds, one for each of ${rounds} rounds. The goal: the median of the first is at most 20 % over that of the second. Violations, which are requests of the quiet tenant that were not answered, processes that ended, and heaps beyond their budgets: ${violations.length}.`,
+      columns: [
+        'mechanism',
+        'hostile',
+        'control',
+        'when',
+        'requests',
+        'p99, hostile',
+        'p99, control',
+        'ratio',
+      ],
+      rows: cells.map(({ load, moment, asked, p99 }) => [
+        load.mechanism,
+        load.words.hostile,
+        load.words.good,
+        moment,
+        figure(asked),
+        all(p99.hostile),
+        all(p99.good),
+        (percentile(p99.hostile, 0.5) / percentile(p99.good, 0.5)).toFixed(2),
+      ]),
+    },
+    {
+      title: 'Memory under a hostile tenant',
+      text: `What is alive in a process after a full collection while each hostile load is under way, beyond the ${figure(atRest.api)} MiB of an api and ${figure(atRest.worker)} MiB of a worker at rest. The budgets of a process add up to ${figure(heapBounds.api)} MiB in an api and ${figure(heapBounds.worker)} MiB in a worker ([budgets.md](budgets.md)); more than that is a violation.`,
+      columns: ['mechanism', 'api, MiB', 'worker, MiB', 'RSS of the api, MiB', 'RSS of the worker, MiB'],
+      rows: heaps.map(({ mechanism, api, worker, rss }) => [
+        mechanism,
+        figure(api - atRest.api),
+        figure(worker - atRest.worker),
+        figure(rss.api),
+        figure(rss.worker),
+      ]),
+    },
+  ];
+}
+
 /** Which cells notice that a mechanism is missing. */
 export function mutantsSection(results: readonly MutantResult[]): Table {
   return {
@@ -152,7 +215,6 @@ export function mixSection(
   };
 }
 
-/** What the processes took over a long time. */
 /** What readers of long streams saw while everything around them broke. */
 export function eventsSection(result: EventsResult): Table {
   return {
@@ -164,7 +226,7 @@ export function eventsSection(result: EventsResult): Table {
       ['events', figure(result.events)],
       ['connections that were resumed', figure(result.reconnects)],
       ['violations', figure(result.violations.length)],
-      ...byName(result.ends).map(([type, count]) => [`ended with ${type}`, figure(count)]),
+      ...byName(result.ends).map(([end, count]) => [`ended with ${end}`, figure(count)]),
       ...byName(result.faults).map(([fault, count]) => [`fault: ${fault}`, figure(count)]),
     ],
   };
@@ -189,6 +251,7 @@ export function outageSection(result: OutageResult): Table {
   };
 }
 
+/** What the processes took over a long time. */
 export function soakSection(result: SoakResult): Table {
   const { minutes, responses, left, kills, rows, violations } = result;
   const units = {
@@ -220,4 +283,35 @@ function byName(counts: ReadonlyMap<string, number>): [string, number][] {
 /** A whole number, or a dash where nothing was measured. */
 export function figure(value: number): string {
   return Number.isFinite(value) ? Math.round(value).toLocaleString('en-US') : '–';
+}
+
+/** What the figures of a page depend on, as a table. */
+async function conditions({ seed, tookMs, redis, size }: Omit<FaultsPage, 'sections'>): Promise<string> {
+  const cpu = cpus()[0]?.model.trim() ?? 'unknown';
+  const memoryGiB = Math.round(totalmem() / 2 ** 30);
+  const server = /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? 'unknown';
+  return table(
+    ['', ''],
+    [
+      [
+        'date',
+        `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${Math.round(tookMs / 1000)} s`,
+      ],
+      ['machine', `${cpu}, ${availableParallelism()} cores, ${memoryGiB} GiB, ${type()} ${release()}`],
+      ['versions', `sluice ${ownVersion()}, Node ${process.version.slice(1)}, Redis ${server}`],
+      ['seed', String(seed)],
+      ['size', size],
+    ],
+  );
+}
+
+function ownVersion(): string {
+  const text = readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version; // every package.json has a version
+}
+
+/** A table in Markdown. Words of the first column are aligned left, and figures right. */
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }

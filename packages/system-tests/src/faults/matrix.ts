@@ -50,7 +50,7 @@ export type Cell = Promised | Impossible;
 
 /** Another worker takes over: a lock, two scans, and the start of a process; README promises 20 s with its defaults. */
 const takeoverMs = 20_000;
-/** The lease of a dead api lapses, and the worker or the rescue looks: `crashes.test.ts` promises 10 s for a call. */
+/** The lease of a dead api lapses, and the worker or the rescue looks: `delivery-ends.test.ts` holds a call to 10 s. */
 const abandonedMs = 20_000;
 /** A job whose worker may live is put off for a second at a time until leases are trusted again. */
 const recoveryMs = 10_000;

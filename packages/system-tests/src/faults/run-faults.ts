@@ -1,20 +1,22 @@
 import { type LocalRedis, type Progress, startLocalRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import type { Table } from '../delivery-page.ts';
 import { copiedSources } from '../patched-build.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {
   corpusSection,
   eventsSection,
+  hostileSections,
   matrixSections,
   mixSection,
   mutantsSection,
   outageSection,
   renderFaultsPage,
   soakSection,
+  type Table,
   testedSection,
 } from './faults-page.ts';
+import { runHostile } from './hostile/run-hostile.ts';
 import { runLongOutage } from './long-outage.ts';
 import { runEvents } from './cut-streams.ts';
 import { runMix } from './mix.ts';
@@ -40,25 +42,27 @@ const lanes = 2;
 export async function runFaults(
   options: FaultsOptions,
   progress: Progress,
-): Promise<{ page: string; violations: string[] }> {
+): Promise<{ page: string; sections: Table[]; violations: string[] }> {
   const startedAt = performance.now();
   const reports: PartReport[] = [];
   for (const part of options.parts) reports.push(await runners[part](options, progress));
+  const sections = reports.flatMap((report) => report.sections);
   const page = await withVersion((redis) =>
     renderFaultsPage({
       ...options,
       tookMs: performance.now() - startedAt,
       redis,
-      sections: reports.flatMap(({ sections }) => sections),
+      sections,
     }),
   );
-  return { page, violations: reports.flatMap(({ violations }) => violations) };
+  return { page, sections, violations: reports.flatMap(({ violations }) => violations) };
 }
 
 const runners: Record<Part, PartRunner> = {
   matrix: runMatrix,
   mutants: switchOff,
   corpus: sendCorpus,
+  hostile: beHostile,
   mix: mixFaults,
   outage: goWithoutRedis,
   events: readEvents,
@@ -97,6 +101,16 @@ async function sendCorpus({ requests, seed }: FaultsOptions, progress: Progress)
   return {
     sections: [corpusSection(result)],
     violations: result.problems.map((problem) => `corpus (seed ${seed}): ${problem}`),
+  };
+}
+
+async function beHostile({ only = '' }: FaultsOptions, progress: Progress): Promise<PartReport> {
+  const result = await withServer(({ url }) =>
+    runHostile({ redisUrl: url, only, onProgress: (said) => progress.say(said) }),
+  );
+  return {
+    sections: hostileSections(result),
+    violations: result.violations.map((violation) => `hostile: ${violation}`),
   };
 }
 

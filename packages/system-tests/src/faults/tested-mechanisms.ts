@@ -30,8 +30,26 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'one tenant may have all bytes in flight',
     patch: {
       file: `${api}/src/bodies/body-budget.ts`,
-      find: 'if (ofTenant > most / 2)',
+      find: 'if ((this.#heldBy.get(tenant) ?? 0) + bytes > most / 2)',
       replace: 'if (false)',
+    },
+    tests: `${api}/test/limits.test.ts`,
+  },
+  {
+    name: 'one tenant may hold all inputs of a worker',
+    patch: {
+      file: `${worker}/src/input-budget.ts`,
+      find: 'this.held(tenant) + counted > most || ',
+      replace: '',
+    },
+    tests: `${worker}/src/input-budget.test.ts`,
+  },
+  {
+    name: 'one tenant may have all requests that are open',
+    patch: {
+      file: `${api}/src/open-requests.ts`,
+      find: 'own >= this.#mostCallers / 2',
+      replace: 'own >= this.#mostCallers',
     },
     tests: `${api}/test/limits.test.ts`,
   },
@@ -83,7 +101,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
   {
     name: 'a caller who is still there is told that its response was cancelled',
     patch: {
-      file: `${api}/src/responses/create-response.ts`,
+      file: `${api}/src/responses/answer.ts`,
       find: 'throw touchLost();',
       replace: 'void touchLost;',
     },
@@ -93,7 +111,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     name: 'an accept does not look at the chain before it',
     patch: {
       file: `${store}/src/transitions/accept.lua`,
-      find: "if turns_before > context_turns then return { 'context_too_long' } end",
+      find: "if turns_before > most_context_turns then return { 'context_too_long' } end",
       replace: '',
     },
     tests: `${api}/test/references.test.ts`,

@@ -1,6 +1,7 @@
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
+import type { KeyChanging, WantedKey } from '@sluice/operator';
 import {
   changeTenant,
   createStoredKey,
@@ -21,7 +22,7 @@ export interface OperatorKeysOptions {
 const noRules = ['name', 'key', 'hash', 'disabled'];
 
 /** Makes, changes and revokes stored keys, as `sluice keys` does. */
-export class OperatorKeys {
+export class OperatorKeys implements KeyChanging {
   readonly #options: OperatorKeysOptions;
 
   constructor(options: OperatorKeysOptions) {
@@ -29,7 +30,7 @@ export class OperatorKeys {
   }
 
   /** Makes a key. Its text is in the answer and nowhere else. */
-  async create({ tenant, ...rules }: { tenant: string } & Record<string, unknown>): Promise<IssuedKey> {
+  async create({ tenant, ...rules }: WantedKey): Promise<IssuedKey> {
     const unknown = noRules.find((name) => Object.hasOwn(rules, name));
     if (unknown !== undefined) {
       const message = `'${unknown}' cannot be given: the service makes the key, and 'tenant' says whose it is.`;

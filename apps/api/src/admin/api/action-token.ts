@@ -10,7 +10,7 @@ import type { FailedLogins } from '@sluice/runtime';
  */
 export const actionTokenHeader = 'sluice-action-token';
 
-/** What tells who may change something. */
+/** Decides whether a request may change something. */
 export interface ActionGate {
   /** Undefined: nothing can be changed. */
   actionToken: string | undefined;

@@ -10,14 +10,12 @@ import { adminRoutes } from './admin-routes.ts';
 import { registerPlayground } from './playground-mount.ts';
 
 /**
- * The admin API: what the console shows and does, for whoever may see the admin listener. It reads unless a request carries the
- * action token; see `action-token.ts`. Errors have the envelope of the Responses API.
+ * The admin API, which serves the console and anybody else who may see the admin listener. It only reads unless a request carries
+ * the action token; see `action-token.ts`. Errors have the envelope of the Responses API.
  */
 export function registerAdminApi(app: FastifyInstance, context: AdminContext): void {
   void app.register(
     (mount, _options, done) => {
-      const { actionToken, acting } = context;
-      const gate = { actionToken, failedTokens: acting.failedTokens };
       registerErrorHandler(mount, context.logger);
       mount.removeAllContentTypeParsers();
       mount.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, parsed) => {
@@ -28,7 +26,7 @@ export function registerAdminApi(app: FastifyInstance, context: AdminContext): v
           method,
           url: path,
           onRequest: (request, _reply, next) => {
-            if (acts) requireActing(request.raw, gate);
+            if (acts) requireActing(request.raw, context);
             next();
           },
           handler: (request, reply) => answer(request, reply, context),

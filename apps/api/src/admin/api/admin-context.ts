@@ -1,27 +1,20 @@
 import type { LiveSettings, Settings } from '@sluice/config';
+import type { Operator } from '@sluice/operator';
 import type { Logger } from '@sluice/runtime';
-import type { Acting } from '../acting/acting.ts';
-import type { MatchingResponses } from '../acting/matching-responses.ts';
-import type { DetailSources } from '../response-detail.ts';
-import type { ResponseIndex } from '../response-index.ts';
-import type { ServiceReports } from '../reports/service-reports.ts';
+import type { RefusedTokens } from './refused-tokens.ts';
 
-/** What the routes of the admin API work with, all together. */
+/** Everything that the routes of the admin API work with. */
 export interface AdminContext {
   settings: Pick<Settings, 'console' | 'models'>;
   live: Pick<LiveSettings, 'limits'>;
+  operator: Operator;
   /** Undefined: nothing can be changed. */
   actionToken: string | undefined;
-  acting: Acting;
+  /** Counts wrong action tokens. */
+  failedTokens: RefusedTokens;
+  /** The development key while it is taken. */
+  developmentKey: () => Promise<string | undefined>;
   /** Where the API answers. */
   apiUrl: () => string;
-  /** The responses of all tenants, as the journal has them. */
-  index: ResponseIndex;
-  /** Finds what is acted on; the index itself. */
-  matching: MatchingResponses;
-  /** What the detail of a response is made from. */
-  detail: DetailSources;
-  /** What operators are told of the service as a whole. */
-  reports: ServiceReports;
   logger: Logger;
 }

@@ -1,5 +1,6 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { defaultStalledMs, drained, slicesOf } from '../../reader-pace.ts';
+import type { TailReader } from '@sluice/operator';
+import type { FastifyReply } from 'fastify';
+import { commentOf, EventStream, frameInPieces, frameOf, plainHeaders } from '../../event-stream.ts';
 
 /** How often a silent stream says that it lives, in milliseconds. */
 const heartbeatMs = 15_000;
@@ -8,91 +9,47 @@ const heartbeatMs = 15_000;
 const mostUnread = 4 * 1024 * 1024;
 
 /** One live answer: events for a page of the console. */
-export interface LiveAnswer {
+export interface LiveAnswer extends TailReader {
   /** Sends an event; `id` is what a client that comes back names as `last-event-id`. Nothing happens once it has ended. */
   send(event: string, data: unknown, id?: string): void;
-  /**
-   * Sends an event whose data is JSON already, and waits until the client has taken enough for another one: for what can be
-   * read as slowly as the client is, however large. Rejects when the client is gone, or takes nothing for half a minute.
-   */
-  sendInTurn(event: string, json: string | readonly Buffer[], id?: string): Promise<void>;
-  end(): void;
-  /** Aborted when the client has left, is too slow, or the answer has ended. */
-  readonly signal: AbortSignal;
 }
 
 /** Answers with server-sent events, as long as the client stays and reads. */
-export function answerLive(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { stalledMs = defaultStalledMs }: { stalledMs?: number | undefined } = {},
-): LiveAnswer {
+export function answerLive(reply: FastifyReply, { stalledMs }: { stalledMs?: number } = {}): LiveAnswer {
   reply.hijack();
-  const { raw } = reply;
+  const { sliceTurns: turns } = reply.server;
+  const stream = new EventStream(reply.raw, plainHeaders(reply), {
+    cacheControl: 'no-store',
+    turns,
+    stalledMs,
+  });
   const over = new AbortController();
   const end = () => {
     if (over.signal.aborted) return;
     over.abort();
     clearInterval(heartbeat);
-    raw.end();
+    stream.end();
   };
   const write = (text: string) => {
     if (over.signal.aborted) return;
-    raw.write(text);
-    if (raw.writableLength <= mostUnread) return;
-    end();
-    raw.destroy();
+    stream.write(text);
+    if (stream.unreadBytes > mostUnread) stream.cut(new Error('The client is too far behind'));
   };
   const heartbeat = setInterval(() => {
-    // Whoever has not taken what there is needs no other sign of life.
-    if (!raw.writableNeedDrain) write(': still here\n\n');
+    // A client that has not taken what there is needs no other sign of life.
+    if (!stream.isFull) write(commentOf('still here'));
   }, heartbeatMs);
-  raw.on('close', end);
-  raw.on('error', end);
-  raw.writeHead(200, {
-    ...plainHeaders(reply),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-  });
-  raw.write('retry: 2000\n\n');
-  if (request.raw.destroyed) end();
+  stream.gone.addEventListener('abort', end, { once: true });
+  if (stream.gone.aborted) end();
+  else stream.write('retry: 2000\n\n');
   return {
     send: (event, data, id) => write(frameOf(event, JSON.stringify(data), id)),
     sendInTurn: async (event, json, id) => {
       over.signal.throwIfAborted();
-      const onStalled = () => {
-        end();
-        raw.destroy();
-      };
-      const send = async (text: string | Buffer) => {
-        over.signal.throwIfAborted();
-        if (!raw.write(text)) await drained(raw, { signal: over.signal, stalledMs, onStalled });
-      };
-      if (typeof json === 'string') return send(frameOf(event, json, id));
-      await send(headOf(event, id));
-      for (const piece of json) for (const slice of slicesOf(piece)) await send(slice);
-      await send('\n\n');
+      if (typeof json === 'string') await stream.writeInTurn(frameOf(event, json, id));
+      else await stream.writeSlices(frameInPieces(event, json, id));
     },
     end,
     signal: over.signal,
   };
-}
-
-function frameOf(event: string, json: string, id: string | undefined): string {
-  return `${headOf(event, id)}${json}\n\n`;
-}
-
-function headOf(event: string, id: string | undefined): string {
-  const named = id === undefined ? '' : `id: ${id}\n`;
-  return `${named}event: ${event}\ndata: `;
-}
-
-/** What hooks have set so far; `writeHead` of a hijacked reply would leave it out. */
-export function plainHeaders(reply: FastifyReply): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    ),
-  );
 }

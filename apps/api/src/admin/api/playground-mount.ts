@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { Playground } from '../acting/playground.ts';
+import { Playground } from './playground.ts';
 import type { AdminContext } from './admin-context.ts';
 import { adminMount } from './admin-mount.ts';
 

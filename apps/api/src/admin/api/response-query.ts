@@ -35,7 +35,7 @@ const after = z
   .refine((text) => parseCursor(text) !== undefined, refused("'after' must be the 'next' of another page."))
   .transform((text) => parseCursor(text));
 
-/** What a query with a filter can be refused with. */
+/** The errors of a query with a filter. */
 export const filterErrors: readonly ErrorCode[] = [
   'invalid_type',
   'invalid_value',
@@ -64,7 +64,7 @@ export const facetsQuerySchema = query({
 
 export const filterQuerySchema = query(filterShape);
 
-/** What of a query is the filter. Members that are absent are left out. */
+/** The filter in a query. Absent members are left out. */
 export function filterOf(given: ResponseSearch): ResponseSearch {
   const filter: Record<string, unknown> = {};
   for (const name of Object.keys(responseSearchSchema.shape)) {
@@ -75,7 +75,7 @@ export function filterOf(given: ResponseSearch): ResponseSearch {
   return filter;
 }
 
-/** A query held to a shape: what may be repeated becomes a list, and a number a number. A name that nobody knows is refused. */
+/** A query held to a shape: members that may be repeated become lists, and numbers numbers. Unknown names are refused. */
 function query<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const schema = z.object(shape);
   return z.preprocess((given, context) => {

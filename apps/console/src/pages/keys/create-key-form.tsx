@@ -19,7 +19,6 @@ interface CreateKeyFormProps {
 /** The rules of a new key. The service checks them; what it says stands at the field that it is about. */
 export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKeyFormProps) {
   const client = useQueryClient();
-  const { data: session } = useSession();
   const [form, setForm] = useState<KeyForm>({ ...emptyKeyForm, tenant });
   const create = useMutation({
     mutationFn: () => act<IssuedKey>('POST', '/keys', { body: keyRequest(form) }),
@@ -50,6 +49,30 @@ export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKe
           {problem.text}
         </p>
       )}
+      <KeyFields form={form} tenants={tenants} errorOf={errorOf} onChange={change} />
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button type="submit" loading={create.isPending} disabled={form.tenant.trim() === ''}>
+          Create the key
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+interface KeyFieldsProps {
+  form: KeyForm;
+  tenants: readonly string[];
+  errorOf: (field: KeyField) => string | undefined;
+  onChange: (part: Partial<KeyForm>) => void;
+}
+
+function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps) {
+  const { data: session } = useSession();
+  return (
+    <>
       <Autocomplete
         label="Tenant"
         description="Keys of one tenant share its limits"
@@ -106,14 +129,6 @@ export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKe
           error={errorOf('expiresAt')}
         />
       </div>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onCancel}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={create.isPending} disabled={form.tenant.trim() === ''}>
-          Create the key
-        </Button>
-      </Group>
-    </form>
+    </>
   );
 }

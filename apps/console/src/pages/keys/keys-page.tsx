@@ -27,7 +27,9 @@ export function KeysPage() {
   const { tenant, state } = filters.values;
   const q = filters.text('q');
   const { query, rows, more, hasMore } = useOffsetPages('/keys', {
-    ...{ search: { q: q === '' ? undefined : q, tenant, state }, refreshMs, keyOf: idOf },
+    search: { q: q === '' ? undefined : q, tenant, state },
+    refreshMs,
+    keyOf: idOf,
   });
   const tenants = useMemo(() => [...new Set(rows.map((key) => key.tenant))], [rows]);
   const tenantOptions = tenants.map((value) => ({ value }));

@@ -11,6 +11,8 @@ import classes from './overview.module.css';
 const dayMs = 24 * 3_600_000;
 /** How often it is read again, in milliseconds. */
 const everyMs = 60_000;
+/** And while the journal is being read, of which the counts lack the rest. */
+const loadingEveryMs = 2_000;
 /** Values of each field that are shown; the list of responses has the others. */
 const mostValues = 8;
 
@@ -25,11 +27,16 @@ export function DayPanel() {
   const [openedAt] = useState(() => Date.now());
   const query = useQuery({
     ...adminQuery<Facets>('/responses/facets', { from: openedAt - dayMs }),
-    refetchInterval: everyMs,
+    refetchInterval: ({ state }) => (state.data?.index.state === 'loading' ? loadingEveryMs : everyMs),
   });
   if (query.data?.index.state === 'off') return null;
+  const index = query.data?.index;
+  const note =
+    index?.state === 'loading'
+      ? `responses in the journal, of which ${Math.floor(index.loaded_percent)} % is read`
+      : 'responses in the journal';
   return (
-    <Panel title="The last day" note="responses in the journal">
+    <Panel title="The last day" note={note}>
       <QueryView query={query}>
         {(facets) => (
           <div className={classes['day']}>

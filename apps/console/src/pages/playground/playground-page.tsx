@@ -1,4 +1,5 @@
 import { Button, Checkbox, PasswordInput, SegmentedControl } from '@mantine/core';
+import type { Session } from '@sluice/contract/admin';
 import { IconPlayerPlay, IconPlayerStop } from '@tabler/icons-react';
 import { useState } from 'react';
 import { ApiError } from '../../api/api-error.ts';
@@ -25,14 +26,16 @@ const languages: { value: keyof Snippets; label: string }[] = [
 export function PlaygroundPage() {
   const { data: session } = useSession();
   const models = session?.models ?? [];
-  const [apiKey, setApiKey] = useState(() => sessionStorage.getItem(keyName) ?? '');
+  const [typedKey, setTypedKey] = useState(() => sessionStorage.getItem(keyName));
+  // Where the service takes its development key, whoever may act need not look for one.
+  const apiKey = typedKey ?? session?.development_key ?? '';
   const [isCompared, setCompared] = useState(false);
   const first = useSide('first', models[0] ?? '');
   const second = useSide('second', models[1] ?? models[0] ?? '');
   const sides = isCompared ? [first, second] : [first];
   const isRunning = sides.some(({ runner }) => runner.run?.state === 'running');
   const takeKey = (key: string) => {
-    setApiKey(key);
+    setTypedKey(key);
     sessionStorage.setItem(keyName, key);
   };
   return (
@@ -67,7 +70,7 @@ export function PlaygroundPage() {
       <div className={classes['top']}>
         <PasswordInput
           label="API key"
-          description="Kept in this tab until it is closed"
+          description={keyHint(session, typedKey)}
           placeholder="sk-…"
           autoComplete="off"
           value={apiKey}
@@ -90,6 +93,13 @@ export function PlaygroundPage() {
       </div>
     </>
   );
+}
+
+function keyHint(session: Session | undefined, typedKey: string | null): string {
+  if (typedKey === null && session?.development_key != null) return 'The development key of this service';
+  const kept = 'Kept in this tab until it is closed';
+  const isLocked = session?.takes_development_key === true && session.acting === 'locked';
+  return isLocked ? `${kept}. Unlock the console to use the development key` : kept;
 }
 
 interface SideState {

@@ -21,9 +21,18 @@ export interface RequestForm {
 
 /** The members of a request that the form has a field for. A problem of another one is shown with the answer. */
 export const requestFields = [
-  ...(['model', 'instructions', 'input', 'tools', 'temperature', 'max_output_tokens'] as const),
-  ...(['reasoning', 'service_tier', 'store', 'stream', 'background'] as const),
-];
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'temperature',
+  'max_output_tokens',
+  'reasoning',
+  'service_tier',
+  'store',
+  'stream',
+  'background',
+] as const;
 export type RequestField = (typeof requestFields)[number];
 
 /** A value that cannot be sent, and the field that it stands in. */

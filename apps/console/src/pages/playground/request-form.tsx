@@ -69,6 +69,20 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
         error={errorOf('tools')}
         onChange={(event) => set({ tools: event.currentTarget.value })}
       />
+      <SettingFields form={form} set={set} errorOf={errorOf} />
+    </div>
+  );
+}
+
+interface SettingFieldsProps {
+  form: RequestForm;
+  set: (change: Partial<RequestForm>) => void;
+  errorOf: (field: RequestField) => string | undefined;
+}
+
+function SettingFields({ form, set, errorOf }: SettingFieldsProps) {
+  return (
+    <>
       <div className={classes['pair']}>
         <TextInput
           label="Temperature"
@@ -123,6 +137,6 @@ export function RequestFields({ form, models, problem, onChange }: RequestFormPr
           onChange={(event) => set({ isStored: event.currentTarget.checked })}
         />
       </div>
-    </div>
+    </>
   );
 }

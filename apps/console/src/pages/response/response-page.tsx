@@ -76,6 +76,7 @@ function Panels({ detail }: { detail: ResponseDetail }) {
       )}
       <Panel title="What it is">
         <Facts detail={detail} />
+        <Retries detail={detail} />
         {(error !== null || reason !== null) && (
           <p className={classes['error']}>
             <code>{error?.code ?? reason}</code> {error?.message}
@@ -91,6 +92,33 @@ function Panels({ detail }: { detail: ResponseDetail }) {
       <RequestPanel detail={detail} />
       <JournalPanel journal={detail.journal} journal_left_out={detail.journal_left_out} />
     </div>
+  );
+}
+
+/** Retried by an operator, a response is another one: in the background, whoever waited for the first. */
+function Retries({ detail: { retry_of: retryOf, retried_as: copies } }: { detail: ResponseDetail }) {
+  return (
+    <>
+      {retryOf !== null && (
+        <p className={classes['note']}>
+          An operator retried <ResponseLink id={retryOf} /> as this one. It runs in the background, and its
+          answer is stored.
+        </p>
+      )}
+      {copies.map((id) => (
+        <p key={id} className={classes['note']}>
+          An operator retried it as <ResponseLink id={id} />, in the background.
+        </p>
+      ))}
+    </>
+  );
+}
+
+function ResponseLink({ id }: { id: string }) {
+  return (
+    <Link to="/responses/$id" params={{ id }}>
+      <code>{id}</code>
+    </Link>
   );
 }
 

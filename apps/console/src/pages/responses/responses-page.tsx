@@ -87,18 +87,7 @@ export function ResponsesPage() {
         <Search filters={filters} />
       </FilterBar>
       <IndexNote index={rows.index} />
-      {rows.fresh.length > 0 && (
-        <div className={classes['fresh']}>
-          <Button
-            size="compact-md"
-            radius="xl"
-            leftSection={<IconArrowUp size={15} />}
-            onClick={rows.showFresh}
-          >
-            {formatCount(rows.fresh.length)} new
-          </Button>
-        </div>
-      )}
+      {rows.fresh.length > 0 && <FreshRows count={rows.fresh.length} onShow={rows.showFresh} />}
       <Panel padded={false}>
         {rows.error !== undefined && rows.shown.length === 0 ? (
           <ErrorState error={rows.error} onRetry={rows.reload} />
@@ -119,6 +108,16 @@ export function ResponsesPage() {
         </Alert>
       )}
     </>
+  );
+}
+
+function FreshRows({ count, onShow }: { count: number; onShow: () => void }) {
+  return (
+    <div className={classes['fresh']}>
+      <Button size="compact-md" radius="xl" leftSection={<IconArrowUp size={15} />} onClick={onShow}>
+        {formatCount(count)} new
+      </Button>
+    </div>
   );
 }
 

@@ -8,11 +8,11 @@ import { formatCompact } from '../../format/numbers.ts';
 import classes from './responses.module.css';
 
 export const rowColumns: readonly Column<ResponseRow>[] = [
-  { key: 'status', header: 'Status', width: '8.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
+  { key: 'status', header: 'Status', width: '7.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
   {
     key: 'id',
     header: 'Response',
-    width: 'minmax(10rem, 1fr)',
+    width: 'minmax(8.5rem, 1fr)',
     cell: ({ id }) => (
       <IdText
         id={id}
@@ -29,14 +29,14 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'tenant',
     header: 'Tenant',
-    width: 'minmax(5.5rem, 1.2fr)',
+    width: 'minmax(5rem, 1.2fr)',
     hideBelow: 'sm',
     cell: ({ tenant }) => <bdi title={tenant}>{tenant}</bdi>,
   },
   {
     key: 'model',
     header: 'Model',
-    width: 'minmax(5.5rem, 1.2fr)',
+    width: 'minmax(5rem, 1.2fr)',
     hideBelow: 'sm',
     cell: ({ model }) => <span title={model}>{model}</span>,
   },
@@ -44,7 +44,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
     key: 'mode',
     header: 'Mode',
     width: '6rem',
-    hideBelow: 'md',
+    hideBelow: 'lg',
     cell: ({ mode, tier }) => (
       <span>
         {modeWords[mode]}
@@ -63,25 +63,25 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'waited',
     header: 'Waited',
-    width: '4.75rem',
+    width: '4.5rem',
     align: 'end',
-    hideBelow: 'sm',
+    hideBelow: 'lg',
     cell: (row) => <Waited row={row} />,
   },
   {
     key: 'ran',
     header: 'Ran',
-    width: '4.75rem',
+    width: '4.5rem',
     align: 'end',
-    hideBelow: 'md',
+    hideBelow: 'lg',
     cell: (row) => <Ran row={row} />,
   },
   {
     key: 'tokens',
     header: 'Tokens',
-    width: '5.5rem',
+    width: '5rem',
     align: 'end',
-    hideBelow: 'md',
+    hideBelow: 'lg',
     cell: ({ input_tokens: input, output_tokens: output }) => (
       <span title="input, output">
         {input === null && output === null ? '–' : `${formatCompact(input)} → ${formatCompact(output)}`}
@@ -91,7 +91,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   {
     key: 'error',
     header: 'Error',
-    width: 'minmax(9rem, 1.3fr)',
+    width: 'minmax(7.5rem, 1.5fr)',
     hideBelow: 'md',
     cell: ({ error_code: code }) => code !== null && <code className={classes['code']}>{code}</code>,
   },

@@ -40,11 +40,7 @@ export function useRows(filter: ResponseSearch): Rows {
       if (event !== 'rows') return;
       const change = data as RowsEvent; // The API's own event; the contract says its shape.
       told.current?.push(change);
-      setRows((before) => {
-        const folded = foldRows(before, change);
-        // Who is at the top of the page sees new rows at once.
-        return window.scrollY < topOfPage ? showFresh(folded) : folded;
-      });
+      setRows((before) => foldSeen(before, change));
       setPage((before) => before && { ...before, total: change.total });
     },
     { search: filter },
@@ -91,17 +87,8 @@ export function useRows(filter: ResponseSearch): Rows {
     return () => current.current?.abort();
   }, [load, round]);
 
-  const isIndexLoading = page?.index.state === 'loading';
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  // Nobody is told of what changed before the connection was made: at first, while the tab was hidden, or while it was lost.
-  useEffect(() => {
-    if (isLive) reload();
-  }, [isLive, reload]);
-  useEffect(() => {
-    if (!isIndexLoading) return undefined;
-    const timer = setTimeout(reload, whileLoadingMs);
-    return () => clearTimeout(timer);
-  }, [isIndexLoading, reload, round]);
+  useReloads(reload, { isLive, isIndexLoading: page?.index.state === 'loading', round });
 
   const next = page?.next ?? undefined;
   return {
@@ -120,6 +107,28 @@ export function useRows(filter: ResponseSearch): Rows {
     },
     reload,
   };
+}
+
+/** Folds a change into the rows. A reader at the top of the page sees new rows at once. */
+function foldSeen(before: LiveRows, change: RowsEvent): LiveRows {
+  const folded = foldRows(before, change);
+  return window.scrollY < topOfPage ? showFresh(folded) : folded;
+}
+
+/** Reads the list again once its connection is made, and every now and then while its index is loading. */
+function useReloads(
+  reload: () => void,
+  { isLive, isIndexLoading, round }: { isLive: boolean; isIndexLoading: boolean; round: number },
+): void {
+  // The connection does not tell of changes that came before it: at first, while the tab was hidden, or while it was lost.
+  useEffect(() => {
+    if (isLive) reload();
+  }, [isLive, reload]);
+  useEffect(() => {
+    if (!isIndexLoading) return undefined;
+    const timer = setTimeout(reload, whileLoadingMs);
+    return () => clearTimeout(timer);
+  }, [isIndexLoading, reload, round]);
 }
 
 /** Pixels from the top within which the reader is taken to look at the newest rows. */

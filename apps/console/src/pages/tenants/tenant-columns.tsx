@@ -51,7 +51,7 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
     header: 'In line',
     width: '5rem',
     align: 'end',
-    hideBelow: 'md',
+    hideBelow: 'lg',
     cell: ({ use }) => <span title="Held back until one of its own ends">{formatCount(use.in_line)}</span>,
   },
   {
@@ -69,7 +69,7 @@ export const tenantColumns: readonly Column<TenantReportRow>[] = [
     header: 'Tokens/min',
     width: '7.5rem',
     align: 'end',
-    hideBelow: 'md',
+    hideBelow: 'lg',
     cell: ({ use, limits }) => (
       <Used label="Tokens in a minute" used={use.tokens_in_minute} max={limits.tokens_per_minute} />
     ),

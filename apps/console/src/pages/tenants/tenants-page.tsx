@@ -31,7 +31,9 @@ export function TenantsPage() {
     more,
     hasMore,
   } = useOffsetPages('/tenants', {
-    ...{ search: { q: q === '' ? undefined : q }, refreshMs, keyOf: nameOf },
+    search: { q: q === '' ? undefined : q },
+    refreshMs,
+    keyOf: nameOf,
   });
   const view = useFilters(viewKeys);
   const order = orderOf(view.text('order'));

@@ -3,7 +3,7 @@ import { cancelledSchema } from '@sluice/contract/admin';
 import { json } from '../../../route.ts';
 import { actingRoute } from '../admin-route.ts';
 import { actingErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 
 export const cancelAnyResponse = actingRoute({
   name: 'cancelAnyResponse',
@@ -13,11 +13,5 @@ export const cancelAnyResponse = actingRoute({
   params: responseParamsSchema,
   answers: [json(cancelledSchema)],
   errors: [...actingErrors, 'not_found'],
-  handle({ params: { id }, request }, { acting }) {
-    return acting.audit.perform(
-      askedAct(request, 'response.cancel', id),
-      () => acting.responses.cancel(id),
-      ({ status }) => status,
-    );
-  },
+  handle: ({ params: { id }, request }, { operator }) => operator.responses.cancel(id, askerOf(request)),
 });

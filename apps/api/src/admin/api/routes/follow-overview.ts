@@ -13,12 +13,13 @@ export const followOverview = readingRoute({
     'The overview as events `overview`, every two seconds; the first has all buckets, and each other one those that have changed. An event `unavailable` says that it cannot be read for now.',
   answers: [eventStream(overviewEventSchema)],
   errors: ['server_is_overloaded'],
-  async handle({ request, reply }, { reports }) {
-    const first = await reports.overview.latest();
-    const answer = answerLive(request, reply);
+  async handle({ reply }, { operator }) {
+    const { overview } = operator.reports;
+    const first = await overview.latest();
+    const answer = answerLive(reply);
     answer.send('overview', first);
-    const leave = reports.overview.watch({
-      changed: (overview) => answer.send('overview', overview),
+    const leave = overview.watch({
+      changed: (changed) => answer.send('overview', changed),
       failed: (error) => {
         const told = asServiceError(error) ?? new ServiceError('server_error', 'The server had an error.');
         answer.send('unavailable', { error: told.toBody() });

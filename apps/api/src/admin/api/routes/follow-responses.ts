@@ -13,9 +13,9 @@ export const followAllResponses = readingRoute({
   query: filterQuerySchema,
   answers: [eventStream(rowsEventSchema)],
   errors: filterErrors,
-  handle({ query, request, reply }, { index }) {
+  handle({ query, reply }, { operator: { index } }) {
     index.requireRoom();
-    const live = answerLive(request, reply);
+    const live = answerLive(reply);
     if (!index.isKept) {
       live.send('rows', { rows: [], total: 0 });
       return;

@@ -18,8 +18,8 @@ export const listAudit = readingRoute({
   query: querySchema,
   answers: [json(auditListSchema)],
   errors: [...readingErrors, ...schemaErrors],
-  async handle({ query: { limit, after } }, { acting }) {
-    const { entries, next } = await acting.audit.page({ before: after, limit });
+  async handle({ query: { limit, after } }, { operator }) {
+    const { entries, next } = await operator.audit.page({ before: after, limit });
     return { object: 'list', data: entries, has_more: next !== undefined, next: next ?? null };
   },
 });

@@ -11,5 +11,5 @@ export const listKeys = readingRoute({
   query: keyPageQuerySchema,
   answers: [json(keyListSchema)],
   errors: ['invalid_value', 'server_is_overloaded'],
-  handle: ({ query }, { reports }) => reports.keys(query),
+  handle: ({ query }, { operator }) => operator.reports.keys(query),
 });

@@ -9,5 +9,5 @@ export const listQueues = readingRoute({
   summary: 'Every queue: what waits, since when, what runs, and how much may.',
   answers: [json(queueListSchema)],
   errors: ['server_is_overloaded'],
-  handle: (_input, { reports }) => reports.queues(),
+  handle: (_input, { operator }) => operator.reports.queues(),
 });

@@ -11,7 +11,7 @@ export const listAllResponses = readingRoute({
   query: listQuerySchema,
   answers: [json(responseRowsSchema)],
   errors: filterErrors,
-  async handle({ query }, { index }) {
+  async handle({ query }, { operator: { index } }) {
     const none = { rows: [], hasMore: false, next: null, total: 0 };
     const { answer, index: state } = index.isKept
       ? await index.query(filterOf(query), query)

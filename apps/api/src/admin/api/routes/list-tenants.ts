@@ -10,5 +10,5 @@ export const listTenants = readingRoute({
   query: tenantPageQuerySchema,
   answers: [json(tenantListSchema)],
   errors: ['invalid_value', 'server_is_overloaded'],
-  handle: ({ query }, { reports }) => reports.tenants(query),
+  handle: ({ query }, { operator }) => operator.reports.tenants(query),
 });

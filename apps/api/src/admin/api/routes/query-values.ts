@@ -46,7 +46,7 @@ export function pageSize(most: number, usual: number) {
   ).default(usual);
 }
 
-/** What an answer has said is next. */
+/** A place in a list, as an earlier answer named it. */
 export function placeInLog(name: string, form: RegExp) {
   return value(
     z.string().regex(form),

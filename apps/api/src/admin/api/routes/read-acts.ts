@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { json } from '../../../route.ts';
 import { actingRoute, readingRoute } from '../admin-route.ts';
 import { actingErrors, readingErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 
 const actParamsSchema = z.object({ id: z.string() });
 
@@ -14,8 +14,8 @@ export const listActs = readingRoute({
   summary: 'What was done with many responses in the last days, newest first, and how far it is.',
   answers: [json(actListSchema)],
   errors: readingErrors,
-  async handle(_input, { acting }) {
-    return { object: 'list', data: await acting.acts.list() };
+  async handle(_input, { operator }) {
+    return { object: 'list', data: await operator.acts.list() };
   },
 });
 
@@ -27,9 +27,7 @@ export const readAct = readingRoute({
   params: actParamsSchema,
   answers: [json(actSchema)],
   errors: [...readingErrors, 'not_found'],
-  handle({ params: { id } }, { acting }) {
-    return acting.acts.read(id);
-  },
+  handle: ({ params: { id } }, { operator }) => operator.acts.read(id),
 });
 
 export const stopAct = actingRoute({
@@ -40,7 +38,5 @@ export const stopAct = actingRoute({
   params: actParamsSchema,
   answers: [json(actSchema)],
   errors: [...actingErrors, 'not_found'],
-  handle({ params: { id }, request }, { acting }) {
-    return acting.audit.perform(askedAct(request, 'act.stop', id), () => acting.acts.askToStop(id));
-  },
+  handle: ({ params: { id }, request }, { operator }) => operator.acts.askToStop(id, askerOf(request)),
 });

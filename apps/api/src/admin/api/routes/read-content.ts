@@ -4,9 +4,9 @@ import { json } from '../../../route.ts';
 import { jsonType } from '../../../routes/create-response.ts';
 import { actingRoute } from '../admin-route.ts';
 import { actingErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 
-/** How long whoever reads an answer may take nothing of it, in milliseconds. */
+/** How long the reader of an answer may take nothing of it, in milliseconds. */
 const stalledMs = 30_000;
 
 export const readContent = actingRoute({
@@ -17,16 +17,12 @@ export const readContent = actingRoute({
   params: responseParamsSchema,
   answers: [json(responseContentSchema)],
   errors: [...actingErrors, 'not_found'],
-  async handle({ params: { id }, request, reply }, { acting }) {
-    const { json: body, free } = await acting.audit.perform(
-      askedAct(request, 'response.reveal', id),
-      () => acting.responses.content(id),
-      () => 'content',
-    );
+  async handle({ params: { id }, request, reply }, { operator }) {
+    const { json: body, free } = await operator.responses.content(id, askerOf(request));
     const { raw } = reply;
     raw.once('close', free);
     if (raw.destroyed) free();
-    // Whoever takes nothing any more must not hold it for ever.
+    // A reader that takes nothing any more must not hold it for ever.
     raw.setTimeout(stalledMs, () => raw.destroy());
     return reply.type(jsonType).send(body);
   },

@@ -10,5 +10,5 @@ export const readHistory = readingRoute({
   query: historyQuerySchema,
   answers: [json(historySchema)],
   errors: ['invalid_value', 'server_is_overloaded'],
-  handle: ({ query }, { reports }) => reports.history(query.span),
+  handle: ({ query }, { operator }) => operator.reports.history(query.span),
 });

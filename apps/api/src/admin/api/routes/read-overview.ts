@@ -9,5 +9,5 @@ export const readOverview = readingRoute({
   summary: 'The last hour of the service, its queues, processes and upstreams, and its Redis.',
   answers: [json(overviewSchema)],
   errors: ['server_is_overloaded'],
-  handle: (_input, { reports }) => reports.overview.latest(),
+  handle: (_input, { operator }) => operator.reports.overview.latest(),
 });

@@ -13,7 +13,7 @@ export const readResponseFacets = readingRoute({
   query: facetsQuerySchema,
   answers: [json(facetsSchema)],
   errors: filterErrors,
-  async handle({ query }, { index }) {
+  async handle({ query }, { operator: { index } }) {
     if (!index.isKept) return { object: 'facets', fields: {}, index: indexOff };
     const { answer: fields, index: state } = await index.facets(filterOf(query), query);
     return { object: 'facets', fields, index: state };

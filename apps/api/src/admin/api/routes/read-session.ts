@@ -11,15 +11,19 @@ export const readSession = readingRoute({
   summary: 'What the service is, and whether the request may change anything.',
   answers: [json(sessionSchema)],
   errors: ['rate_limit_exceeded'],
-  handle({ request }, { settings, actionToken, acting, apiUrl, index }) {
+  async handle({ request }, { settings, operator, developmentKey, apiUrl, ...gate }) {
+    const acting = actingOf(request.raw, gate);
+    const key = await developmentKey();
     return {
       object: 'session',
       version: serviceVersion,
       api_url: apiUrl(),
-      acting: actingOf(request.raw, { actionToken, failedTokens: acting.failedTokens }),
-      journal: index.isKept,
+      acting,
+      journal: operator.index.isKept,
       statistics: settings.console.statistics,
       models: settings.models.map(({ id }) => id),
+      takes_development_key: key !== undefined,
+      development_key: (acting === 'open' ? key : undefined) ?? null,
     };
   },
 });

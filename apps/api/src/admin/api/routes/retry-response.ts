@@ -4,7 +4,7 @@ import { json } from '../../../route.ts';
 import { contextErrors } from '../../../routes/request-body.ts';
 import { actingRoute } from '../admin-route.ts';
 import { actingErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 
 export const retryResponse = actingRoute({
   name: 'retryResponse',
@@ -15,11 +15,5 @@ export const retryResponse = actingRoute({
   params: responseParamsSchema,
   answers: [json(retriedSchema)],
   errors: [...actingErrors, ...contextErrors, 'tool_call_not_found', 'not_found', 'not_retryable'],
-  handle({ params: { id }, request }, { acting }) {
-    return acting.audit.perform(
-      askedAct(request, 'response.retry', id),
-      () => acting.responses.retry(id),
-      (retried) => retried.id,
-    );
-  },
+  handle: ({ params: { id }, request }, { operator }) => operator.responses.retry(id, askerOf(request)),
 });

@@ -3,17 +3,13 @@ import {
   createKeySchema,
   issuedKeySchema,
   revokedKeySchema,
-  type TenantLimitsChange,
   tenantLimitsChangeSchema,
 } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
 import { actingRoute, jsonBody } from '../admin-route.ts';
 import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
-
-/** An id as keys have it. Whatever else is given may be the key itself, which is not written down. */
-const keyId = /^(key_[0-9A-Za-z]{1,60}|file:\d{1,6})$/;
+import { askerOf } from './asker-of.ts';
 
 export const createApiKey = actingRoute({
   name: 'createApiKey',
@@ -23,13 +19,7 @@ export const createApiKey = actingRoute({
   body: jsonBody(createKeySchema, { tenant: 'team', models: ['*'], limits: { requestsPerMinute: 60 } }),
   answers: [json(issuedKeySchema)],
   errors: [...actingErrors, ...schemaErrors],
-  handle({ body, request }, { acting }) {
-    return acting.audit.perform(
-      askedAct(request, 'key.create', body.tenant),
-      () => acting.keys.create(body),
-      ({ id }) => id,
-    );
-  },
+  handle: ({ body, request }, { operator }) => operator.keys.create(body, askerOf(request)),
 });
 
 export const revokeApiKey = actingRoute({
@@ -40,13 +30,7 @@ export const revokeApiKey = actingRoute({
   params: z.object({ id: z.string() }),
   answers: [json(revokedKeySchema)],
   errors: [...actingErrors, 'not_found', 'invalid_value'],
-  handle({ params: { id }, request }, { acting }) {
-    return acting.audit.perform(
-      askedAct(request, 'key.revoke', keyId.test(id) ? id : 'not the id of a key'),
-      () => acting.keys.revoke(id),
-      ({ tenant }) => tenant,
-    );
-  },
+  handle: ({ params: { id }, request }, { operator }) => operator.keys.revoke(id, askerOf(request)),
 });
 
 export const changeTenantLimits = actingRoute({
@@ -59,17 +43,6 @@ export const changeTenantLimits = actingRoute({
   body: jsonBody(tenantLimitsChangeSchema, { limits: { concurrent: 8, tokensPerMinute: null } }),
   answers: [json(changedTenantSchema)],
   errors: [...actingErrors, ...schemaErrors, 'not_found'],
-  handle({ params: { tenant }, body, request }, { acting }) {
-    return acting.audit.perform(
-      askedAct(request, 'tenant.limit', tenant),
-      () => acting.keys.limit(tenant, body),
-      () => changeWords(body),
-    );
-  },
+  handle: ({ params: { tenant }, body, request }, { operator }) =>
+    operator.keys.limit(tenant, body, askerOf(request)),
 });
-
-/** A change for the audit log, such as `weight 2, concurrent none`. */
-function changeWords({ weight, limits }: TenantLimitsChange): string {
-  const said = Object.entries({ ...(weight !== undefined && { weight }), ...limits });
-  return said.map(([name, value]) => `${name} ${value ?? 'none'}`).join(', ');
-}

@@ -1,10 +1,9 @@
 import { actSchema, queueSwitchSchema } from '@sluice/contract/admin';
 import { z } from 'zod';
 import { json } from '../../../route.ts';
-import { failureOf } from '../../acting/audit.ts';
 import { actingRoute } from '../admin-route.ts';
 import { actingErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 
 /** Queues have the names of the settings. */
 const queueParamsSchema = z.object({ queue: z.string() });
@@ -17,9 +16,7 @@ export const pauseQueue = actingRoute({
   params: queueParamsSchema,
   answers: [json(queueSwitchSchema)],
   errors: [...actingErrors, 'not_found'],
-  handle({ params: { queue }, request }, { acting }) {
-    return acting.audit.perform(askedAct(request, 'queue.pause', queue), () => acting.queues.pause(queue));
-  },
+  handle: ({ params: { queue }, request }, { operator }) => operator.queues.pause(queue, askerOf(request)),
 });
 
 export const resumeQueue = actingRoute({
@@ -30,9 +27,7 @@ export const resumeQueue = actingRoute({
   params: queueParamsSchema,
   answers: [json(queueSwitchSchema)],
   errors: [...actingErrors, 'not_found'],
-  handle({ params: { queue }, request }, { acting }) {
-    return acting.audit.perform(askedAct(request, 'queue.resume', queue), () => acting.queues.resume(queue));
-  },
+  handle: ({ params: { queue }, request }, { operator }) => operator.queues.resume(queue, askerOf(request)),
 });
 
 export const drainQueue = actingRoute({
@@ -44,13 +39,5 @@ export const drainQueue = actingRoute({
   params: queueParamsSchema,
   answers: [json(actSchema)],
   errors: [...actingErrors, 'not_found', 'act_under_way'],
-  async handle({ params: { queue }, request }, { acting }) {
-    const conclude = await acting.audit.ask(askedAct(request, 'queue.drain', queue));
-    try {
-      return await acting.acts.start(await acting.queues.draining(queue), conclude);
-    } catch (error) {
-      await conclude(...failureOf(error));
-      throw error;
-    }
-  },
+  handle: ({ params: { queue }, request }, { operator }) => operator.queues.drain(queue, askerOf(request)),
 });

@@ -6,7 +6,7 @@ import { requireActing } from '../action-token.ts';
 import { readingRoute } from '../admin-route.ts';
 import { answerLive } from '../live-answer.ts';
 import { actingErrors, schemaErrors } from './acting-errors.ts';
-import { askedAct } from './asked-act.ts';
+import { askerOf } from './asker-of.ts';
 import { eventNumber, isTrue } from './query-values.ts';
 
 const querySchema = z.object({
@@ -25,17 +25,12 @@ export const tailEvents = readingRoute({
   query: querySchema,
   answers: [eventStream(z.union([tailEventSchema, tailEndSchema]))],
   errors: [...actingErrors, ...schemaErrors, 'not_found', 'events_gone'],
-  async handle({ params: { id }, query, request, reply }, { acting, actionToken }) {
+  async handle({ params: { id }, query, request, reply }, { operator, ...gate }) {
     const { content: withContent, starting_after: startingAfter = -1 } = query;
-    const { tails, audit, failedTokens } = acting;
-    if (withContent) requireActing(request.raw, { actionToken, failedTokens });
-    tails.requireRoom();
+    if (withContent) requireActing(request.raw, gate);
     const cursor = returningTo(request.headers['last-event-id']) ?? startingAfter;
-    const open = () => tails.open({ responseId: id, cursor, withContent });
-    const tail = withContent
-      ? await audit.perform(askedAct(request, 'response.reveal', id), open, () => 'events')
-      : await open();
-    await tail(answerLive(request, reply));
+    const tail = await operator.responses.tail({ responseId: id, cursor, withContent }, askerOf(request));
+    await tail(answerLive(reply));
     return reply;
   },
 });

@@ -1,0 +1,62 @@
+import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
+import type { Asker, Audit } from '../audit/audit.ts';
+
+/** A key as it is asked for: whose it is, and its rules as in the settings file. */
+export type WantedKey = { tenant: string } & Record<string, unknown>;
+
+/** Changes stored keys. Every api follows within seconds. */
+export interface KeyChanging {
+  /** Makes a key. Its text is in the answer and nowhere else. */
+  create: (wanted: WantedKey) => Promise<IssuedKey>;
+  /** Revokes a key. One that is revoked already stays as it is. */
+  revoke: (id: string) => Promise<RevokedKey>;
+  /** Changes the weight and the limits of a tenant in all of its stored keys. */
+  limit: (tenant: string, change: TenantLimitsChange) => Promise<ChangedTenant>;
+}
+
+/** An id as keys have it. Anything else may be the key itself, which is not written down. */
+const keyId = /^(key_[0-9A-Za-z]{1,60}|file:\d{1,6})$/;
+
+/** Changes of keys, each with its entries in the audit log. */
+export class KeyActs {
+  readonly #changes: KeyChanging;
+  readonly #audit: Pick<Audit, 'perform'>;
+
+  constructor({ changes, audit }: { changes: KeyChanging; audit: Pick<Audit, 'perform'> }) {
+    this.#changes = changes;
+    this.#audit = audit;
+  }
+
+  create(wanted: WantedKey, asker: Asker): Promise<IssuedKey> {
+    const act = { action: 'key.create', target: wanted.tenant, ...asker };
+    return this.#audit.perform(
+      act,
+      () => this.#changes.create(wanted),
+      ({ id }) => id,
+    );
+  }
+
+  revoke(id: string, asker: Asker): Promise<RevokedKey> {
+    const act = { action: 'key.revoke', target: keyId.test(id) ? id : 'not the id of a key', ...asker };
+    return this.#audit.perform(
+      act,
+      () => this.#changes.revoke(id),
+      ({ tenant }) => tenant,
+    );
+  }
+
+  limit(tenant: string, change: TenantLimitsChange, asker: Asker): Promise<ChangedTenant> {
+    const act = { action: 'tenant.limit', target: tenant, ...asker };
+    return this.#audit.perform(
+      act,
+      () => this.#changes.limit(tenant, change),
+      () => changeWords(change),
+    );
+  }
+}
+
+/** A change for the audit log, such as `weight 2, concurrent none`. */
+function changeWords({ weight, limits }: TenantLimitsChange): string {
+  const said = Object.entries({ ...(weight !== undefined && { weight }), ...limits });
+  return said.map(([name, value]) => `${name} ${value ?? 'none'}`).join(', ');
+}

@@ -1,0 +1,89 @@
+import type { LiveSettings, Settings } from '@sluice/config';
+import type { ResponseQueue } from '@sluice/queue';
+import type { CallerStore } from '@sluice/response-store';
+import type { Redis } from 'ioredis';
+import { ActStore } from './acts/act-store.ts';
+import { BulkActs, type BulkActsOptions } from './acts/bulk-acts.ts';
+import { Audit } from './audit/audit.ts';
+import { AuditLog } from './audit/audit-log.ts';
+import type { ResponseIndex } from './index/response-index.ts';
+import { KeyActs, type KeyChanging } from './keys/key-acts.ts';
+import { keptPauses } from './queues/kept-pauses.ts';
+import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
+import {
+  type ServiceReports,
+  serviceReports,
+  type ServiceReportsOptions,
+} from './reports/service-reports.ts';
+import { OperatorResponses, type OperatorResponsesOptions } from './responses/operator-responses.ts';
+import { ResponseTails, type ResponseTailsOptions } from './responses/response-tails.ts';
+
+/**
+ * The view that operators have of a service, and their acts on it. Each act is written to the audit log before it is done.
+ * Nothing here knows HTTP.
+ */
+export interface Operator {
+  responses: OperatorResponses;
+  queues: OperatorQueues;
+  keys: KeyActs;
+  /** Acts on many responses. */
+  acts: BulkActs;
+  audit: Audit;
+  reports: ServiceReports;
+  /** The responses of all tenants, as the journal tells of them. */
+  index: ResponseIndex;
+  /** Pauses queues again when the store was emptied, from now on. */
+  start: () => void;
+  /** Resolves when nothing runs any more. Twice is fine. */
+  stop: () => Promise<void>;
+}
+
+export interface OperatorOptions
+  extends Pick<OperatorResponsesOptions, 'endResponse' | 'createAgain' | 'onRetried' | 'positionOf'>,
+    Pick<ResponseTailsOptions, 'presentEvents' | 'bodyBudget'>,
+    Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
+    Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
+    Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
+  settings: Pick<Settings, 'models' | 'console'>;
+  live: LiveSettings;
+  /** For the audit log, acts, statistics and the mark of the store. */
+  connection: Redis;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+  store: CallerStore;
+  queue: ResponseQueue;
+  index: ResponseIndex;
+  keyChanges: KeyChanging;
+  /** Finds the responses for an act on many; the index by default. */
+  matching?: OperatorResponsesOptions['matching'] | undefined;
+  tails?: Pick<ResponseTailsOptions, 'most' | 'pollMs'>;
+  /** How long a silent act counts as alive, in milliseconds; see `ActStore`. */
+  leaseMs?: number | undefined;
+}
+
+export function makeOperator(options: OperatorOptions): Operator {
+  const { connection, keyPrefix, index, matching = index, leaseMs, logger } = options;
+  const audit = new Audit({ log: new AuditLog({ connection, keyPrefix }), logger });
+  const acts = new BulkActs({
+    ...options,
+    store: new ActStore({ connection, keyPrefix, ...(leaseMs !== undefined && { leaseMs }) }),
+    audit,
+  });
+  const tails = new ResponseTails({ ...options, ...options.tails });
+  const pauses = keptPauses({ ...options, audit });
+  const reports = serviceReports(options);
+  return {
+    responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
+    queues: new OperatorQueues({ ...options, audit, acts }),
+    keys: new KeyActs({ changes: options.keyChanges, audit }),
+    acts,
+    audit,
+    reports,
+    index,
+    start: () => pauses.start(),
+    async stop() {
+      reports.overview.stop();
+      await Promise.all([acts.stop(), pauses.stop(), index.stop()]);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { cancelWaiting, waitingResponses } from './drain-queue.ts';
+
+it('misses nobody who is let in while it looks', async () => {
+  const lists = { worker: ['a'], time: ['b', 'c'] };
+  const letIn = () => lists.worker.push(...lists.time.splice(0, 1));
+  const queue = {
+    waitingIds: (_name: string, { waitsFor, first }: { waitsFor: 'worker' | 'time'; first: number }) => {
+      // The place that a cancelled one gave back is taken just before somebody looks there.
+      if (waitsFor === 'time') letIn();
+      return Promise.resolve(lists[waitsFor].slice(first, first + 100));
+    },
+    remove: () => Promise.resolve(),
+  };
+  const found: string[] = [];
+  for await (const ids of waitingResponses({ queue }, 'm')) {
+    found.push(...ids);
+    for (const list of Object.values(lists))
+      list.splice(0, list.length, ...list.filter((id) => !ids.includes(id)));
+  }
+  expect(found.toSorted()).toEqual(['a', 'b', 'c']);
+});
+
+it('ends although some stay', async () => {
+  const queue = {
+    waitingIds: (_name: string, { first }: { first: number }) => Promise.resolve(['a', 'b'].slice(first)),
+    remove: () => Promise.resolve(),
+  };
+  const found: string[] = [];
+  for await (const ids of waitingResponses({ queue }, 'm')) found.push(...ids);
+  expect(found).toEqual(['a', 'b']);
+});
+
+it.each([
+  ['one that it has ended', 'ended', { isCancelled: true, isRemoved: true }],
+  ['one that has ended otherwise', 'terminal', { isCancelled: false, isRemoved: true }],
+  ['one that is gone', 'missing', { isCancelled: false, isRemoved: true }],
+  ['one that a worker has taken meanwhile', 'begun', { isCancelled: false, isRemoved: false }],
+  ['one of another release', 'unknown_version', { isCancelled: false, isRemoved: false }],
+] as const)('counts and takes away the job of %s as it should', async (_name, kind, expected) => {
+  const removed: string[] = [];
+  const draining = {
+    store: { endIfQueued: () => Promise.resolve(kind === 'ended' ? { kind, queue: 'm' } : { kind }) },
+    queue: {
+      waitingIds: () => Promise.resolve([]),
+      remove: (_queue: string, id: string) => Promise.resolve(void removed.push(id)),
+    },
+  };
+  const isCancelled = await cancelWaiting(draining, 'm', 'a');
+  expect({ isCancelled, isRemoved: removed.length > 0 }).toEqual(expected);
+});

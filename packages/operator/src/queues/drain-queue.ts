@@ -1,0 +1,72 @@
+import type { ResponseQueue } from '@sluice/queue';
+import { cancelQueued, type QueuedCancelling } from '../responses/cancel-queued.ts';
+
+/** The store and the queues of the process that drains one: an api, or an operator's command. */
+export interface Draining {
+  store: QueuedCancelling['store'];
+  queue: QueuedCancelling['queue'] & Pick<ResponseQueue, 'waitingIds'>;
+}
+
+/** Responses looked at in one step. */
+const step = 100;
+
+/**
+ * Finds the responses that wait in a queue, each once, the next to run first. Those that are still there after their turn are passed
+ * over.
+ *
+ * A response that leaves lets in another one of its tenant, which moves from the line for a place to the line for a worker. So both
+ * lines are read until a whole round has nothing new, and the second once more after the first: none is missed on its way.
+ */
+export async function* waitingResponses(
+  { queue }: Pick<Draining, 'queue'>,
+  name: string,
+): AsyncGenerator<string[]> {
+  const seen = new Set<string>();
+  for (let isOver = false; !isOver; ) {
+    isOver = true;
+    for (const waitsFor of ['worker', 'time', 'worker'] as const) {
+      for (let first = 0; ; ) {
+        const ids = await queue.waitingIds(name, { waitsFor, first, count: step });
+        if (ids.length === 0) break;
+        const fresh = ids.filter((id) => !seen.has(id));
+        for (const id of fresh) seen.add(id);
+        if (fresh.length === 0) {
+          first += step;
+          continue;
+        }
+        isOver = false;
+        yield fresh;
+      }
+    }
+  }
+}
+
+/**
+ * Cancels a response that waits in a queue. One that has begun meanwhile, or was accepted by another release, is left alone; a job
+ * without a response that waits goes. Twice is fine.
+ *
+ * @returns whether this call has cancelled it.
+ */
+export async function cancelWaiting(draining: Draining, name: string, responseId: string): Promise<boolean> {
+  const kind = await cancelQueued(draining, responseId);
+  if (kind === 'missing' || kind === 'terminal') await draining.queue.remove(name, responseId);
+  return kind === 'ended';
+}
+
+/**
+ * Cancels everything that waits in a queue. May be ended at any moment and begun again.
+ *
+ * @returns how many were cancelled.
+ */
+export async function drainQueue(
+  draining: Draining,
+  name: string,
+  onProgress: (cancelled: number) => void,
+): Promise<number> {
+  let done = 0;
+  for await (const ids of waitingResponses(draining, name)) {
+    for (const id of ids) if (await cancelWaiting(draining, name, id)) done += 1;
+    onProgress(done);
+  }
+  return done;
+}

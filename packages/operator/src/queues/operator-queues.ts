@@ -1,0 +1,71 @@
+import { type Settings, suggestName } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
+import type { Act, QueueSwitch } from '@sluice/contract/admin';
+import { queueName, type ResponseQueue } from '@sluice/queue';
+import type { BulkActs } from '../acts/bulk-acts.ts';
+import type { Asker, Audit } from '../audit/audit.ts';
+import { cancelWaiting, type Draining, waitingResponses } from './drain-queue.ts';
+
+export interface OperatorQueuesOptions {
+  settings: Pick<Settings, 'models'>;
+  store: Draining['store'];
+  queue: Draining['queue'] & Pick<ResponseQueue, 'pause' | 'resume' | 'backlog'>;
+  /** Told of each queue that was paused or resumed. */
+  onQueueSwitched: (switched: { queue: string; isPaused: boolean }) => void;
+  audit: Pick<Audit, 'perform'>;
+  acts: Pick<BulkActs, 'start'>;
+}
+
+/** Acts of operators on whole queues, by their names in the settings. */
+export class OperatorQueues {
+  readonly #options: OperatorQueuesOptions;
+
+  constructor(options: OperatorQueuesOptions) {
+    this.#options = options;
+  }
+
+  /** Lets no worker take from a queue any more. What runs goes on, and what comes waits. Twice is fine. */
+  pause(queue: string, asker: Asker): Promise<QueueSwitch> {
+    return this.#switch(queue, { isPaused: true, asker });
+  }
+
+  /** Lets workers take from a queue again. Twice is fine. */
+  resume(queue: string, asker: Asker): Promise<QueueSwitch> {
+    return this.#switch(queue, { isPaused: false, asker });
+  }
+
+  /** Cancels all that waits in a queue, and what comes meanwhile. Answers with the act at once. */
+  drain(queue: string, asker: Asker): Promise<Act> {
+    return this.#options.acts.start({ action: 'queue.drain', target: queue, ...asker }, async () => {
+      const name = this.#known(queue);
+      const { waiting } = await this.#options.queue.backlog(name);
+      return {
+        action: 'drain',
+        target: queue,
+        total: waiting,
+        ids: () => waitingResponses(this.#options, name),
+        each: (responseId) => cancelWaiting(this.#options, name, responseId),
+      };
+    });
+  }
+
+  #switch(queue: string, { isPaused, asker }: { isPaused: boolean; asker: Asker }): Promise<QueueSwitch> {
+    const { audit, onQueueSwitched } = this.#options;
+    const verb = isPaused ? 'pause' : 'resume';
+    return audit.perform({ action: `queue.${verb}`, target: queue, ...asker }, async () => {
+      await this.#options.queue[verb](this.#known(queue));
+      onQueueSwitched({ queue, isPaused });
+      return { object: 'queue', queue, paused: isPaused };
+    });
+  }
+
+  #known(queue: string): string {
+    const names = [...new Set(this.#options.settings.models.map((model) => model.queue))];
+    if (names.includes(queue)) return queueName(queue);
+    throw new ServiceError(
+      'not_found',
+      `There is no queue of this name in the settings: ${suggestName(queue, names)}`,
+      { param: 'queue' },
+    );
+  }
+}

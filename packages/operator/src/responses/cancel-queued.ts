@@ -1,0 +1,21 @@
+import { cancelled, nothingProduced } from '@sluice/contract';
+import type { ResponseQueue } from '@sluice/queue';
+import type { QueuedEnding, ResponseStore } from '@sluice/response-store';
+
+export interface QueuedCancelling {
+  store: Pick<ResponseStore, 'endIfQueued'>;
+  queue: Pick<ResponseQueue, 'remove'>;
+}
+
+/**
+ * Cancels a response that no worker has, as its tenant could: its callers are told, and its job leaves the queue. Any other stays as
+ * it is.
+ */
+export async function cancelQueued(
+  { store, queue }: QueuedCancelling,
+  responseId: string,
+): Promise<QueuedEnding['kind']> {
+  const found = await store.endIfQueued(responseId, cancelled(nothingProduced), 'requested');
+  if (found.kind === 'ended') await queue.remove(found.queue, responseId);
+  return found.kind;
+}

@@ -1,0 +1,69 @@
+import { eventually, testRedis, type TestRedis } from '@sluice/testing';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ContentSealer, SealingKeys } from '../src/sealed-content/index.ts';
+
+let redis: TestRedis;
+const started: SealingKeys[] = [];
+
+beforeEach(async () => {
+  redis = await testRedis();
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((keys) => keys.stop()));
+  await redis.close();
+});
+
+async function startKeys(options: { secrets?: string[]; lookEveryMs?: number } = {}): Promise<SealingKeys> {
+  const keys = new SealingKeys({
+    connection: redis.client,
+    keyPrefix: `${redis.prefix}:`,
+    secrets: [],
+    onError: (error) => {
+      throw error;
+    },
+    ...options,
+  });
+  await keys.start();
+  started.push(keys);
+  return keys;
+}
+
+const sealerOf = (keys: SealingKeys) => new ContentSealer(keys.all, 't');
+const keyName = () => `${redis.prefix}:sealing-key`;
+
+test('processes that start together agree on one key, and so does one that starts later', async () => {
+  const together = await Promise.all([startKeys(), startKeys(), startKeys()]);
+  const later = await startKeys();
+  for (const keys of [...together, later]) expect(keys.all).toEqual(later.all);
+  expect(later.all).toHaveLength(1);
+  expect(await redis.client.ttl(keyName())).toBe(-1);
+});
+
+test("with keys of the operator nothing is made in Redis, and the service's own still opens", async () => {
+  await startKeys({ secrets: ['configured'] });
+  expect(await redis.client.exists(keyName())).toBe(0);
+  const own = await startKeys();
+  const sealed = sealerOf(own).sealCompaction('before') ?? '';
+  const configured = await startKeys({ secrets: ['configured'] });
+  expect(sealerOf(configured).openCompaction(sealed)).toBe('before');
+  expect(sealerOf(own).openCompaction(sealerOf(configured).sealCompaction('after') ?? '')).toBeUndefined();
+});
+
+test('a key that Redis has lost is put back by a process that has it', async () => {
+  const keys = await startKeys({ lookEveryMs: 20 });
+  const sealed = sealerOf(keys).sealCompaction('kept') ?? '';
+  await redis.client.del(keyName());
+  await eventually(async () => expect(await redis.client.exists(keyName())).toBe(1));
+  expect(sealerOf(await startKeys()).openCompaction(sealed)).toBe('kept');
+});
+
+test('a process seals with the key that another has put in place, and still opens with its own', async () => {
+  const keys = await startKeys({ lookEveryMs: 20 });
+  const sealed = sealerOf(keys).sealCompaction('kept') ?? '';
+  await redis.client.set(keyName(), 'of another process');
+  await eventually(() => expect(keys.all).toHaveLength(2));
+  const other = await startKeys();
+  expect(sealerOf(other).openCompaction(sealerOf(keys).sealCompaction('new') ?? '')).toBe('new');
+  expect(sealerOf(keys).openCompaction(sealed)).toBe('kept');
+});

@@ -1,0 +1,221 @@
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { startThread } from '@sluice/runtime';
+import { eventually } from '@sluice/testing';
+import { Redis } from 'ioredis';
+import { callerOf } from '../../caller.ts';
+import { type Service, startService } from '../../service.ts';
+import { percentile } from '../../statistics.ts';
+import { runningAttempts } from '../../worker-metrics.ts';
+import { inspectable, liveHeapMiB } from '../live-heap.ts';
+import { resourcesOf } from '../resources.ts';
+import { type HostileLoad, hostileLoads, type Kind } from './hostile-loads.ts';
+import type { LoadOrder, LoadResult } from './load-thread.ts';
+
+/** When the quiet tenant sends its requests: as the load begins, while it lasts, and once it is over. */
+export const moments = ['as it begins', 'while it lasts', 'afterwards'] as const;
+export type Moment = (typeof moments)[number];
+
+/** How long each moment is, in milliseconds. */
+const momentMs: Record<Moment, number> = {
+  'as it begins': 1_500,
+  'while it lasts': 3_500,
+  afterwards: 1_500,
+};
+
+/** Times that each load is sent, in turn with its control. */
+export const rounds = 3;
+
+/** As in the compose file. */
+const heapMiB = 768;
+const storeBytes = 1024 ** 3;
+const slots = 32;
+
+/**
+ * What a process may hold beside what it holds at rest, in MiB, by `docs/budgets.md`: bodies and contexts of WebSockets in an
+ * api; answers, inputs, and what each slot has for itself in a worker. Callers, which have a budget too, are few here.
+ */
+export const heapBounds = { api: 128 + 256, worker: 350 + 175 + slots * 0.5 };
+
+const keys = {
+  hostile: 'sk-hostile-0123456789abcdef',
+  good: 'sk-good-0123456789abcdefgh',
+  quiet: 'sk-quiet-0123456789abcdef',
+};
+
+export interface HostileCell {
+  load: HostileLoad;
+  moment: Moment;
+  /** Requests of the quiet tenant beside the hostile load. */
+  asked: number;
+  /** In milliseconds: the 99th percentile beside each kind of load, round by round. */
+  p99: Record<Kind, number[]>;
+}
+
+export interface HostileHeaps {
+  mechanism: string;
+  /** What is alive in a process after a full collection while the hostile load is under way, in MiB, and its peak of RSS. */
+  api: number;
+  worker: number;
+  rss: { api: number; worker: number };
+}
+
+export interface HostileResult {
+  cells: HostileCell[];
+  heaps: HostileHeaps[];
+  atRest: { api: number; worker: number };
+  violations: string[];
+}
+
+export interface HostileOptions {
+  redisUrl: string;
+  /** Mechanisms whose name contains this. */
+  only: string;
+  onProgress: (said: string) => void;
+}
+
+/**
+ * Runs each hostile load in turn with its control, at the heaps and limits of the compose file, while a quiet tenant sends
+ * one short request after the other. All loads are sent by another thread. Each mechanism has a service and an empty store of its own.
+ */
+export async function runHostile({ redisUrl, only, onProgress }: HostileOptions): Promise<HostileResult> {
+  const thread = startThread(new URL('./load-thread.ts', import.meta.url), {});
+  const [baseUrl] = (await once(thread, 'message')) as [string]; // the first that it says
+  const store = new Redis(redisUrl, { protocol: 2 });
+  await store.config('SET', 'maxmemory', storeBytes, 'maxmemory-policy', 'noeviction', 'appendonly', 'yes');
+  const result: HostileResult = { cells: [], heaps: [], atRest: { api: 0, worker: 0 }, violations: [] };
+  try {
+    for (const load of hostileLoads.filter(({ mechanism }) => mechanism.includes(only))) {
+      await store.flushall();
+      await using service = await startSite(redisUrl, baseUrl);
+      await probe(service, 2_000, result.violations); // warms up everything
+      const atRest = await heapsOf(service);
+      const site = { thread, service, violations: result.violations };
+      const cells = moments.map((moment) => ({ load, moment, asked: 0, p99: { hostile: [], good: [] } }));
+      for (let round = 1; round <= rounds; round += 1) {
+        onProgress(`hostile: ${load.mechanism}, round ${round} of ${rounds}`);
+        // Who goes first alternates, so that neither kind always runs behind the other.
+        const kinds: Kind[] = round % 2 === 0 ? ['good', 'hostile'] : ['hostile', 'good'];
+        for (const kind of kinds) await runKind(site, { load, kind, cells });
+      }
+      const heaps = await measureHeaps(site, load);
+      result.cells.push(...cells);
+      result.heaps.push(heaps);
+      result.atRest = atRest;
+      result.violations.push(...beyondBudgets(heaps, atRest));
+    }
+  } finally {
+    await thread.terminate();
+    store.disconnect();
+  }
+  return result;
+}
+
+function startSite(redisUrl: string, baseUrl: string): Promise<Service> {
+  return startService({
+    redisUrl,
+    env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB} ${inspectable.NODE_OPTIONS}` },
+    settings: {
+      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl }],
+      models: ['fast', 'broken'].map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
+      workerConcurrency: slots,
+    },
+  });
+}
+
+interface HostileSite {
+  thread: Worker;
+  service: Service;
+  violations: string[];
+}
+
+/** Sends a load of one kind, with the quiet tenant beside it, and waits until nothing of it is under way. */
+async function runKind(
+  site: HostileSite,
+  { load, kind, cells }: { load: HostileLoad; kind: Kind; cells: HostileCell[] },
+): Promise<void> {
+  const { service, violations } = site;
+  const sent = order(site, load, kind, momentMs['as it begins'] + momentMs['while it lasts']);
+  for (const cell of cells) {
+    if (cell.moment === 'afterwards') await sent;
+    const times = await probe(service, momentMs[cell.moment], violations, `${load.mechanism}, ${kind}`);
+    if (kind === 'hostile') cell.asked += times.length;
+    cell.p99[kind].push(percentile(times, 0.99));
+  }
+  // What is left of the load would be felt beside the next one.
+  await eventually(() => isIdle(service), { timeoutMs: 60_000 });
+  for (const each of [...service.apis, ...service.workers]) {
+    if (!each.isRunning())
+      throw new Error(`${load.mechanism} ended a process:\n${each.output().slice(-2_000)}`);
+  }
+}
+
+async function isIdle({ workers }: Service): Promise<boolean> {
+  const running = await Promise.all(workers.map(({ healthUrl }) => runningAttempts(healthUrl)));
+  return running.every((count) => count === 0);
+}
+
+async function order(
+  { thread, service }: HostileSite,
+  { mechanism }: HostileLoad,
+  kind: Kind,
+  forMs: number,
+): Promise<LoadResult> {
+  const url = service.apiUrls[0] ?? '';
+  thread.postMessage({ url, key: keys[kind], mechanism, kind, forMs } satisfies LoadOrder);
+  const [result] = (await once(thread, 'message')) as [LoadResult]; // it answers each order once
+  return result;
+}
+
+/** Sends one request after the other for the quiet tenant, for some time. Returns how long each took, in milliseconds. */
+async function probe(
+  { apiUrls }: Service,
+  forMs: number,
+  violations: string[],
+  beside = 'nothing',
+): Promise<number[]> {
+  const { create } = callerOf(apiUrls[0] ?? '', keys.quiet);
+  const times: number[] = [];
+  for (const until = performance.now() + forMs; performance.now() < until; ) {
+    const sentAt = performance.now();
+    const came = await create({ model: 'fast', input: 'Hi' }).then(({ body }) => body.status, String);
+    times.push(performance.now() - sentAt);
+    if (came !== 'completed') violations.push(`beside ${beside} the quiet tenant got ${came}`);
+    await pause(5); // the pace of the quiet tenant
+  }
+  return times;
+}
+
+/** What is alive while the hostile load is under way. A collection takes time, so nobody is timed meanwhile. */
+async function measureHeaps(site: HostileSite, load: HostileLoad): Promise<HostileHeaps> {
+  const sent = order(site, load, 'hostile', momentMs['while it lasts']);
+  await pause(momentMs['as it begins']); // until it is under way
+  const rss = await rssOf(site.service);
+  const alive = await heapsOf(site.service);
+  await sent;
+  return { mechanism: load.mechanism, ...alive, rss };
+}
+
+async function heapsOf(service: Service): Promise<{ api: number; worker: number }> {
+  const [[api], [worker]] = [service.apis, service.workers];
+  if (!api || !worker) throw new Error('a process is missing');
+  return { api: await liveHeapMiB(api), worker: await liveHeapMiB(worker) };
+}
+
+async function rssOf(service: Service): Promise<{ api: number; worker: number }> {
+  const [[api], [worker]] = [service.apis, service.workers];
+  if (!api || !worker) throw new Error('a process is missing');
+  return { api: (await resourcesOf(api.pid)).rssMiB, worker: (await resourcesOf(worker.pid)).rssMiB };
+}
+
+/** What a process holds beyond the sum of its budgets has no row in the table. */
+function beyondBudgets({ mechanism, ...alive }: HostileHeaps, atRest: HostileResult['atRest']): string[] {
+  return (['api', 'worker'] as const).flatMap((role) => {
+    const grown = Math.round(alive[role] - atRest[role]);
+    return grown > heapBounds[role]
+      ? [`${mechanism}: the ${role} holds ${grown} MiB beyond its budgets`]
+      : [];
+  });
+}
