@@ -17,6 +17,7 @@ COPY packages/admission/package.json packages/admission/
 COPY packages/tenants/package.json packages/tenants/
 COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/
+COPY packages/simulation/package.json packages/simulation/
 COPY packages/bench/package.json packages/bench/
 COPY packages/client/package.json packages/client/
 COPY packages/client-tests/package.json packages/client-tests/

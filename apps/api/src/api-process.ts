@@ -1,6 +1,12 @@
 import type { OpenSettings, Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
-import { FailedLogins, type Logger, type RedisClock, type StopReason } from '@sluice/runtime';
+import {
+  FailedLogins,
+  type Logger,
+  type RedisClock,
+  type StopReason,
+  untilRedisTakes,
+} from '@sluice/runtime';
 import { readDevelopmentKey } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
 import { closeConnections } from '@sluice/wiring';
@@ -114,7 +120,7 @@ export class ApiProcess {
     await storeStarted;
     if (!parts.clock.isSynchronized) await parts.clock.sample();
     await parts.tenants.start(signal);
-    await parts.sealing.start();
+    await untilRedisTakes(() => parts.sealing.start(), signal);
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();

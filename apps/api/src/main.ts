@@ -12,6 +12,13 @@ import {
 import { openTraces } from '@sluice/traces';
 import { ApiProcess } from './api-process.ts';
 
+export { makeApiParts, type ApiParts } from './api-parts.ts';
+export { asServiceError } from './plugins/error-handler.ts';
+export { CallerPresence, type Caller } from './responses/caller.ts';
+export { dialects } from './responses/dialect.ts';
+export type { EventSink, SentEvent } from './responses/event-sink.ts';
+export { PendingRequest } from './responses/pending-request.ts';
+
 /** Runs an api until it is told to stop. */
 export async function runApi(argv: readonly string[]): Promise<void> {
   const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'api' });

@@ -4,7 +4,7 @@ import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
-import { type Logger, type RedisClock, throttledWarning } from '@sluice/runtime';
+import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
 import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
@@ -121,11 +121,11 @@ export class AttemptRunner {
     };
   }
 
-  /** Resolves when responses can be run. Redis must answer. */
-  async start(): Promise<void> {
+  /** Resolves when responses can be run, once Redis takes what that needs. Rejects with the reason of the signal. */
+  async start(signal: AbortSignal): Promise<void> {
     await this.clock.start();
     await this.store.start();
-    await this.#sealing.start();
+    await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();
     this.health.start();
   }

@@ -13,7 +13,10 @@ import {
 import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
-/** For tests of an api, which run a worker in their own process. */
+/** What composes a worker, for tests that run one in their own process. */
+export { type SuspectsLink, runSuspects } from './isolation/run-suspects.ts';
+export type { IsolatedChild } from './isolation/isolated-runs.ts';
+export type { FromIsolated, ToIsolated } from './isolation/messages.ts';
 export { WorkerProcess };
 
 /** Runs a worker until it is told to stop. */

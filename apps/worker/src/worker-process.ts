@@ -26,7 +26,7 @@ import {
   workerRole,
 } from '@sluice/wiring';
 import { AttemptRunner } from './attempt-runner.ts';
-import { IsolatedRuns } from './isolation/isolated-runs.ts';
+import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { measureWorker } from './measure-worker.ts';
 import { QueueLimits } from './queue-limits.ts';
 import { Rescue } from './rescue-responses.ts';
@@ -49,6 +49,8 @@ export interface WorkerProcessOptions {
   logger: Logger;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
+  /** Starts a process for suspects; see `IsolatedRuns`. */
+  forkIsolated?: () => IsolatedChild;
   /** Called once jobs are taken, with the port of the health listener if there is one. */
   onReady: (ready: { healthPort: number | undefined }) => void;
 }
@@ -96,7 +98,11 @@ export class WorkerProcess {
     logWorker(telemetry, logger);
     options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
-    this.#isolated = new IsolatedRuns({ settings, telemetry, logger, onCulprit, onLetIn: letInAll });
+    this.#isolated = new IsolatedRuns({
+      ...{ settings, telemetry, logger, onCulprit },
+      onLetIn: letInAll,
+      fork: options.forkIsolated,
+    });
     this.#runner = new AttemptRunner({
       settings,
       wired: this.#wired,
@@ -176,7 +182,7 @@ export class WorkerProcess {
     await this.#redis.start(signal);
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
-    await this.#runner.start();
+    await this.#runner.start(signal);
     this.#hasStarted = true;
     this.#worker.start();
     this.#watchdog.start();

@@ -15,8 +15,11 @@ const endWithinMs = 5_000;
 /** When to look again at a response whose process died, in milliseconds. Its lease has to lapse first. */
 const afterDeathMs = 1_000;
 
+/** A process beside this one, as Node forks it. */
+export type IsolatedChild = Pick<ChildProcess, 'connected' | 'send' | 'disconnect' | 'kill' | 'on' | 'once'>;
+
 interface Isolated extends Place {
-  child: ChildProcess;
+  child: IsolatedChild;
   exited: Promise<void>;
   /** Resolves the run of each response in the process, by its id. */
   runs: Map<string, (outcome: Outcome) => void>;
@@ -39,6 +42,8 @@ export interface IsolatedRunsOptions {
   onCulprit: (responseId: string) => void;
   /** Called with responses that an end there has let into their queues. */
   onLetIn: (letIn: readonly LetIn[]) => void;
+  /** Starts a process that runs suspects; by default `isolated-process.ts`. */
+  fork?: (() => IsolatedChild) | undefined;
 }
 
 /**
@@ -90,8 +95,8 @@ export class IsolatedRuns {
   }
 
   #start(): Isolated {
-    const { settings, logger } = this.#options;
-    const child = forkIsolated();
+    const { settings, logger, fork = forkIsolated } = this.#options;
+    const child = fork();
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     const isolated: Isolated = {
       child,

@@ -118,6 +118,8 @@ if not turn or waiting - 1 + running < concurrent then
 end
 
 if order_ms then
+  -- Where nothing has a tag yet there is no order, and the first tag that is given later would make one that never expires.
+  redis.call('ZADD', fair, 'NX', 0, 'now')
   redis.call('PEXPIRE', fair, order_ms)
   if turn then redis.call('PEXPIRE', places_key(load, tenant), order_ms) end
 end

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+
+export interface CommandLine {
+  /** The first seed, and how many. */
+  from: number;
+  seeds: number;
+  /** Begins no seed after so many minutes; undefined for as long as it takes. */
+  minutes: number | undefined;
+  /** A seed whose history is to be told. */
+  replay: number | undefined;
+  /** A file with a scenario whose history is to be told. */
+  scenario: string | undefined;
+  /** Stops at the first seed that fails, and shortens nothing. */
+  first: boolean;
+  /** Runs the seeds and prints their digests. */
+  digests: boolean;
+}
+
+export function readCommandLine(args: string[]): CommandLine {
+  const { values } = parseArgs({
+    args,
+    options: {
+      seeds: { type: 'string', default: '100' },
+      from: { type: 'string', default: '0' },
+      minutes: { type: 'string' },
+      replay: { type: 'string' },
+      scenario: { type: 'string' },
+      first: { type: 'boolean', default: false },
+      digests: { type: 'boolean', default: false },
+    },
+  });
+  return {
+    from: wholeNumber('from', values.from),
+    seeds: wholeNumber('seeds', values.seeds),
+    minutes: values.minutes === undefined ? undefined : Number(values.minutes),
+    replay: values.replay === undefined ? undefined : wholeNumber('replay', values.replay),
+    scenario: values.scenario,
+    first: values.first,
+    digests: values.digests,
+  };
+}
+
+function wholeNumber(name: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name} is no whole number: '${text}'`);
+  return number;
+}

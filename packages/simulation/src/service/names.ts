@@ -1,0 +1,15 @@
+/** Names that the settings, the callers and the checks have in common. */
+
+export const keyPrefix = 'sim';
+export const cellPrefix = `${keyPrefix}:{0}:`;
+
+/** One that may run as many responses as it likes, and one that may run two at a time. */
+export const tenants = { free: 'free', limited: 'limited' } as const;
+export type TenantName = (typeof tenants)[keyof typeof tenants];
+
+/** Most responses of the limited tenant that run at a time. */
+export const mostRunning = 2;
+
+/** One whose responses run side by side, and one that runs one at a time over all workers. */
+export const models = { wide: 'wide', narrow: 'narrow' } as const;
+export type ModelName = (typeof models)[keyof typeof models];

@@ -1,0 +1,54 @@
+import { loadSettings, type Settings } from '@sluice/config';
+import { keyPrefix, tenants, models } from './names.ts';
+
+/** What differs from seed to seed. */
+export interface ServiceChoices {
+  /** Whether the journal and the statistics are kept, which nothing of a response depends on. */
+  keepsRecords: boolean;
+}
+
+const redisUrl = 'redis://store:6379';
+
+const known = new Map<string, Settings & { redisUrl: string }>();
+
+/** The settings of every process: locks as short as they may be, so that a seed has many of them. */
+export function serviceSettings(
+  role: 'api' | 'worker',
+  { keepsRecords }: ServiceChoices,
+): Settings & { redisUrl: string } {
+  const name = `${role} ${keepsRecords}`;
+  const before = known.get(name);
+  if (before) return before;
+  const settings = loadSettings({
+    env: { REDIS_URL: redisUrl },
+    argv: [],
+    cwd: '/',
+    role,
+    readFile: () => `
+keyPrefix: '${keyPrefix}'
+logLevel: silent
+providers: [{ id: upstream, type: simulator }]
+models:
+  - { id: ${models.wide}, routes: [{ provider: upstream }] }
+  - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: 1 }
+keys:
+  - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef }
+  - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2 } }
+recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
+timeouts: { queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
+workerConcurrency: 8
+drainTimeoutMs: 5000
+console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
+`,
+  });
+  const complete = { ...settings, redisUrl };
+  known.set(name, complete);
+  return complete;
+}
+
+/** Most generations of a response. */
+export const maxAttempts = 2;
+
+/** How long a response may wait, and how long it may run, in milliseconds. */
+export const queueMs = 60_000;
+export const totalMs = 20_000;

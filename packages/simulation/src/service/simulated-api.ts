@@ -1,0 +1,59 @@
+import { type ApiParts, makeApiParts } from '@sluice/api';
+import type { Settings } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
+import { ProcessLease } from '@sluice/response-store';
+import { commandClient, untilRedisTakes } from '@sluice/runtime';
+import type { SimulatedProcess } from '../world/simulated-process.ts';
+import { processLogger } from './simulated-worker.ts';
+
+export interface ApiRole {
+  process: SimulatedProcess;
+  /** Undefined until it takes requests. */
+  parts: ApiParts | undefined;
+}
+
+/**
+ * Starts an api in its process, as `ApiProcess` does, without its two listeners: requests come to its parts directly. Its
+ * lease is kept by its own event loop, over a connection of its own, because there are no threads.
+ */
+export function startApi(process: SimulatedProcess, settings: Settings & { redisUrl: string }): ApiRole {
+  const role: ApiRole = { process, parts: undefined };
+  process.after(0, () => {
+    start(role, settings).catch((error: unknown) => process.world.crashed(error));
+  });
+  return role;
+}
+
+async function start(role: ApiRole, settings: Settings & { redisUrl: string }): Promise<void> {
+  const logger = processLogger(role.process);
+  const parts = makeApiParts({
+    settings,
+    logger,
+    hasStarted: () => role.parts !== undefined,
+    isStopping: () => false,
+    acceptingNow: (clock) => {
+      if (!role.parts) throw new ServiceError('server_is_overloaded');
+      return clock.now();
+    },
+    replaced: {
+      leaseOver: (keys) => {
+        const commands = commandClient(settings.redisUrl, { logger, connectionName: 'sluice-lease' });
+        return new ProcessLease({ commands, keys, onError: () => undefined });
+      },
+    },
+  });
+  const { signal } = new AbortController();
+  await parts.tenants.takeSettings(settings);
+  await parts.clock.start();
+  const storeStarted = parts.store.start();
+  storeStarted.catch(() => undefined); // It is awaited below, unless the start ends before.
+  await parts.redis.start(signal);
+  await storeStarted;
+  if (!parts.clock.isSynchronized) await parts.clock.sample();
+  await parts.tenants.start(signal);
+  await untilRedisTakes(() => parts.sealing.start(), signal);
+  role.parts = parts;
+  parts.memory.start();
+  parts.stats.start();
+  parts.operator.start();
+}

@@ -1,0 +1,76 @@
+import { SimulatedProcess } from '../world/simulated-process.ts';
+import { SimulatedNetwork } from '../world/simulated-network.ts';
+import type { World } from '../world/world.ts';
+import { enterWorld } from '../world/replace-builtins.ts';
+import { type ApiRole, startApi } from './simulated-api.ts';
+import { serviceSettings } from './service-settings.ts';
+import { type ProvidersOf, startWorker, type WorkerRole } from './simulated-worker.ts';
+
+export interface ServiceOptions {
+  apis: number;
+  workers: number;
+  keepsRecords: boolean;
+  providersOf: ProvidersOf;
+}
+
+/** The service in a world: apis, workers and their store. A process that was killed is started again under its name. */
+export class SimulatedService {
+  readonly world: World;
+  readonly network: SimulatedNetwork;
+  readonly #options: ServiceOptions;
+  readonly #apis: ApiRole[];
+  readonly #workers: WorkerRole[];
+
+  constructor(world: World, options: ServiceOptions) {
+    this.world = world;
+    this.#options = options;
+    this.network = new SimulatedNetwork(world);
+    enterWorld(world, this.network.connect);
+    this.#apis = Array.from({ length: options.apis }, (_, at) => this.#startApi(`api-${at}`));
+    this.#workers = Array.from({ length: options.workers }, (_, at) => this.#startWorker(`worker-${at}`));
+  }
+
+  /** The apis that take requests. */
+  get apis(): (ApiRole & { parts: NonNullable<ApiRole['parts']> })[] {
+    return this.#apis.flatMap(({ process, parts }) => (parts && !process.isDead ? { process, parts } : []));
+  }
+
+  /** Whether every process runs. */
+  get isWhole(): boolean {
+    return (
+      this.apis.length === this.#apis.length &&
+      this.#workers.every(({ process, isReady }) => isReady && !process.isDead)
+    );
+  }
+
+  processNamed(name: string): SimulatedProcess | undefined {
+    const role = [...this.#apis, ...this.#workers].find(({ process }) => process.name === name);
+    return role?.process;
+  }
+
+  /** Kills a process and starts it again later. */
+  kill(name: string, downMs: number): void {
+    const process = this.processNamed(name);
+    if (!process || process.isDead) return;
+    this.world.note(name, 'is KILLED');
+    process.kill();
+    this.world.after(downMs, undefined, () => this.#restart(name));
+  }
+
+  #restart(name: string): void {
+    this.world.note(name, 'is started again');
+    const at = Number(name.split('-')[1]);
+    if (name.startsWith('api')) this.#apis[at] = this.#startApi(name);
+    else this.#workers[at] = this.#startWorker(name);
+  }
+
+  #startApi(name: string): ApiRole {
+    return startApi(new SimulatedProcess(this.world, name), serviceSettings('api', this.#options));
+  }
+
+  #startWorker(name: string): WorkerRole {
+    const { providersOf } = this.#options;
+    const settings = serviceSettings('worker', this.#options);
+    return startWorker(new SimulatedProcess(this.world, name), { settings, providersOf });
+  }
+}

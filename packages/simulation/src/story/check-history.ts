@@ -1,0 +1,278 @@
+import { checkEventGrammar } from '@sluice/testing';
+import type { SimulatedService } from '../service/simulated-service.ts';
+import { maxAttempts } from '../service/service-settings.ts';
+import { mostRunning, models, tenants } from '../service/names.ts';
+import { follow, list, type Request, retrieve, type Told } from './request.ts';
+import type { Scenario } from './scenario.ts';
+import type { Fate, SimulatedCaller } from './simulated-caller.ts';
+import { tokenOf, type SimulatedUpstream, type UpstreamCall } from './upstream.ts';
+
+/** Everything that is known when a story is over. */
+export interface History {
+  service: SimulatedService;
+  upstream: SimulatedUpstream;
+  scenario: Scenario;
+  callers: readonly SimulatedCaller[];
+  fates: readonly Fate[];
+  /** When the last fault was over, in milliseconds of the world. */
+  faultsOverMs: number;
+}
+
+/** A response as it is read in the end. */
+interface ReadResponse {
+  id: string;
+  status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'queued' | 'in_progress';
+  metadata: { caller: string };
+  error: { code: string } | null;
+  output: { type: string; content?: { text?: string }[] }[];
+}
+
+/** A run that died with its process is no attempt, and so many of those there are at most. */
+const mostLosses = 3;
+
+/** Holds a history against what is promised. Returns what is wrong with it. */
+export async function checkHistory(history: History): Promise<string[]> {
+  const { callers, fates } = history;
+  const problems: string[] = [...checkLimits(history), ...checkOverlaps(history)];
+  const stored = await readAll(history);
+  for (const [at, caller] of callers.entries()) {
+    const fate = fates[at] ?? { kind: 'gone' };
+    const own = stored.filter(({ metadata }) => metadata.caller === caller.plan.name);
+    const found = await checkCaller(history, caller, fate, own);
+    problems.push(...found.map((problem) => `${caller.plan.name} (${caller.plan.mode}): ${problem}`));
+  }
+  return problems;
+}
+
+async function readAll({ service }: History): Promise<ReadResponse[]> {
+  const [api] = service.apis;
+  if (!api) return [];
+  const all: ReadResponse[] = [];
+  for (const tenant of Object.values(tenants)) {
+    const told = await answered(service, () =>
+      list({ world: service.world, api, plan: { name: 'list', tenant } }),
+    );
+    if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
+    all.push(...(JSON.parse(told.json) as ReadResponse[]));
+  }
+  return all;
+}
+
+/** An api that has just lost its store refuses for a moment. */
+const mostRefusals = 20;
+
+/** Asks until there is an answer. */
+async function answered({ world }: SimulatedService, ask: () => Request): Promise<Told> {
+  for (let refusals = 0; ; refusals += 1) {
+    const told = await ask().told;
+    const isRefused = told.kind === 'error' && told.status === 503;
+    if (!isRefused || refusals >= mostRefusals) return told;
+    await world.sleep(500);
+  }
+}
+
+async function checkCaller(
+  history: History,
+  caller: SimulatedCaller,
+  fate: Fate,
+  own: readonly ReadResponse[],
+): Promise<string[]> {
+  const { plan } = caller;
+  const calls = history.upstream.callsOf(plan.name);
+  const problems: string[] = [];
+  // A key whose response failed or was cancelled is free for another try.
+  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
+  if (plan.idempotencyKey !== undefined && kept.length > 1) {
+    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
+  }
+  const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
+  const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
+  if (unknown) problems.push(`${unknown.responseId} ran, and is nowhere`);
+  if (!final) {
+    if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
+    if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
+    return problems;
+  }
+  for (const each of own) {
+    // Who is limited waits, and has used up no attempt.
+    const ofResponse = calls.filter(
+      ({ responseId, planned }) => responseId === each.id && planned !== 'limited',
+    ).length;
+    problems.push(...(await checkDoors(history, caller, each)), ...checkText(plan.name, each));
+    const most = maxAttempts + mostLosses;
+    if (ofResponse > most) problems.push(`${ofResponse} calls of the upstream, at most ${most}`);
+  }
+  problems.push(...checkFate(history, caller, fate, final));
+  problems.push(...checkUndisturbed(history, caller, final, calls.length));
+  return problems;
+}
+
+/** Every door tells the same: reads by each api, and the events, which are whole. What a caller saw is their beginning. */
+async function checkDoors(
+  { service }: History,
+  caller: SimulatedCaller,
+  response: ReadResponse,
+): Promise<string[]> {
+  const { world } = service;
+  const problems: string[] = [];
+  const json = JSON.stringify(response);
+  for (const api of service.apis) {
+    const asking = { world, api, plan: caller.plan };
+    const told = await answered(service, () => retrieve(asking, response.id));
+    if (told.kind !== 'response' || told.json !== json) {
+      problems.push(`the list has ${json}, and ${api.process.name} tells ${JSON.stringify(told)}`);
+    }
+    let events: { sequenceNumber: number; json: string }[] = [];
+    await answered(service, () => {
+      events = [];
+      const request = follow(asking, response.id, -1);
+      request.onEvent = (event) => events.push(event);
+      return request;
+    });
+    problems.push(...checkEventGrammar(events.map((event): unknown => JSON.parse(event.json))));
+    const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
+    if (withoutObject(last.response) !== json)
+      problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
+    if (caller.responseId !== response.id) continue;
+    const isLost = response.status === 'cancelled';
+    for (const [at, seen] of caller.events.entries()) {
+      if (isLost && isLostTouch(seen.json)) break;
+      if (seen.sequenceNumber !== at)
+        problems.push(`event ${at} of the caller has the number ${seen.sequenceNumber}`);
+      else if (seen.json !== events[at]?.json) {
+        problems.push(
+          `event ${at} of the caller is ${seen.json}, and ${api.process.name} replays ${events[at]?.json}`,
+        );
+      }
+    }
+  }
+  return problems;
+}
+
+/**
+ * A caller who is there although the lease of its api has lapsed is told that it failed and may ask again, and not that it
+ * was cancelled, which nobody has done.
+ */
+function isLostTouch(json: string): boolean {
+  return json.includes('The server lost touch with this response');
+}
+
+function withoutObject(response: object | undefined): string {
+  const { object: _, ...rest } = (response ?? {}) as { object?: string };
+  return JSON.stringify(rest);
+}
+
+function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final: ReadResponse): string[] {
+  switch (fate.kind) {
+    case 'ended': {
+      if (final.status === 'cancelled' && isLostTouch(fate.json)) return [];
+      const told = withoutObject(JSON.parse(fate.json) as object);
+      return told === JSON.stringify(final)
+        ? []
+        : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
+    }
+    case 'refused': {
+      const isItsFailure = final.status === 'failed' && final.error?.code === fate.code;
+      const isTakenBack = fate.status === 503 && mayBeRefused(history, caller, final);
+      return isItsFailure || isTakenBack
+        ? []
+        : [`it was told ${fate.code} (${fate.status}), and it is ${final.status}`];
+    }
+    case 'gone':
+      return [];
+  }
+}
+
+/** How long it may take to take back what was refused, once the store answers, in milliseconds. */
+const takenBackWithinMs = 2_000;
+
+/**
+ * What was refused is taken back, or abandoned by the rescue, and does not run. It may have run before the store answered
+ * again, and nobody takes it back when its api died: both are not promised.
+ */
+function mayBeRefused(
+  { upstream, faultsOverMs }: History,
+  { plan, asked }: SimulatedCaller,
+  final: ReadResponse,
+) {
+  if (asked?.isDead === true) return true;
+  const calls = upstream.callsOf(plan.name).filter(({ responseId }) => responseId === final.id);
+  if (calls.length === 0) return final.status === 'cancelled' || final.status === 'failed';
+  return calls.every(({ fromMs }) => fromMs < faultsOverMs + takenBackWithinMs);
+}
+
+function checkText(name: string, { status, output }: ReadResponse): string[] {
+  const text = output
+    .flatMap(({ content }) => content ?? [])
+    .map((part) => part.text ?? '')
+    .join('');
+  const tokens = text.split(' ').filter((token) => token !== '');
+  const call = Number(tokens[0]?.split('.')[1]);
+  const expected = tokens.map((_, at) => tokenOf(name, call, at + 1)).join('');
+  if (text !== expected) return [`its text is not that of one call: '${text}'`];
+  return status === 'completed' && tokens.length === 0 ? ['it is completed without a text'] : [];
+}
+
+/** A response that nothing went wrong for completes in one call. */
+function checkUndisturbed(
+  { scenario }: History,
+  { plan }: SimulatedCaller,
+  { status }: ReadResponse,
+  calls: number,
+): string[] {
+  const isDisturbed = scenario.faults.length > 0 || plan.acts.length > 0 || plan.calls[0].end !== 'finish';
+  if (isDisturbed) return [];
+  return status === 'completed' && calls === 1
+    ? []
+    : [`nothing went wrong, and it is ${status} after ${calls} calls`];
+}
+
+/** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
+function checkOverlaps({ scenario, upstream }: History): string[] {
+  const isLeftAlone = scenario.faults.every(
+    ({ kind }) => kind === 'kill' || kind === 'cut' || kind === 'freeze',
+  );
+  if (!isLeftAlone) return [];
+  return upstream.calls.flatMap((call, at) => {
+    const isRunning = (other: UpstreamCall) =>
+      other.responseId === call.responseId && (other.toMs ?? Number.POSITIVE_INFINITY) > call.fromMs;
+    const running = upstream.calls.slice(0, at).find(isRunning);
+    return running
+      ? [`${call.caller} runs in ${call.process} while it runs in ${running.process}, which lives`]
+      : [];
+  });
+}
+
+/**
+ * While no process loses touch, no limit of what runs at a time is exceeded. A clock that is set back keeps BullMQ from renewing its
+ * locks (its `LockManager` compares times of the wall clock), so the limit of a model does not hold then.
+ */
+function checkLimits({ scenario, upstream }: History): string[] {
+  const isExact = scenario.faults.every(({ kind }) => kind === 'kill' || kind === 'cut');
+  if (!isExact) return [];
+  const modelOf = new Map(scenario.callers.map(({ name, model }) => [name, model]));
+  const problems: string[] = [];
+  const limits = [
+    {
+      name: 'the limited tenant',
+      most: mostRunning,
+      counts: (call: (typeof upstream.calls)[number]) => call.tenant === tenants.limited,
+    },
+    {
+      name: 'the narrow model',
+      most: 1,
+      counts: (call: (typeof upstream.calls)[number]) => modelOf.get(call.caller) === models.narrow,
+    },
+  ];
+  for (const { name, most, counts } of limits) {
+    const calls = upstream.calls.filter((call) => counts(call));
+    for (const { fromMs, caller } of calls) {
+      const running = calls.filter(
+        (other) => other.fromMs <= fromMs && (other.toMs ?? Number.POSITIVE_INFINITY) > fromMs,
+      );
+      if (running.length > most)
+        problems.push(`${running.length} calls of ${name} run at once when ${caller} begins`);
+    }
+  }
+  return problems;
+}

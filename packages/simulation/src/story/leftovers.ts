@@ -1,0 +1,36 @@
+import { cellPrefix, models } from '../service/names.ts';
+import type { SimulatedNetwork } from '../world/simulated-network.ts';
+
+const queues = Object.values(models).join('|');
+
+/** Keys without an expiry that a service has when nobody asks for anything. */
+const permanent = [
+  /:load$/,
+  /:sealing-key$/,
+  // Whether the store was emptied.
+  /:store-mark:(api|worker)$/,
+  /:(journal|audit)$/,
+  new RegExp(`:(${queues}):(meta|id|events|completed|failed|marker|stalled|pc|delay)$`),
+  // Finished jobs, bounded in number.
+  new RegExp(`:(${queues}):create-response_[A-Za-z0-9]+$`),
+];
+
+/** What is left in the store of responses that have ended: nothing, but for a moment. */
+export function leftovers(network: SimulatedNetwork): string[] {
+  const found: string[] = [];
+  const load = texts(network.ask('HGETALL', `${cellPrefix}load`));
+  for (let at = 0; at < load.length; at += 2) {
+    if (load[at + 1] !== '0') found.push(`the counter ${load[at]} of what waits is ${load[at + 1]}`);
+  }
+  const open = texts(network.ask('ZRANGE', `${cellPrefix}open`, '0', '-1'));
+  if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
+  for (const key of texts(network.ask('KEYS', '*'))) {
+    if (permanent.some((pattern) => pattern.test(key))) continue;
+    if (network.ask('PTTL', key) === -1) found.push(`a key that never expires: ${key}`);
+  }
+  return found;
+}
+
+function texts(reply: unknown): string[] {
+  return Array.isArray(reply) ? reply.map(String) : [];
+}

@@ -1,0 +1,119 @@
+import { SimulatedService } from '../service/simulated-service.ts';
+import { randomBytes } from '@sluice/runtime';
+import { World } from '../world/world.ts';
+import { checkHistory } from './check-history.ts';
+import { Faults } from './inject-faults.ts';
+import { RarePaths } from './rare-paths.ts';
+import type { Scenario } from './scenario.ts';
+import { SimulatedCaller } from './simulated-caller.ts';
+import { SimulatedUpstream } from './upstream.ts';
+import { leftovers } from './leftovers.ts';
+import { queueMs, totalMs } from '../service/service-settings.ts';
+
+/** What a scenario came to. */
+export interface Result {
+  /** What should not have been; empty for a good history. */
+  problems: string[];
+  /** The same for two runs of one scenario. */
+  digest: string;
+  /** How much happened. */
+  steps: number;
+  simulatedMs: number;
+  responses: number;
+  /** How often each rare path was taken. */
+  reached: ReadonlyMap<string, number>;
+}
+
+/** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
+const restWithinMs = queueMs + totalMs + 60_000;
+
+/** How often it is looked whether all is at rest, in milliseconds. */
+const lookEveryMs = 400;
+
+/** Tells a scenario in a world of its own, and checks its history. */
+export async function runScenario(scenario: Scenario, log?: (line: string) => void): Promise<Result> {
+  const world = new World({ seed: scenario.seed, log });
+  const onUnhandled = (error: unknown) => world.crashed(error);
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    const upstream = new SimulatedUpstream(scenario.callers);
+    const service = new SimulatedService(world, {
+      ...scenario,
+      providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
+    });
+    const paths = new RarePaths();
+    world.onLogged = (line) => paths.logged(line);
+    service.network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
+    let told: string[] | undefined;
+    tell(service, upstream, scenario).then(
+      (problems) => {
+        told = problems;
+      },
+      (error: unknown) => {
+        told = [`the story broke off: ${error instanceof Error ? error.stack : String(error)}`];
+      },
+    );
+    await world.run(() => told !== undefined);
+    paths.called(upstream.calls);
+    return {
+      problems: [...world.crashes, ...(told ?? ['the story has no end'])],
+      digest: world.digest(),
+      steps: world.steps,
+      simulatedMs: world.elapsedMs,
+      responses: scenario.callers.length,
+      reached: paths.counts,
+    };
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+  }
+}
+
+async function tell(
+  service: SimulatedService,
+  upstream: SimulatedUpstream,
+  scenario: Scenario,
+): Promise<string[]> {
+  const { world } = service;
+  world.as(anybody(service), () => randomBytes(poolSize));
+  while (!service.isWhole) await world.sleep(lookEveryMs);
+  const faults = new Faults(service, scenario.faults);
+  const begunAt = world.elapsedMs;
+  const callers = scenario.callers.map((plan) => new SimulatedCaller(world, service, plan));
+  const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));
+  let left: string[] = [];
+  for (;;) {
+    await world.sleep(lookEveryMs);
+    const overMs = Math.max(lastMs, faults.overMs);
+    if (world.elapsedMs > overMs + restWithinMs) break;
+    if (world.elapsedMs <= overMs) continue;
+    if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
+    // What has not begun by now would befall nobody.
+    faults.disarm();
+    left = leftovers(service.network);
+    if (left.length === 0) break;
+  }
+  const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
+  if (waiting.length > 0) {
+    return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftovers(service.network)];
+  }
+  if (!service.isWhole) return ['a process does not start'];
+  const fates = await Promise.all(callers.map(({ fate }) => fate));
+  const problems = await checkHistory({
+    service,
+    upstream,
+    scenario,
+    callers,
+    fates,
+    faultsOverMs: faults.overMs,
+  });
+  return [...left, ...problems];
+}
+
+/** Bytes that a module keeps for ids; those of an earlier world are used up first. */
+const poolSize = 8 * 1024;
+
+function anybody(service: SimulatedService) {
+  const process = service.processNamed('worker-0');
+  if (!process) throw new Error('There is no worker');
+  return process;
+}

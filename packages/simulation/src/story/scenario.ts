@@ -1,0 +1,79 @@
+import type { ModelName, TenantName } from '../service/names.ts';
+
+/**
+ * Everything that is decided before a world begins: who asks for what, what its upstreams do, and what goes wrong. Plain
+ * data, so that a part of it can be left out to see whether the rest still fails.
+ */
+export interface Scenario {
+  seed: number;
+  apis: number;
+  workers: number;
+  keepsRecords: boolean;
+  callers: readonly CallerPlan[];
+  faults: readonly FaultPlan[];
+}
+
+export const modes = ['synchronous', 'stream', 'background', 'background stream'] as const;
+export type Mode = (typeof modes)[number];
+
+/** One response that somebody wants. */
+export interface CallerPlan {
+  /** Its prompt, too. */
+  name: string;
+  atMs: number;
+  mode: Mode;
+  tenant: TenantName;
+  model: ModelName;
+  /** Comes with each try, so that any number of them make one response. */
+  idempotencyKey: string | undefined;
+  /** What each call of the upstream does, in order; the last one is repeated. */
+  calls: readonly [CallPlan, ...CallPlan[]];
+  acts: readonly ActPlan[];
+}
+
+/** What a caller does besides waiting, so long after it began. */
+export interface ActPlan {
+  /** `leave`: goes and never comes back. `drop`: loses its connection, and comes back for the rest if it can. */
+  kind: 'leave' | 'drop' | 'cancel';
+  afterMs: number;
+}
+
+export type CallEnd =
+  | 'finish'
+  /** Ends without saying that it has finished. */
+  | 'cut'
+  /** Says no more, until it is ended. */
+  | 'hang'
+  /** Fails in a way that another call may mend. */
+  | 'refused'
+  | 'limited'
+  | 'broken'
+  /** Fails in a way that none does. */
+  | 'fatal';
+
+/** One call of an upstream. */
+export interface CallPlan {
+  firstMs: number;
+  betweenMs: number;
+  tokens: number;
+  end: CallEnd;
+}
+
+/** What goes wrong. */
+export type FaultPlan =
+  /** A process is ended by SIGKILL and started again. `messages` more pass before, of those it sends and gets. */
+  | { kind: 'kill'; atMs: number; process: string; messages: number; downMs: number }
+  /** A process stands still. */
+  | { kind: 'pause'; atMs: number; process: string; forMs: number }
+  /** The clock of a process is set. */
+  | { kind: 'clock'; atMs: number; process: string; byMs: number }
+  /** One of its connections, by a number, is cut, loses the replies to what it sends, or falls silent. */
+  | {
+      kind: 'cut' | 'lose replies' | 'silence';
+      atMs: number;
+      process: string;
+      connection: number;
+      messages: number;
+    }
+  /** The store does nothing. */
+  | { kind: 'freeze'; atMs: number; forMs: number };

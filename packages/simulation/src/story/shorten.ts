@@ -1,0 +1,60 @@
+import type { CallerPlan, Scenario } from './scenario.ts';
+
+/** Most scenarios that are tried for a shorter one. */
+const mostTries = 300;
+
+/**
+ * Leaves out of a scenario what it fails without: callers, faults, what callers do, and calls of the upstream, one after
+ * the other, for as long as the rest still fails.
+ */
+export async function shorten(
+  scenario: Scenario,
+  fails: (shorter: Scenario) => Promise<boolean>,
+): Promise<Scenario> {
+  let shortest = scenario;
+  let tries = 0;
+  for (let isShorter = true; isShorter; ) {
+    isShorter = false;
+    for (const shorter of shorterOnes(shortest)) {
+      if ((tries += 1) > mostTries) return shortest;
+      if (!(await fails(shorter))) continue;
+      shortest = shorter;
+      isShorter = true;
+      break;
+    }
+  }
+  return shortest;
+}
+
+function* shorterOnes(scenario: Scenario): Generator<Scenario> {
+  const { callers, faults } = scenario;
+  // Halves first: most of a scenario has nothing to do with its failure.
+  for (const half of halves(callers)) yield { ...scenario, callers: half };
+  for (const half of halves(faults)) yield { ...scenario, faults: half };
+  for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
+  for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
+  if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
+  if (scenario.apis > 1) yield { ...scenario, apis: scenario.apis - 1 };
+  if (scenario.workers > 1) yield { ...scenario, workers: scenario.workers - 1 };
+  for (const [at, caller] of callers.entries()) {
+    for (const simpler of simplerOnes(caller)) yield { ...scenario, callers: callers.with(at, simpler) };
+  }
+}
+
+function* simplerOnes(caller: CallerPlan): Generator<CallerPlan> {
+  for (const acts of without(caller.acts)) yield { ...caller, acts };
+  if (caller.idempotencyKey !== undefined) yield { ...caller, idempotencyKey: undefined };
+  const [first, ...later] = caller.calls;
+  for (const fewer of without(later)) yield { ...caller, calls: [first, ...fewer] };
+}
+
+function* halves<T>(list: readonly T[]): Generator<T[]> {
+  if (list.length < 4) return;
+  const middle = list.length >> 1;
+  yield list.slice(0, middle);
+  yield list.slice(middle);
+}
+
+function* without<T>(list: readonly T[]): Generator<T[]> {
+  for (let at = 0; at < list.length; at += 1) yield list.toSpliced(at, 1);
+}

@@ -1,0 +1,162 @@
+import { isTerminal, isTerminalType, type Status } from '@sluice/contract';
+import type { SimulatedService } from '../service/simulated-service.ts';
+import type { Random } from '../world/random.ts';
+import type { SimulatedProcess } from '../world/simulated-process.ts';
+import type { World } from '../world/world.ts';
+import { cancel, create, follow, type Request, retrieve, type Told } from './request.ts';
+import type { ActPlan, CallerPlan } from './scenario.ts';
+
+/** How long a caller waits before it tries again, in milliseconds. */
+const againAfterMs = 400;
+
+/** Tries after which a caller gives up. Long enough for every fault to be over. */
+const mostTries = 400;
+
+/** How a caller fared: what it was told, over all its connections. */
+export type Fate =
+  /** It was told the end. */
+  | { kind: 'ended'; json: string }
+  /** It was told that there is none, and did not ask again. */
+  | { kind: 'refused'; code: string; status: number }
+  /** It went away, or lost its connection and could not come back. */
+  | { kind: 'gone' };
+
+/** Somebody who wants one response, and does what real clients do to get it. */
+export class SimulatedCaller {
+  readonly plan: CallerPlan;
+  readonly fate: Promise<Fate>;
+  /** The id of its response, once it was told. */
+  responseId: string | undefined;
+  /** Whether it was told that its response is accepted. */
+  isAccepted = false;
+  /** Each event that it was sent, over all connections. */
+  readonly events: { sequenceNumber: number; json: string }[] = [];
+  /** What a cancellation was answered with. */
+  cancelled: Told | undefined;
+  readonly #world: World;
+  readonly #service: SimulatedService;
+  readonly #random: Random;
+  #request: Request | undefined;
+  isDone = false;
+  /** The process that it asked last. */
+  asked: SimulatedProcess | undefined;
+  #hasLeft = false;
+
+  constructor(world: World, service: SimulatedService, plan: CallerPlan) {
+    this.#world = world;
+    this.#service = service;
+    this.plan = plan;
+    this.#random = world.random.fork(`caller ${plan.name}`);
+    this.fate = this.#run();
+    for (const act of plan.acts) {
+      world.after(plan.atMs + act.afterMs, undefined, () => void this.#act(act));
+    }
+  }
+
+  async #run(): Promise<Fate> {
+    await this.#world.sleep(this.plan.atMs);
+    for (let tries = 0; tries < mostTries && !this.#hasLeft; tries += 1) {
+      const told = await this.#try();
+      const fate = await this.#judge(told);
+      if (fate) return this.#end(fate);
+      await this.#world.sleep(this.#random.skewed(againAfterMs));
+    }
+    return this.#end({ kind: 'gone' });
+  }
+
+  #end(fate: Fate): Fate {
+    this.isDone = true;
+    this.#world.note(this.plan.name, `is done: ${fate.kind} ${fate.kind === 'refused' ? fate.code : ''}`);
+    return fate;
+  }
+
+  /** One request: the first, or whatever leads to the rest of the response. */
+  async #try(): Promise<Told> {
+    const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
+    this.asked = asking.api.process;
+    const id = this.responseId;
+    if (id === undefined) this.#request = create(asking);
+    else if (this.#isStream) this.#request = follow(asking, id, this.events.at(-1)?.sequenceNumber ?? -1);
+    else if (this.#isBackground) this.#request = retrieve(asking, id);
+    else this.#request = create(asking);
+    this.#request.onId = (responseId) => {
+      this.responseId = responseId;
+      this.isAccepted = true;
+      this.#world.note(this.plan.name, `is told ${responseId}`);
+    };
+    this.#request.onEvent = (event) => {
+      this.#world.note(this.plan.name, `is sent event ${event.sequenceNumber}`);
+      this.events.push(event);
+    };
+    return this.#request.told;
+  }
+
+  /** What becomes of the caller, given the answer; undefined when it asks again. */
+  async #judge(told: Told): Promise<Fate | undefined> {
+    if (this.#hasLeft) return { kind: 'gone' };
+    switch (told.kind) {
+      case 'response': {
+        const { id, status } = JSON.parse(told.json) as { id: string; status: Status };
+        this.responseId ??= id;
+        this.isAccepted = true;
+        return isTerminal(status) ? { kind: 'ended', json: told.json } : undefined;
+      }
+      case 'stream ended': {
+        const last = this.events.at(-1);
+        if (!last) return undefined;
+        const { type, response } = JSON.parse(last.json) as { type: string; response?: object };
+        return isTerminalType(type) ? { kind: 'ended', json: JSON.stringify(response) } : undefined;
+      }
+      case 'error':
+        return this.#canAskAgain(told) ? undefined : { ...told, kind: 'refused' };
+      case 'broken':
+        return this.#canComeBack ? undefined : { kind: 'gone' };
+    }
+  }
+
+  /** Whether another request leads to the same response. */
+  get #canComeBack(): boolean {
+    const canRead = this.responseId !== undefined && (this.#isStream || this.#isBackground);
+    return canRead || this.plan.idempotencyKey !== undefined;
+  }
+
+  #canAskAgain({ status }: { status: number }): boolean {
+    return (status === 503 || status === 429) && this.#canComeBack;
+  }
+
+  async #act({ kind }: ActPlan): Promise<void> {
+    if (this.#hasLeft) return;
+    this.#world.note(this.plan.name, `acts: ${kind}`);
+    switch (kind) {
+      case 'leave':
+        this.#hasLeft = true;
+        this.#request?.leave();
+        return;
+      case 'drop':
+        this.#request?.leave();
+        return;
+      case 'cancel': {
+        if (this.responseId === undefined) return;
+        const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
+        this.cancelled = await cancel(asking, this.responseId).told;
+        this.#world.note(this.plan.name, `cancelled: ${JSON.stringify(this.cancelled)}`);
+      }
+    }
+  }
+
+  async #findApi(): Promise<SimulatedService['apis'][number]> {
+    for (;;) {
+      const [first, ...others] = this.#service.apis;
+      if (first) return this.#random.pick([first, ...others]);
+      await this.#world.sleep(this.#random.skewed(againAfterMs));
+    }
+  }
+
+  get #isStream(): boolean {
+    return this.plan.mode === 'stream' || this.plan.mode === 'background stream';
+  }
+
+  get #isBackground(): boolean {
+    return this.plan.mode === 'background' || this.plan.mode === 'background stream';
+  }
+}

@@ -1,0 +1,134 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Usage } from '@sluice/contract';
+import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '@sluice/providers';
+import type { SimulatedProcess } from '../world/simulated-process.ts';
+import type { CallerPlan, CallPlan } from './scenario.ts';
+
+/** One call of the upstream. */
+export interface UpstreamCall {
+  caller: string;
+  tenant: string;
+  responseId: string;
+  /** How it was to end. */
+  planned: CallPlan['end'];
+  process: string;
+  /** When it began and ended, in milliseconds of the world; a call of a process that died has ended with it. */
+  fromMs: number;
+  toMs: number | undefined;
+}
+
+const usage: Usage = {
+  input_tokens: 3,
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+  output_tokens: 2,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 5,
+};
+
+/** Token `at`, from 1, of call `call`, from 1: text that was lost, repeated or mixed shows by itself. */
+export function tokenOf(caller: string, call: number, at: number): string {
+  return `${caller}.${call}.${at} `;
+}
+
+/** The upstreams of a world: they do what the scenario says, and remember who called. */
+export class SimulatedUpstream {
+  readonly calls: UpstreamCall[] = [];
+  readonly #plans: ReadonlyMap<string, CallerPlan>;
+
+  constructor(callers: readonly CallerPlan[]) {
+    this.#plans = new Map(callers.map((caller) => [caller.name, caller]));
+  }
+
+  callsOf(caller: string): UpstreamCall[] {
+    return this.calls.filter((call) => call.caller === caller);
+  }
+
+  /** The upstream as a process has it. */
+  providerOf(process: SimulatedProcess): Provider {
+    return {
+      id: 'upstream',
+      generate: (generation, call) => {
+        const prompt = /prompt of (c\d+)/.exec(JSON.stringify(generation))?.[1] ?? '';
+        const plan = this.#plans.get(prompt);
+        if (!plan) throw new Error(`'${prompt}' is no prompt of the scenario`);
+        return this.#run(process, plan, call);
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async *#run(
+    process: SimulatedProcess,
+    plan: CallerPlan,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk> {
+    const { world } = process;
+    const number = this.callsOf(plan.name).length + 1;
+    const { firstMs, betweenMs, tokens, end } =
+      plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
+    const known: UpstreamCall = {
+      planned: end,
+      caller: plan.name,
+      tenant: plan.tenant,
+      responseId: call.responseId,
+      process: process.name,
+      fromMs: world.elapsedMs,
+      toMs: undefined,
+    };
+    this.calls.push(known);
+    world.note(process.name, `calls the upstream for ${plan.name}, call ${number}`);
+    const over = () => {
+      known.toMs ??= world.elapsedMs;
+    };
+    process.onDeath(over);
+    const { signal } = call;
+    try {
+      await waitFor(firstMs, signal);
+      for (let at = 1; at <= tokens; at += 1) {
+        if (at > 1) await waitFor(betweenMs, signal);
+        yield { type: 'text', delta: tokenOf(plan.name, number, at) };
+      }
+      await waitFor(betweenMs, signal);
+      yield* ending(end, signal);
+    } finally {
+      over();
+      world.note(process.name, `call ${number} for ${plan.name} is over`);
+    }
+  }
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch {
+    throw signal.reason;
+  }
+}
+
+/** Longer than any response may take. */
+const forEverMs = 2 ** 31 - 1;
+
+async function* ending(end: CallPlan['end'], signal: AbortSignal): AsyncGenerator<ProviderChunk> {
+  switch (end) {
+    case 'finish':
+      yield { type: 'usage', usage };
+      yield { type: 'finish', reason: 'stop' };
+      return;
+    case 'cut':
+      return;
+    case 'hang':
+      await waitFor(forEverMs, signal);
+      return;
+    case 'refused':
+    case 'broken':
+      throw new ProviderError('upstream_error', `simulated: ${end}`, { disposition: 'retry', fault: end });
+    case 'limited':
+      throw new ProviderError('server_is_overloaded', 'simulated: limited', {
+        disposition: 'retry',
+        fault: 'limited',
+        retryAfterMs: 500,
+      });
+    case 'fatal':
+      throw new ProviderError('model_error', 'simulated: fatal', { disposition: 'fail' });
+  }
+}
