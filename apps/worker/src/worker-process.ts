@@ -99,7 +99,10 @@ export class WorkerProcess {
     options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
     this.#isolated = new IsolatedRuns({
-      ...{ settings, telemetry, logger, onCulprit },
+      settings,
+      telemetry,
+      logger,
+      onCulprit,
       onLetIn: letInAll,
       fork: options.forkIsolated,
     });
