@@ -43,7 +43,9 @@ export const rarePaths: readonly string[] = [
   ...Object.values(byLog),
   ...Object.values(byAnswer),
   ...Object.values(byLostAnswer),
-  ...[suspectRuns, runsAgain, overlaps],
+  suspectRuns,
+  runsAgain,
+  overlaps,
 ];
 
 /** Counts the rare paths that a history takes, by what can be seen of it from outside. */

@@ -99,7 +99,11 @@ async function tell(
   if (!service.isWhole) return ['a process does not start'];
   const fates = await Promise.all(callers.map(({ fate }) => fate));
   const problems = await checkHistory({
-    ...{ service, upstream, scenario, callers, fates },
+    service,
+    upstream,
+    scenario,
+    callers,
+    fates,
     faultsOverMs: faults.overMs,
   });
   return [...left, ...problems];

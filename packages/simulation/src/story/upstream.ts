@@ -124,7 +124,9 @@ async function* ending(end: CallPlan['end'], signal: AbortSignal): AsyncGenerato
       throw new ProviderError('upstream_error', `simulated: ${end}`, { disposition: 'retry', fault: end });
     case 'limited':
       throw new ProviderError('server_is_overloaded', 'simulated: limited', {
-        ...{ disposition: 'retry', fault: 'limited', retryAfterMs: 500 },
+        disposition: 'retry',
+        fault: 'limited',
+        retryAfterMs: 500,
       });
     case 'fatal':
       throw new ProviderError('model_error', 'simulated: fatal', { disposition: 'fail' });
