@@ -12,7 +12,6 @@ import {
 import { type Logger, randomBytes } from '@sluice/runtime';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
 import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
-import { OperatorKeys } from './admin/acting/operator-keys.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
 import { holdWhenThereIsRoom } from './plugins/caller.ts';
@@ -58,7 +57,6 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     positionOf: (queue, responseId) => responses.positionOf(queue, responseId),
     presentEvents,
     keys: tenants,
-    keyChanges: new OperatorKeys(tenants),
     tenantUse: (asked) => tenants.report(asked),
     onRetried: (retried) => telemetry.emit('response.repeated', retried),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),

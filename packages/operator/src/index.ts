@@ -1,6 +1,5 @@
 export { type Asker, type AskedAct } from './audit/audit.ts';
 export { ResponseIndex, type ResponseIndexOptions } from './index/response-index.ts';
-export type { KeyChanging, WantedKey } from './keys/key-acts.ts';
 export { makeOperator, type Operator, type OperatorOptions } from './operator.ts';
 export { drainQueue } from './queues/drain-queue.ts';
 export { type ReadQueue, readQueues } from './reports/queue-report.ts';

@@ -1,14 +1,15 @@
 import type { Settings } from '@sluice/config';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
-import type { LiveSettings } from '@sluice/tenants';
+import type { LiveSettings, Tenants } from '@sluice/tenants';
 import type { Redis } from 'ioredis';
 import { ActStore } from './acts/act-store.ts';
 import { BulkActs, type BulkActsOptions } from './acts/bulk-acts.ts';
 import { Audit } from './audit/audit.ts';
 import { AuditLog } from './audit/audit-log.ts';
 import type { ResponseIndex } from './index/response-index.ts';
-import { KeyActs, type KeyChanging } from './keys/key-acts.ts';
+import { KeyActs } from './keys/key-acts.ts';
+import { StoredKeyChanges } from './keys/stored-key-changes.ts';
 import { keptPauses } from './queues/kept-pauses.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
 import {
@@ -54,7 +55,7 @@ export interface OperatorOptions
   store: CallerStore;
   queue: ResponseQueue;
   index: ResponseIndex;
-  keyChanges: KeyChanging;
+  tenants: Tenants;
   /** Finds the responses for an act on many; the index by default. */
   matching?: OperatorResponsesOptions['matching'] | undefined;
   tails?: Pick<ResponseTailsOptions, 'most' | 'pollMs'>;
@@ -76,7 +77,7 @@ export function makeOperator(options: OperatorOptions): Operator {
   return {
     responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
     queues: new OperatorQueues({ ...options, audit, acts }),
-    keys: new KeyActs({ changes: options.keyChanges, audit }),
+    keys: new KeyActs({ changes: new StoredKeyChanges(options.tenants), audit }),
     acts,
     audit,
     reports,

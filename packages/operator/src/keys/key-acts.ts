@@ -1,28 +1,16 @@
 import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
 import type { Asker, Audit } from '../audit/audit.ts';
-
-/** A key as it is asked for: whose it is, and its rules as in the settings file. */
-export type WantedKey = { tenant: string } & Record<string, unknown>;
-
-/** Changes stored keys. Every api follows within seconds. */
-export interface KeyChanging {
-  /** Makes a key. Its text is in the answer and nowhere else. */
-  create: (wanted: WantedKey) => Promise<IssuedKey>;
-  /** Revokes a key. One that is revoked already stays as it is. */
-  revoke: (id: string) => Promise<RevokedKey>;
-  /** Changes the weight and the limits of a tenant in all of its stored keys. */
-  limit: (tenant: string, change: TenantLimitsChange) => Promise<ChangedTenant>;
-}
+import type { StoredKeyChanges, WantedKey } from './stored-key-changes.ts';
 
 /** An id as keys have it. Anything else may be the key itself, which is not written down. */
 const keyId = /^(key_[0-9A-Za-z]{1,60}|file:\d{1,6})$/;
 
 /** Changes of keys, each with its entries in the audit log. */
 export class KeyActs {
-  readonly #changes: KeyChanging;
+  readonly #changes: StoredKeyChanges;
   readonly #audit: Pick<Audit, 'perform'>;
 
-  constructor({ changes, audit }: { changes: KeyChanging; audit: Pick<Audit, 'perform'> }) {
+  constructor({ changes, audit }: { changes: StoredKeyChanges; audit: Pick<Audit, 'perform'> }) {
     this.#changes = changes;
     this.#audit = audit;
   }

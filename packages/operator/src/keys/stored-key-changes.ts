@@ -1,6 +1,5 @@
 import { ServiceError } from '@sluice/contract';
 import type { ChangedTenant, IssuedKey, RevokedKey, TenantLimitsChange } from '@sluice/contract/admin';
-import type { KeyChanging, WantedKey } from '@sluice/operator';
 import {
   KeyChangeFailed,
   type KeyProblem,
@@ -9,11 +8,14 @@ import {
   type Tenants,
 } from '@sluice/tenants';
 
+/** A key as it is asked for: whose it is, and its rules as in the settings file. */
+export type WantedKey = { tenant: string } & Record<string, unknown>;
+
 /** Members of a key in the settings file that are no rules of one: the service makes the key, and revokes it. */
 const noRules = ['name', 'key', 'hash', 'disabled'];
 
-/** Makes, changes and revokes stored keys, as `sluice keys` does. */
-export class OperatorKeys implements KeyChanging {
+/** Makes, changes and revokes stored keys, as `sluice keys` does. Every api follows within seconds. */
+export class StoredKeyChanges {
   readonly #tenants: Tenants;
 
   constructor(tenants: Tenants) {
@@ -43,7 +45,7 @@ export class OperatorKeys implements KeyChanging {
     };
   }
 
-  /** Changes what all stored keys of a tenant say of it. */
+  /** Changes the weight and the limits of a tenant in all of its stored keys. */
   async limit(tenant: string, { weight, limits = {} }: TenantLimitsChange): Promise<ChangedTenant> {
     const change = { name: tenant, limits, ...(weight !== undefined && { weight }) };
     const { keys, isSafe } = await orRefuse(this.#tenants.changeLimits(change));
