@@ -1151,7 +1151,7 @@ describe('a claim without an answer', () => {
     await expect(execute()).rejects.toThrow('no answer');
     expect(tries).toBe(2);
     log.claim = claim;
-    // What it may have taken is given back.
+    // The lease that it may have taken is released.
     await eventually(() => log.token === '');
     await running.stop();
   });

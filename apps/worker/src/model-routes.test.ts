@@ -63,7 +63,7 @@ describe('the route of a call', () => {
     expect(blockedMs(routes, () => free)).toBe(0);
     expect(blockedMs([], blockOf)).toBe(0);
     expect(blockedMs(routes, () => saturated(5))).toBe(5);
-    // Who comes now may wait in line, unless it is full.
+    // A newcomer may wait in line, unless it is full.
     expect(blockedMs(routes, () => busy(5))).toBe(0);
     expect(blockedMs(routes, () => busy(5, true))).toBe(5);
   });

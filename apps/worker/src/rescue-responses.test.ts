@@ -26,7 +26,7 @@ function setUp({ findings, pending = [], unknown = [], deferred = [], far = [] }
   const due: Finding[] = [];
   const recounts: boolean[] = [];
   const canRecount = { now: true };
-  // What the open set holds: as in the store, what is gone leaves it with the look, what is ended with its end.
+  // The open set: as in the store, a response that is gone leaves it with the look, and one that ends with its end.
   let open = [...findings];
   const leave = (responseId: string) => {
     open = open.filter((each) => each.responseId !== responseId);

@@ -189,7 +189,7 @@ describe('a tenant that sends what fails', () => {
           else if (end < 0.8) old?.succeeded();
         } else if (choice < 0.8) {
           const call = begin('other');
-          // What may stand in its way is a call of its own that is not answered yet.
+          // Only a call of its own that is not answered yet may stand in its way.
           if (!call) expect(ofOther.length).toBeGreaterThan(0);
           if (call) ofOther.push(call);
         } else if (choice < 0.95) {

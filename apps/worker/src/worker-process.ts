@@ -99,7 +99,10 @@ export class WorkerProcess {
     options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
     this.#isolated = new IsolatedRuns({
-      ...{ settings, telemetry, logger, onCulprit },
+      settings,
+      telemetry,
+      logger,
+      onCulprit,
       onLetIn: letInAll,
       fork: options.forkIsolated,
     });
@@ -133,10 +136,7 @@ export class WorkerProcess {
       queue,
       consumer: this.#worker,
       now,
-      onStuck: (stuck) => {
-        logger.error(stuck, 'nothing is taken from a queue that is not empty');
-        this.#requestStop?.(new Error(`The worker takes nothing from the queue '${stuck.queue}'`));
-      },
+      onStuck: (stuck) => this.#stopForStuck(stuck),
     });
     measureWorker(telemetry, this.#metrics.registry, {
       settings,
@@ -210,6 +210,11 @@ export class WorkerProcess {
     this.#redis.stop();
     this.#metrics.stop();
     await this.#runner.stop();
+  }
+
+  #stopForStuck(stuck: { queue: string }): void {
+    this.#options.logger.error(stuck, 'nothing is taken from a queue that is not empty');
+    this.#requestStop?.(new Error(`The worker takes nothing from the queue '${stuck.queue}'`));
   }
 
   #interruptAll(): void {

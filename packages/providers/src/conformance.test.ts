@@ -24,7 +24,7 @@ import {
   type Wire,
 } from '../test/upstream-wires.ts';
 
-/** What every provider is made to do, each in its own way. */
+/** The scenarios that every provider goes through, each in its own way. */
 type Scenario = 'text' | 'parallel calls' | 'cut by length' | 'silence' | 'silence in the middle' | 'failure';
 
 interface Stage {

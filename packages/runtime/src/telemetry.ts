@@ -32,7 +32,7 @@ export interface TelemetryEvents {
     isInLine: boolean;
     /** As the caller gave it. Whoever keeps it, or tells it elsewhere, keeps digests. */
     metadata: Readonly<Record<string, string>> | undefined;
-    /** That of its request. */
+    /** The trace of its request. */
     trace?: TraceContext | undefined;
   };
   /** Somebody follows a response that was accepted earlier. `trace` is that of the reader, `origin` that of the response. */
@@ -90,7 +90,7 @@ export interface TelemetryEvents {
     attempt: number;
     provider: string;
     upstreamModel: string;
-    /** That of the call. */
+    /** The trace of the call. */
     trace?: TraceContext | undefined;
   };
   /** The upstream has given its first output. */

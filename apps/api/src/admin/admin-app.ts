@@ -79,8 +79,14 @@ export async function buildAdminApp({
   });
   app.addHook('onClose', () => failedTokens.stop());
   registerAdminApi(app, {
-    ...{ settings, live, operator, actionToken, failedTokens },
-    ...{ developmentKey, apiUrl, logger },
+    settings,
+    live,
+    operator,
+    actionToken,
+    failedTokens,
+    developmentKey,
+    apiUrl,
+    logger,
   });
   registerRoot(app, consolePath);
   await registerConsole(app);

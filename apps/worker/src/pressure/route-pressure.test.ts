@@ -156,7 +156,7 @@ describe('the line of a route', () => {
     const block = route.blockFor(waiter());
     expect(block).toMatchObject({ isLineFull: true });
     expect(block?.waitMs).toBeGreaterThanOrEqual(500);
-    // Who is in it stays.
+    // A waiter that is in the line already stays.
     expect(route.blockFor(inLine[2])).toMatchObject({ isLineFull: false });
     for (const each of inLine) route.leave(each);
   });

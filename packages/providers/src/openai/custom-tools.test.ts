@@ -8,7 +8,7 @@ const tools = [
   { type: 'function' as const, name: 'f' },
 ];
 
-/** What is read of calls with these arguments, each in pieces. */
+/** Reads calls with these arguments, each in pieces. */
 function read(calls: [name: string, ...pieces: string[]][], finish = 'tool_calls'): ProviderChunk[] {
   const reader = new CustomInputs(new ChatReader('up', false), tools);
   const feed = (delta: object, reason: string | null = null) =>

@@ -233,7 +233,7 @@ describe('directives', () => {
       { tools: [clock, weather], tool_choice: { type: 'function', name: 'get_time' } },
       [],
     ],
-    // What was not allowed is suppressed, as it is for any other upstream.
+    // A call that was not allowed is suppressed, as it is for any other upstream.
     ['a ban of calls', { tools: [clock], tool_choice: 'none' }, []],
   ])('break %s', async (_, members, calls) => {
     const chunks = await ask({ input: '[[sluice: break=tool_choice]] What time is it?', ...members });
