@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { eventually, hasServer, testRedis, within } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
 import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
@@ -277,6 +278,9 @@ it('start takes everything with it when it is killed itself', async () => {
 });
 
 describe('a command that cannot start', () => {
+  // An api that has none says so.
+  beforeAll(builtConsole);
+
   /** The output without the log lines of the processes. */
   const wordsOf = (process: SluiceProcess) =>
     process

@@ -1,7 +1,6 @@
 import { createProvider } from '@sluice/providers';
 import { runMain, tellParent } from '@sluice/runtime';
 import type { ToIsolated } from './messages.ts';
-import { runSuspects } from './run-suspects.ts';
 
 /*
  * A process that runs suspects for its worker: responses whose last run died with its process, and one of which may be
@@ -11,6 +10,8 @@ import { runSuspects } from './run-suspects.ts';
 await runMain(async () => {
   // The worker decides when this process stops, also when a terminal interrupts both.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined);
+  // A bundle must not keep this beside what a worker imports: a worker would run this file, too, and wait for its end.
+  const { runSuspects } = await import('./run-suspects.ts');
   await runSuspects({
     send: (message) => tellParent(message),
     // Its worker sends nothing else.
