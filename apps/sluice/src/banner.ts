@@ -38,7 +38,7 @@ export function banner({
     `  Responses API   ${base}/v1        for every client of the Responses API`,
     `                  ${base}/api/v1    the same, with object "create_response"`,
     `  Reference       ${base}/docs      every request, answer and event, to read and to try`,
-    `  Dashboard       ${reachable(adminUrl)}/queues       the raw jobs`,
+    `  Dashboard       ${reachable(adminUrl)}/queues    the raw jobs`,
     `  Metrics         ${reachable(adminUrl)}/metrics`,
     `  Store           ${storeLine(store)}`,
     `  Workers         ${workers}`,
