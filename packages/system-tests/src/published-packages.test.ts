@@ -58,6 +58,8 @@ async function nodeOf(major: number): Promise<string | undefined> {
   await mkdir(at);
   return run('npm', ['install', '--prefix', at, '--no-save', '--prefer-offline', `${system}@${major}`], {
     timeout: 60_000,
+    // npm waits for its downloads when it is asked to end.
+    killSignal: 'SIGKILL',
   }).then(
     () => join(at, 'node_modules', system, 'bin/node'),
     () => undefined,
