@@ -60,6 +60,7 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
         ],
         models: [
           { id: 'simulator', routes: [{ provider: 'simulator' }], concurrency: 16 },
+          { id: 'flaky', routes: [{ provider: 'simulator', model: 'flaky' }] },
           { id: 'broken', routes: [{ provider: 'broken', model: 'b' }] },
           { id: 'limited', routes: [{ provider: 'limited', model: 'l' }] },
         ],
@@ -134,10 +135,18 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
       expect(await prometheus.firing(alert), alert).toBeUndefined();
   });
 
+  it('tells of a model whose responses fail, every other one', async () => {
+    for (let at = 0; at < 15; at += 1) {
+      await caller.create({ model: 'flaky', input: 'Hi' });
+      await caller.create({ model: 'flaky', input: 'Hi [[sluice: fail=upstream_error]]' });
+    }
+    await fires('SluiceErrors', { model: 'flaky', code: 'upstream_error' });
+  });
+
   it('tells of an upstream that fails, and of one whose limit is reached', async () => {
-    for (let at = 0; at < 30; at += 1) await caller.create({ model: 'broken', input: 'Hi' });
+    // Those that find the upstream given up wait for it.
+    for (let at = 0; at < 30; at += 1) await inBackground('broken');
     await fires('SluiceUpstreamDown', { provider: 'broken' });
-    await fires('SluiceErrors', { model: 'broken', code: 'upstream_error' });
     answer = 'limit';
     for (let at = 0; at < 4; at += 1) await inBackground('limited');
     await fires('SluiceUpstreamParked', { provider: 'limited', upstream_model: 'l' });
