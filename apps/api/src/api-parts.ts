@@ -1,4 +1,4 @@
-import type { OpenSettings, Settings, SettingsWatch } from '@sluice/config';
+import type { OpenSettings, SettingsWatch } from '@sluice/config';
 import type { Operator } from '@sluice/operator';
 import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
 import {
@@ -19,6 +19,7 @@ import {
   type ApiClients,
   apiRole,
   connect,
+  type ConnectedSettings,
   type ConnectOptions,
   watchRedis,
   type Wired,
@@ -38,7 +39,7 @@ import type { SocketTimes } from './websocket/socket-connection.ts';
 import { SocketConnections } from './websocket/socket-connections.ts';
 
 export interface ApiPartsOptions {
-  settings: Settings & { redisUrl: string };
+  settings: ConnectedSettings;
   /** Watches the file of the settings; without it they stay as they are. */
   watch?: OpenSettings['watch'];
   /** Absent while traces are off. */
@@ -49,7 +50,7 @@ export interface ApiPartsOptions {
   isStopping: () => boolean;
   /** The store's time for an accept. Throws while nothing can be accepted. */
   acceptingNow: (clock: RedisClock) => number;
-  /** What a test has in place of parts that the settings do not reach. */
+  /** Parts of a test, in place of those that the settings do not reach. */
   replaced?: ReplacedParts;
 }
 

@@ -29,7 +29,7 @@ export type EndPlan =
   /** `sentence` and `param` stand in for those of the code. */
   | { status: 'failed'; code: FailureCode; sentence?: string | undefined; param?: string | undefined };
 
-/** What to do about an attempt that is over. */
+/** The step that follows an attempt that is over. */
 export type Conclusion =
   /** `because`: why it ends although no upstream was called; absent after a call. */
   | { kind: 'end'; plan: EndPlan; because?: string }

@@ -13,7 +13,7 @@ import {
 import { openTraces } from '@sluice/traces';
 import { WorkerProcess } from './worker-process.ts';
 
-/** What composes a worker, for tests that run one in their own process. */
+/** The parts that compose a worker, for tests that run one in their own process. */
 export { type SuspectsLink, runSuspects } from './isolation/run-suspects.ts';
 export type { IsolatedChild } from './isolation/isolated-runs.ts';
 export type { FromIsolated, ToIsolated } from './isolation/messages.ts';

@@ -1,6 +1,6 @@
 import { countedLimits, type LimitName, tenantLimits } from '@sluice/contract/tenant-limits';
 
-/** What a tenant and the service allow at the moment of an accept. An absent limit of the tenant is none. */
+/** The limits of a tenant and of the service at the moment of an accept. An absent limit of the tenant is none. */
 export type AdmissionLimits = { readonly [Name in LimitName]?: number | undefined } & {
   /** Most responses, and most bytes of them, that may wait in the whole service. */
   service: { queued: number; queuedBytes: number };

@@ -18,7 +18,7 @@ export interface LimitRow {
   least: number;
   most: number;
   description: string;
-  /** What holds for a tenant whose keys do not say it: a number, or something in words, such as half of a bound of the service. */
+  /** The rule for a tenant whose keys do not say it: a number, or something in words, such as half of a bound of the service. */
   otherwise: number | { words: string; halfOf?: ServiceBound };
 }
 
@@ -167,7 +167,7 @@ export function forEachOnWire<T>(make: (name: LimitName) => T): Record<LimitWire
   return Object.fromEntries(made) as Record<LimitWireName, T>; // The same.
 }
 
-/** What a limit bounds, and what holds without it where that is no number. */
+/** Says what a limit bounds, and what holds without it where that is no number. */
 export function describeLimit({ description, otherwise }: LimitRow): string {
   return typeof otherwise === 'number' ? description : `${description} Without it, ${otherwise.words}.`;
 }

@@ -21,9 +21,9 @@ import { type KeyConnection, KeyStore } from './stored/key-store.ts';
 import { reportTenants, type TenantReport, type UseMeter } from './tenant-report.ts';
 
 export interface TenantsOptions {
-  /** What the process started with. */
+  /** The settings that the process started with. */
   settings: Settings;
-  /** What is in effect in this process; by default nobody else reads it. */
+  /** The keys and limits in effect in this process; by default nobody else reads them. */
   live?: LiveSettings;
   connection: KeyConnection;
   /** Starts every key of the cell. */

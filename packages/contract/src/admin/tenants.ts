@@ -107,7 +107,7 @@ export const tenantSchema = z.object({
 });
 export type TenantReportRow = z.output<typeof tenantSchema>;
 /**
- * What a tenant uses now. `waiting` was accepted and has not been started; `in_line` is the part of it that waits for a place
+ * The use of a tenant now. `waiting` was accepted and has not been started; `in_line` is the part of it that waits for a place
  * outside of its queue. Tokens are reserved or used ones, and the bytes in the store include those of open responses.
  */
 export type TenantUseNow = TenantReportRow['use'];
@@ -155,7 +155,7 @@ export const issuedKeySchema = z.object({
 export type IssuedKey = z.output<typeof issuedKeySchema>;
 
 /**
- * What stored keys are to say of their tenant, in the names of the settings file. Null takes away what they said. The service
+ * A change of what stored keys say of their tenant, in the names of the settings file. Null takes away what they said. The service
  * refuses names that are not of limits, and says which are near.
  */
 export const tenantLimitsChangeSchema = z

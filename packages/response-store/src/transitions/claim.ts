@@ -86,7 +86,7 @@ export type Claim =
   | { kind: 'crowded' }
   | { kind: 'unknown_version' };
 
-/** What is known of a response whose input was not read. */
+/** A claimed response whose input was not read. */
 export type PostponedClaim = Pick<ClaimedRecord, 'id' | 'token' | 'attempt'> & { model: string };
 
 /** Takes room for an input, with all that its response continues from, before it is read. False when there is none. */
