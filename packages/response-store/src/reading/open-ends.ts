@@ -108,7 +108,7 @@ export class OpenEnds {
           freeHeld();
           return undefined;
         }
-        const { hollow, texts } = LongTexts.takenFrom(json);
+        const { hollow, texts } = await LongTexts.takenFrom(json);
         const needed = bytes + (hollow.length > smallHollow ? parsedFactor * hollow.length : 0);
         if (needed <= heldBytes) return { end: parseEnd(hollow).end, texts, free: freeHeld };
         // It has many short parts. Nothing is held while more is waited for, or two that wait would wait for each other.

@@ -13,20 +13,25 @@ const documents: Record<string, unknown> = {
     logprobs: Array.from({ length: 500 }, (_, at) => ({ token: `]"[${at}`, bytes: [at], top_logprobs: [] })),
     text: 'short',
   },
+  'texts of several turns': {
+    plain: 'x'.repeat(3_000_000),
+    escaped: `${'\\'.repeat(700_001)}"${'"'.repeat(700_000)}`,
+    logprobs: Array.from({ length: 40_000 }, (_, at) => ({ token: `\\"]"[${at}`, bytes: [at] })),
+  },
   'a short list of logprobs': { logprobs: [{ token: 'a' }], text: long },
 };
 
-it.each(Object.entries(documents))('a document comes back as it was: %s', (_name, document) => {
+it.each(Object.entries(documents))('a document comes back as it was: %s', async (_name, document) => {
   const json = JSON.stringify(document);
-  const { hollow, texts } = LongTexts.takenFrom(Buffer.from(json));
+  const { hollow, texts } = await LongTexts.takenFrom(Buffer.from(json));
   expect(hollow.length).toBeLessThan(Math.max(1_000, json.length / 3));
   expect(Buffer.concat(texts.piecesOf(JSON.stringify(JSON.parse(hollow)))).toString()).toBe(json);
   expect(texts.filled(JSON.parse(hollow))).toEqual(document);
 });
 
-it('shares the bytes of the document, wherever a text gets to', () => {
+it('shares the bytes of the document, wherever a text gets to', async () => {
   const json = Buffer.from(JSON.stringify({ text: long }));
-  const { hollow, texts } = LongTexts.takenFrom(json);
+  const { hollow, texts } = await LongTexts.takenFrom(json);
   const { text } = JSON.parse(hollow) as { text: string };
   const printed = JSON.stringify({ first: text, joined: `${text}${text}` });
   const pieces = texts.piecesOf(printed);
@@ -37,9 +42,35 @@ it('shares the bytes of the document, wherever a text gets to', () => {
   );
 });
 
-it('does not take a mark of another document for one of its own', () => {
-  const other = LongTexts.takenFrom(Buffer.from(JSON.stringify({ text: long })));
+it('does not take a mark of another document for one of its own', async () => {
+  const other = await LongTexts.takenFrom(Buffer.from(JSON.stringify({ text: long })));
   const document = { text: (JSON.parse(other.hollow) as { text: string }).text, long };
-  const { hollow, texts } = LongTexts.takenFrom(Buffer.from(JSON.stringify(document)));
+  const { hollow, texts } = await LongTexts.takenFrom(Buffer.from(JSON.stringify(document)));
   expect(texts.filled(JSON.parse(hollow))).toEqual(document);
 });
+
+it.each([
+  ['a plain text', JSON.stringify('x'.repeat(8 * 1024 * 1024))],
+  ['a text of quotes', JSON.stringify('"'.repeat(4 * 1024 * 1024))],
+  ['logprobs', `{"logprobs":[${'[],'.repeat(3 * 1024 * 1024)}[]]}`],
+  ['short parts', `[${'"x",'.repeat(2 * 1024 * 1024)}"x"]`],
+])('looks at a mebibyte in each turn of the event loop: %s', async (_name, json) => {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    if (isOver) return;
+    turns += 1;
+    setImmediate(count);
+  };
+  setImmediate(count);
+  await LongTexts.takenFrom(Buffer.from(json));
+  isOver = true;
+  expect(turns).toBeGreaterThanOrEqual(7);
+});
+
+it.each(['"open', '{"logprobs":[[]', `"${'x'.repeat(5_000_000)}`, '"\\"'])(
+  'refuses a document that ends too early: %#',
+  async (json) => {
+    await expect(LongTexts.takenFrom(Buffer.from(json))).rejects.toThrow(SyntaxError);
+  },
+);

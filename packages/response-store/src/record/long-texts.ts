@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
 
 /** Texts of more bytes than this are left out of a hollow document. */
 const longFrom = 4 * 1024;
+
+/** A turn of the event loop looks at so many bytes, which takes some milliseconds at worst. */
+const bytesInATurn = 1024 * 1024;
+
+/** After so many bytes of a text without a quote, the next one is searched for, which costs more than it saves before. */
+const plainFrom = 256;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -26,10 +33,17 @@ export class LongTexts {
   /** A text is inside of quotes. Elements stand for the only element of an array, with its quotes. */
   readonly #pattern = new RegExp(`<${this.#mark}:(\\d+)>|"\\[${this.#mark}:(\\d+)\\]"`, 'g');
 
-  /** Takes the long texts out of a document. The document must be printed without spaces, and must not change. */
-  static takenFrom(json: Buffer): { hollow: string; texts: LongTexts } {
+  /**
+   * Takes the long texts out of a document, a piece in each turn of the event loop. The document must be printed without
+   * spaces, and must not change.
+   */
+  static async takenFrom(json: Buffer): Promise<{ hollow: string; texts: LongTexts }> {
     const texts = new LongTexts();
-    return { hollow: texts.#takeFrom(json), texts };
+    const taking = texts.#takeFrom(json);
+    for (let turn = taking.next(); ; turn = taking.next()) {
+      if (turn.done) return { hollow: turn.value, texts };
+      await breathe();
+    }
   }
 
   /** The bytes of JSON that was printed of a hollow document: what is short of it, and the long texts where their marks are. */
@@ -62,20 +76,25 @@ export class LongTexts {
     return this.#texts[Number(match[1] ?? match[2])] ?? Buffer.alloc(0);
   }
 
-  #takeFrom(json: Buffer): string {
+  /** Yields between two turns, and returns what is left of the document. */
+  *#takeFrom(json: Buffer): Generator<void, string> {
     const kept: string[] = [];
     let keptTo = 0;
+    let turnTo = bytesInATurn;
     const cut = (start: number, end: number, mark: string) => {
       kept.push(json.toString('utf8', keptTo, start), mark);
       this.#texts.push(json.subarray(start, end));
       keptTo = end;
     };
-    // Byte by byte: a search for the next quote costs more than this in a text that is full of them.
     for (let at = 0; at < json.length; at += 1) {
+      if (at >= turnTo) {
+        turnTo = at + bytesInATurn;
+        yield;
+      }
       if (json[at] !== quote) continue;
       const isOpaque = json[at + 1] === opaqueArray[1] && startsAt(json, at, opaqueArray);
       const open = isOpaque ? at + opaqueArray.length - 1 : at;
-      const close = isOpaque ? endOfArray(json, open) : endOfText(json, open);
+      const close = isOpaque ? yield* endOfArray(json, open, turnTo) : yield* endOfText(json, open, turnTo);
       if (close - open > longFrom) {
         const number = this.#texts.length;
         cut(open + 1, close, isOpaque ? `"[${this.#mark}:${number}]"` : `<${this.#mark}:${number}>`);
@@ -91,22 +110,43 @@ function startsAt(json: Buffer, at: number, start: Buffer): boolean {
   return json.compare(start, 0, start.length, at, at + start.length) === 0;
 }
 
-/** Where the quote is that closes a text. */
-function endOfText(json: Buffer, open: number): number {
-  for (let at = open + 1; at < json.length; at += 1) {
-    const byte = json[at];
-    if (byte === backslash) at += 1;
-    else if (byte === quote) return at;
+/** Where the quote is that closes a text. Yields after the turn that ends at `turnTo`, and after each one behind that. */
+function* endOfText(json: Buffer, open: number, turnTo: number): Generator<void, number> {
+  let at = open + 1;
+  for (let end = turnTo; at < json.length; end = at + bytesInATurn) {
+    for (; (at = nextQuote(json, at, end)) < end; at += 1) if (!isEscaped(json, at, open)) return at;
+    yield;
   }
   throw new SyntaxError('A text in JSON has no end');
 }
 
-/** Where the bracket is that closes an array. */
-function endOfArray(json: Buffer, open: number): number {
+/** Where the next quote before `to` is; `to` if there is none. */
+function nextQuote(json: Buffer, from: number, to: number): number {
+  const looked = Math.min(from + plainFrom, to);
+  for (let at = from; at < looked; at += 1) if (json[at] === quote) return at;
+  if (looked >= to) return to;
+  const found = json.subarray(looked, to).indexOf(quote);
+  return found === -1 ? to : looked + found;
+}
+
+/** Whether an odd number of backslashes stands before a quote of the text that begins at `open`. */
+function isEscaped(json: Buffer, at: number, open: number): boolean {
+  let first = at;
+  while (first - 1 > open && json[first - 1] === backslash) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+/** Where the bracket is that closes an array. Yields as `endOfText` does. */
+function* endOfArray(json: Buffer, open: number, turnTo: number): Generator<void, number> {
   let depth = 0;
+  let end = turnTo;
   for (let at = open; at < json.length; at += 1) {
+    if (at >= end) {
+      end = at + bytesInATurn;
+      yield;
+    }
     const byte = json[at];
-    if (byte === quote) at = endOfText(json, at);
+    if (byte === quote) at = yield* endOfText(json, at, end);
     else if (byte === openBracket) depth += 1;
     else if (byte === closeBracket && (depth -= 1) === 0) return at;
   }

@@ -9,6 +9,8 @@ export interface LoadSteps {
   perSecond: number;
   /** Steps under way at most. */
   atATime: number;
+  /** Tenants who send it in turn; one if not said. */
+  tenants?: number;
   step: (caller: LoadCaller) => Promise<string>;
 }
 
@@ -112,10 +114,10 @@ export const hostileLoads: readonly HostileLoad[] = [
   },
   {
     mechanism: 'places in the queue',
-    words: { hostile: '50 a second that take 1 s', good: 'as many that are answered at once' },
+    words: { hostile: '50 a second that take 1 s', good: 'the same from ten tenants' },
     loads: {
       hostile: create(50, { input: 'wait 1000', ...background }),
-      good: create(50, { input: 'Hi', ...background }),
+      good: { ...create(50, { input: 'wait 1000', ...background }), tenants: 10 },
     },
   },
   {

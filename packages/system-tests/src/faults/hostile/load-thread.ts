@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { hostileLoads, type Kind } from './hostile-loads.ts';
 import { type LoadCaller, loadCallerOf } from './load-caller.ts';
-import { startLoadUpstream } from './load-upstream.ts';
 
-/** Sends one load for some time, in the name of the tenant with this key. */
+/** Sends one load for some time, in the name of the tenants with these keys, who take turns. */
 export interface LoadOrder {
   url: string;
-  key: string;
+  keys: readonly string[];
   mechanism: string;
   kind: Kind;
   forMs: number;
@@ -16,21 +15,16 @@ export interface LoadOrder {
 /** What steps came to, and how often. */
 export type LoadResult = Map<string, number>;
 
-// A thread of its own, with the upstream: sending takes time in which nobody could look at how long others wait.
+// A thread of its own: sending takes time in which nobody could look at how long others wait.
 const callers = new Map<string, LoadCaller>();
 
 parentPort?.on('message', (order: LoadOrder) => {
   void send(order).then((result) => parentPort?.postMessage(result));
 });
-parentPort?.postMessage(await startLoadUpstream());
 
-async function send({ url, key, mechanism, kind, forMs }: LoadOrder): Promise<LoadResult> {
+async function send({ url, keys, mechanism, kind, forMs }: LoadOrder): Promise<LoadResult> {
   const load = hostileLoads.find((each) => each.mechanism === mechanism)?.loads[kind];
   if (!load) throw new Error(`there is no load of ${mechanism}`);
-  // Each service has callers of its own, which know what they have stored there.
-  const name = `${url} ${key}`;
-  const caller = callers.get(name) ?? loadCallerOf(url, key);
-  callers.set(name, caller);
   const result: LoadResult = new Map();
   const underWay = new Set<Promise<void>>();
   const startedAt = performance.now();
@@ -38,7 +32,7 @@ async function send({ url, key, mechanism, kind, forMs }: LoadOrder): Promise<Lo
     await pause(Math.max(0, startedAt + (at * 1000) / load.perSecond - performance.now())); // the pace of the load
     if (underWay.size >= load.atATime) await Promise.race(underWay);
     const step: Promise<void> = load
-      .step(caller)
+      .step(callerOf(url, keys[at % keys.length] ?? ''))
       .catch((error: unknown) => (error instanceof Error ? error.name : 'failed'))
       .then((came) => {
         result.set(came, (result.get(came) ?? 0) + 1);
@@ -48,4 +42,12 @@ async function send({ url, key, mechanism, kind, forMs }: LoadOrder): Promise<Lo
   }
   await Promise.all(underWay);
   return result;
+}
+
+/** Each service has callers of its own, who know what they have stored there. */
+function callerOf(url: string, key: string): LoadCaller {
+  const name = `${url} ${key}`;
+  const caller = callers.get(name) ?? loadCallerOf(url, key);
+  callers.set(name, caller);
+  return caller;
 }

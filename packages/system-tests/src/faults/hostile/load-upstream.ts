@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parentPort } from 'node:worker_threads';
 
 /** Longer requests are answered without a look at their prompt. */
 const mostLookedAt = 100_000;
@@ -11,7 +12,7 @@ const pieceCharacters = 16_000;
  * so many events with and without output, `wait N` after so many milliseconds, and `limited` with 429. The model `broken`
  * always fails. It keeps nothing of what it was sent. Returns its base URL.
  */
-export async function startLoadUpstream(): Promise<string> {
+async function startLoadUpstream(): Promise<string> {
   const server = createServer((request, response) => {
     response.once('error', () => undefined);
     void textOf(request)
@@ -64,3 +65,6 @@ async function repeat(response: ServerResponse, event: string, count: number): P
     response.off('drain', goOn).off('close', goOn);
   }
 }
+
+// A thread of its own. The requests of the quiet tenant come here, too, and whoever sends a load is busy with it.
+parentPort?.postMessage(await startLoadUpstream());

@@ -6,7 +6,6 @@ import { eventually } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { callerOf } from '../../caller.ts';
 import { type Service, startService } from '../../service.ts';
-import { percentile } from '../../statistics.ts';
 import { runningAttempts } from '../../worker-metrics.ts';
 import { inspectable, liveHeapMiB } from '../live-heap.ts';
 import { resourcesOf } from '../resources.ts';
@@ -25,7 +24,7 @@ const momentMs: Record<Moment, number> = {
 };
 
 /** Times that each load is sent, in turn with its control. */
-export const rounds = 3;
+export const rounds = 4;
 
 /** As in the compose file. */
 const heapMiB = 768;
@@ -38,19 +37,19 @@ const slots = 32;
  */
 export const heapBounds = { api: 128 + 256, worker: 350 + 175 + slots * 0.5 };
 
-const keys = {
-  hostile: 'sk-hostile-0123456789abcdef',
-  good: 'sk-good-0123456789abcdefgh',
-  quiet: 'sk-quiet-0123456789abcdef',
+const quietKey = 'sk-quiet-0123456789abcdef';
+
+/** Those of the tenants who send a load. */
+const loadKeys: Record<Kind, readonly string[]> = {
+  hostile: ['sk-hostile-0123456789abcdef'],
+  good: Array.from({ length: 10 }, (_, index) => `sk-good-0123456789abcdef-${index}`),
 };
 
 export interface HostileCell {
   load: HostileLoad;
   moment: Moment;
-  /** Requests of the quiet tenant beside the hostile load. */
-  asked: number;
-  /** In milliseconds: the 99th percentile beside each kind of load, round by round. */
-  p99: Record<Kind, number[]>;
+  /** How long requests of the quiet tenant took beside each kind of load, in milliseconds, by round. */
+  times: Record<Kind, number[][]>;
 }
 
 export interface HostileHeaps {
@@ -77,11 +76,12 @@ export interface HostileOptions {
 
 /**
  * Runs each hostile load in turn with its control, at the heaps and limits of the compose file, while a quiet tenant sends
- * one short request after the other. All loads are sent by another thread. Each mechanism has a service and an empty store of its own.
+ * one short request after the other. All loads are sent by another thread, and answered by a third. Each mechanism has a service and an empty store of its own.
  */
 export async function runHostile({ redisUrl, only, onProgress }: HostileOptions): Promise<HostileResult> {
   const thread = startThread(new URL('./load-thread.ts', import.meta.url), {});
-  const [baseUrl] = (await once(thread, 'message')) as [string]; // the first that it says
+  const upstream = startThread(new URL('./load-upstream.ts', import.meta.url), {});
+  const [baseUrl] = (await once(upstream, 'message')) as [string]; // all that it says
   const store = new Redis(redisUrl, { protocol: 2 });
   await store.config('SET', 'maxmemory', storeBytes, 'maxmemory-policy', 'noeviction', 'appendonly', 'yes');
   const result: HostileResult = { cells: [], heaps: [], atRest: { api: 0, worker: 0 }, violations: [] };
@@ -92,7 +92,7 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
       await probe(service, 2_000, result.violations); // warms up everything
       const atRest = await heapsOf(service);
       const site = { thread, service, violations: result.violations };
-      const cells = moments.map((moment) => ({ load, moment, asked: 0, p99: { hostile: [], good: [] } }));
+      const cells = moments.map((moment) => ({ load, moment, times: { hostile: [], good: [] } }));
       for (let round = 1; round <= rounds; round += 1) {
         onProgress(`hostile: ${load.mechanism}, round ${round} of ${rounds}`);
         // Who goes first alternates, so that neither kind always runs behind the other.
@@ -107,6 +107,7 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
     }
   } finally {
     await thread.terminate();
+    await upstream.terminate();
     store.disconnect();
   }
   return result;
@@ -117,7 +118,7 @@ function startSite(redisUrl: string, baseUrl: string): Promise<Service> {
     redisUrl,
     env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB} ${inspectable.NODE_OPTIONS}` },
     settings: {
-      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+      keys: [quietKey, ...loadKeys.hostile, ...loadKeys.good].map((key) => ({ name: key.slice(3), key })),
       providers: [{ id: 'upstream', type: 'openai-chat', baseUrl }],
       models: ['fast', 'broken'].map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
       workerConcurrency: slots,
@@ -141,8 +142,7 @@ async function runKind(
   for (const cell of cells) {
     if (cell.moment === 'afterwards') await sent;
     const times = await probe(service, momentMs[cell.moment], violations, `${load.mechanism}, ${kind}`);
-    if (kind === 'hostile') cell.asked += times.length;
-    cell.p99[kind].push(percentile(times, 0.99));
+    cell.times[kind].push(times);
   }
   // What is left of the load would be felt beside the next one.
   await eventually(() => isIdle(service), { timeoutMs: 60_000 });
@@ -159,12 +159,13 @@ async function isIdle({ workers }: Service): Promise<boolean> {
 
 async function order(
   { thread, service }: HostileSite,
-  { mechanism }: HostileLoad,
+  { mechanism, loads }: HostileLoad,
   kind: Kind,
   forMs: number,
 ): Promise<LoadResult> {
   const url = service.apiUrls[0] ?? '';
-  thread.postMessage({ url, key: keys[kind], mechanism, kind, forMs } satisfies LoadOrder);
+  const keys = loadKeys[kind].slice(0, loads[kind].tenants ?? 1);
+  thread.postMessage({ url, keys, mechanism, kind, forMs } satisfies LoadOrder);
   const [result] = (await once(thread, 'message')) as [LoadResult]; // it answers each order once
   return result;
 }
@@ -176,7 +177,7 @@ async function probe(
   violations: string[],
   beside = 'nothing',
 ): Promise<number[]> {
-  const { create } = callerOf(apiUrls[0] ?? '', keys.quiet);
+  const { create } = callerOf(apiUrls[0] ?? '', quietKey);
   const times: number[] = [];
   for (const until = performance.now() + forMs; performance.now() < until; ) {
     const sentAt = performance.now();
