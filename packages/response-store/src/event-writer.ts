@@ -1,12 +1,13 @@
 import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
 import { type AppendLane, mostEvents } from './append-lane.ts';
 import type { RedisCommands } from './record/connection.ts';
-import { printEnd } from './record/end-json.ts';
+import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
+import { charactersOf, isLong, type Printed, printLong } from './record/print-long.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
 import { finish, type FinishResult, tokensOf, toolCallsIn } from './transitions/finish.ts';
-import { numberedEvent } from './transitions/numbered-event.ts';
+import { numbered } from './transitions/numbered-event.ts';
 
 /** Characters of JSON past which an append takes no further event, however few it has. */
 const batchCharacters = 512 * 1024;
@@ -16,6 +17,12 @@ const mostWaiting = { events: 10 * mostEvents, characters: 4 * 1024 * 1024 };
 
 /** Time between tries of an append that got no answer, in milliseconds. */
 const retryDelayMs = 100;
+
+/** An event that is printed when its turn comes, and about how many characters it has. */
+interface LongEvent {
+  form: object;
+  length: number;
+}
 
 /** A write of more characters than this is a bulk write, whichever comes first. */
 const bulkCharacters = 64 * 1024;
@@ -62,7 +69,7 @@ export class EventWriter {
   #next: number;
   #sent = 0;
   #isEnding = false;
-  #waiting: string[] = [];
+  #waiting: (Printed | LongEvent)[] = [];
   #waitingCharacters = 0;
   #running: Promise<void> | undefined;
   /** Takes back the append that waits to leave. */
@@ -85,9 +92,10 @@ export class EventWriter {
   /** Takes an event; it leaves with the current turn of the event loop. */
   write(event: UnnumberedEvent): void {
     if (!this.#options.streams || this.#failure) return;
-    const json = numberedEvent(event, this.#next);
-    this.#waiting.push(json);
-    this.#waitingCharacters += json.length;
+    const form = numbered(event, this.#next);
+    const waiting = isLong(event) ? { form, length: charactersOf(event) } : JSON.stringify(form);
+    this.#waiting.push(waiting);
+    this.#waitingCharacters += waiting.length;
     this.#next += 1;
     this.#running ??= this.#run();
   }
@@ -120,12 +128,16 @@ export class EventWriter {
     this.#withdraw?.();
     await this.#running;
     this.#throwFailure();
-    while (this.#waiting.length > this.#batchSize()) await this.#appendNext();
+    await this.#printFirst();
+    while (this.#waiting.length > this.#batchSize()) {
+      await this.#appendNext();
+      await this.#printFirst();
+    }
     if (this.#refusal) return this.#refusal;
     const { control, bulk, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
-    const result = printEnd({ responseId, sequenceNumber, end });
+    const result = await printAnyEnd({ responseId, sequenceNumber, end });
     const toolCalls = toolCallsIn(end);
     const finishing = {
       token,
@@ -160,13 +172,15 @@ export class EventWriter {
 
   async #appendNext(): Promise<void> {
     if (this.#refusal) {
-      this.#takeBatch();
+      this.#waiting.splice(0);
+      this.#waitingCharacters = 0;
       return;
     }
+    await this.#printFirst();
     const { lanes, responseId, token } = this.#options;
     const lane = this.#isUrgent(this.#waitingCharacters) ? lanes.first : lanes.later;
     const sequenceNumber = this.#first();
-    let events: string[] | undefined;
+    let events: Printed[] | undefined;
     const take = () => {
       this.#withdraw = undefined;
       events ??= this.#takeBatch();
@@ -182,8 +196,17 @@ export class EventWriter {
     }
   }
 
-  #takeBatch(): string[] {
-    const events = this.#waiting.splice(0, this.#batchSize());
+  /** Prints the event that is next, if it is a long one: the first of a batch is printed, and others that are not end it. */
+  async #printFirst(): Promise<void> {
+    const [first] = this.#waiting;
+    if (first === undefined || isPrinted(first)) return;
+    const printed = await printLong(first.form);
+    this.#waiting[0] = printed;
+    this.#waitingCharacters += printed.length - first.length;
+  }
+
+  #takeBatch(): Printed[] {
+    const events = this.#waiting.splice(0, this.#batchSize()).filter(isPrinted);
     for (const { length } of events) this.#waitingCharacters -= length;
     return events;
   }
@@ -192,9 +215,10 @@ export class EventWriter {
   #batchSize(): number {
     let characters = 0;
     let count = 0;
-    for (const { length } of this.#waiting) {
-      if (count === mostEvents || (count > 0 && characters + length > batchCharacters)) break;
-      characters += length;
+    for (const event of this.#waiting) {
+      if (!isPrinted(event) || count === mostEvents) break;
+      if (count > 0 && characters + event.length > batchCharacters) break;
+      characters += event.length;
       count += 1;
     }
     return count;
@@ -235,6 +259,10 @@ export class EventWriter {
       }
     }
   }
+}
+
+function isPrinted(event: Printed | LongEvent): event is Printed {
+  return typeof event === 'string' || Buffer.isBuffer(event);
 }
 
 function pause(delayMs: number, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import type { ResponseEnd } from '@sluice/contract';
+import { isLong, type Printed, printLong } from './print-long.ts';
 
 /** The end of a response, as the record keeps it and as its watchers are told. */
 export interface EndOfResponse {
@@ -12,8 +13,18 @@ export interface EndOfResponse {
  * Prints an end once, for the record and for the message to those who wait: the id comes first, so that a reader of
  * messages finds it without parsing.
  */
-export function printEnd({ responseId, sequenceNumber, end }: EndOfResponse): string {
-  return JSON.stringify({ id: responseId, sequence_number: sequenceNumber, ...end });
+export function printEnd(end: EndOfResponse): string {
+  return JSON.stringify(printedFormOf(end));
+}
+
+/** The same for an end of any length. A long one is printed beside other work; see `printLong`. */
+export async function printAnyEnd(end: EndOfResponse): Promise<Printed> {
+  const form = printedFormOf(end);
+  return isLong(form) ? printLong(form) : JSON.stringify(form);
+}
+
+function printedFormOf({ responseId, sequenceNumber, end }: EndOfResponse): object {
+  return { id: responseId, sequence_number: sequenceNumber, ...end };
 }
 
 /** Our own serialisation, read back. */

@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { isRepeatable, isTerminal, statuses } from '@sluice/contract';
 import type { RedisCommands } from '../record/connection.ts';
 import { recordVersion } from '../record/fields.ts';
+import type { Printed } from '../record/print-long.ts';
 import { expandFields, type FieldLists, type WritingScript } from './expand-fields.ts';
 
 export interface ScriptDefinition<Key extends string, Arg extends string>
@@ -22,9 +23,9 @@ export interface ScriptDefinition<Key extends string, Arg extends string>
 
 export interface ScriptInput<Key extends string, Arg extends string> {
   keys: Record<Key, string>;
-  args: Record<Arg, string | number>;
+  args: Record<Arg, Printed | number>;
   moreKeys?: readonly string[];
-  moreArgs?: readonly string[];
+  moreArgs?: readonly Printed[];
 }
 
 /** Runs a script; the reply is as Redis gave it. */
@@ -47,7 +48,7 @@ export function defineScript<Key extends string, Arg extends string>(
   const lua = scriptText(definition);
   const digest = createHash('sha1').update(lua).digest('hex');
   return async (redis, input) => {
-    const values: (string | number)[] = [];
+    const values: (Printed | number)[] = [];
     for (const name of keys) values.push(input.keys[name]);
     if (input.moreKeys) values.push(...input.moreKeys);
     const keyCount = values.length;

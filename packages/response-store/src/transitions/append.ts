@@ -1,4 +1,5 @@
 import { heldFragments } from '@sluice/admission';
+import type { Printed } from '../record/print-long.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
@@ -19,7 +20,7 @@ export interface Append {
   /** Number of the first event, one more than the last in the log. */
   sequenceNumber: number;
   /** Events as JSON, numbered by their writer. */
-  events: readonly string[];
+  events: readonly Printed[];
 }
 
 const words = ['ok', 'cancelled', 'superseded', 'terminal', 'missing', 'gap'] as const;
@@ -44,7 +45,7 @@ export async function append(
   if (!one) return [];
   const { load } = keysOf(access, one.responseId).cell;
   const moreKeys: string[] = [];
-  const moreArgs: string[] = [];
+  const moreArgs: Printed[] = [];
   for (const { responseId, token, sequenceNumber, events } of appends) {
     const { record, log } = keysOf(access, responseId);
     moreKeys.push(record, log);

@@ -9,6 +9,7 @@ import {
   statusesBefore,
 } from '@sluice/contract';
 import { printEnd } from '../record/end-json.ts';
+import type { Printed } from '../record/print-long.ts';
 import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import type { StoredRequest } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
@@ -61,10 +62,10 @@ export interface Finish {
   sequenceNumber: number;
   /** Whether events are logged; the event that ends the response is added behind `events`. */
   streams: boolean;
-  events: readonly string[];
+  events: readonly Printed[];
   status: Status;
   /** The end as `printEnd` made it. */
-  result: string;
+  result: Printed;
   /** Tokens that it took, of input and output; undefined when nobody counted them. */
   tokens: number | undefined;
   /** Ids of the tool calls in the output. */
