@@ -171,7 +171,7 @@ describe('a long end of a response', () => {
     }
   });
 
-  it('is read where an older release has written it', async () => {
+  it('is read from the record when it is there', async () => {
     const { api } = await startedApi();
     const id = await store.running('a');
     await store.write(id, 'a', 3, [], end, { inRecord: true });

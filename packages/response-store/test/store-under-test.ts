@@ -140,7 +140,7 @@ export interface AcceptedOptions {
 /** What a test says of an end that it writes, in place of the usual. */
 export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>> {
   redis?: Redis;
-  /** Writes an end of any length into the record, as older releases do. */
+  /** Writes an end of any length into the record. */
   inRecord?: boolean;
 }
 

@@ -65,7 +65,7 @@ export async function readEnd(access: StoreAccess, responseId: string): Promise<
   return fields.status === undefined ? null : end;
 }
 
-/** An end of fewer bytes is in the record. */
+/** An end of fewer bytes is in the record, and a longer one nearly always apart; see `isLong`. */
 const longEndFrom = 256 * 1024;
 
 /**
@@ -80,7 +80,7 @@ export async function readLongEnd(
   const { record, end } = keysOf(access, responseId);
   const apart = bytes > longEndFrom ? await access.ends.read(end, 0, bytes) : undefined;
   if (apart) return apart;
-  // An older release has written it, or it is not that long.
+  // Its texts are shorter than all of it, so it went with the script.
   const json = await access.ends.transfer(bytes, (connection) => connection.hgetBuffer(record, 'result'));
   // A reply is a buffer of its own.
   return (json as Buffer<ArrayBuffer> | null) ?? undefined;
