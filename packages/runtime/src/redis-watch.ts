@@ -127,7 +127,7 @@ export class RedisWatch {
     await this.#takesWrites();
   }
 
-  /** Tries a write that changes nothing and that no log keeps. Whoever asks meanwhile shares its answer. */
+  /** Tries a write that changes nothing and that no log keeps. Callers that ask meanwhile share its answer. */
   #takesWrites(): Promise<boolean> {
     const { commands } = this.#options;
     // The connection says itself that it is lost.

@@ -12,7 +12,7 @@ export interface StoreToMeasure {
   journalDropped: () => number | undefined;
 }
 
-/** Shows how the store serves this process, of what the process knows already: a scrape asks Redis nothing. */
+/** Shows how the store serves this process, from facts that the process has already: a scrape asks Redis nothing. */
 export function measureStore(registry: Registry, { redis, memory, journalDropped }: StoreToMeasure): void {
   readGauges(registry, [
     {

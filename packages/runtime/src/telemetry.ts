@@ -30,7 +30,7 @@ export interface TelemetryEvents {
     acceptedAt: number;
     /** Whether as many of its tenant ran as may, so that it waits in a line outside of its queue. */
     isInLine: boolean;
-    /** As the caller gave it. Whoever keeps it, or tells it elsewhere, keeps digests. */
+    /** As the caller gave it. Listeners that keep it or pass it on use digests. */
     metadata: Readonly<Record<string, string>> | undefined;
     /** The trace of its request. */
     trace?: TraceContext | undefined;
