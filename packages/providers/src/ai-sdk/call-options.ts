@@ -70,7 +70,7 @@ function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolC
   };
 }
 
-/** The specification has functions alone. */
+/** The specification has only functions. */
 function functionTool(given: GivenTool): Tool {
   const { name, description, parameters, strict } = given.type === 'custom' ? customAsFunction(given) : given;
   return {

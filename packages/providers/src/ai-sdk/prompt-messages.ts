@@ -60,7 +60,7 @@ function addItem(
       return addMessage(item, turns, options);
     case 'function_call': {
       const { call_id: toolCallId, name: toolName, arguments: args } = item;
-      // Some APIs take nothing but an object. What is none was not made by a model.
+      // Some APIs take only an object. Any other input was not made by a model.
       const input = parseObject(args) ?? (args.trim() === '' ? {} : { input: args });
       const turn = addToAssistant(turns, { type: 'tool-call', toolCallId, toolName, input });
       callers.set(toolCallId, { turn, toolName });

@@ -79,7 +79,7 @@ export function choiceChunks(tell: Tell): AnswerChunks {
         tell({ type: 'text', delta: answerText(choice['answer']) });
         return 'stop';
       }
-      // It was cut: half a choice is none.
+      // It was cut, and half a choice cannot be used.
       return finishOf(metadata.stopReason) === 'stop' ? 'stop' : 'max_output_tokens';
     },
   };

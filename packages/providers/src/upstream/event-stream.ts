@@ -270,7 +270,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 
-  /** Ends the stream for what is too large of it, if anything is. */
+  /** Ends the stream if it exceeds a limit of size. */
   #refuse(excess: string | undefined): void {
     if (excess !== undefined) this.#end(tooLarge(this.#options.providerId, excess, this.#request));
   }
