@@ -172,7 +172,7 @@ class AttemptSpans {
     const open = this.#attemptOf(about);
     if (!open) return;
     this.#open.delete(about.responseId);
-    // One that was broken off.
+    // The call was broken off.
     this.#endCall(open, [], error ?? outcome);
     const { trace, startedAt, attributes } = open;
     this.#sink({
