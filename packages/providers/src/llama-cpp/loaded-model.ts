@@ -76,7 +76,7 @@ export class LoadedModel {
    * Generates one response and tells its chunks as they come, with the usage and the reason last. At most `parallel` may
    * run.
    *
-   * A context is emptied after each run, so that the time to the first token tells nobody about the prompts of others.
+   * A context is emptied before each run, so that the time to the first token tells nobody about the prompts of others.
    *
    * Rejects with a `RunError` for a request that this model cannot take, and with the signal's reason.
    */
