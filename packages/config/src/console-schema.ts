@@ -4,7 +4,7 @@ import { wholeNumber } from './value-schemas.ts';
 /** How many responses the journal tells of, by default. */
 const defaultKept = 100_000;
 
-/** What the service keeps in Redis so that the console has something to show. */
+/** The data that the service keeps in Redis for the console. */
 export const consoleSchema = z
   .strictObject({
     journal: z.boolean().default(true).meta({

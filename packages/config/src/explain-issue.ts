@@ -55,7 +55,7 @@ function explainKind(path: PropertyKey[], data: unknown, tree: SchemaNode): Expl
   return { path, message: `must be one of ${kinds.join(', ')}` };
 }
 
-/** What the value is instead, if its type is wrong. */
+/** The type of the value, if it is wrong. */
 function contrast(value: unknown, node: SchemaNode): string {
   if (value === null) return '; it is empty';
   if (value === '') return '; it is empty';

@@ -20,7 +20,7 @@ import {
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
 
-/** What is read of one upstream's answer at most, with its framing (`maxAnswerBytes` in providers). */
+/** The most bytes that are read of one upstream's answer, with its framing (`maxAnswerBytes` in providers). */
 const largestAnswer = 128 * 1024 * 1024;
 
 /** A lease is renewed every third of its time. On a busy machine a shorter one would expire during pauses. */

@@ -65,8 +65,8 @@ interface Watched {
  * It asks for the file's version at an interval. Notifications of the file system miss changes: editors rename a file over the
  * old one, and Kubernetes swaps a symbolic link two folders above. A file that changes while it is read is read again.
  *
- * A file that is bad, or gone, is refused as a whole and said once; the settings in effect stay. So is the file becoming
- * good again, and which changes wait for a restart.
+ * A file that is bad, or gone, is refused as a whole, and the settings in effect stay. That is logged once. So are a file
+ * that is good again, and the changes that wait for a restart.
  */
 export class SettingsWatch {
   readonly #watched: Watched;
@@ -220,7 +220,7 @@ function versionOfNow(path: string): string {
   }
 }
 
-/** The time of the last change of the inode is among it, because tools can set back the time of the last writing. */
+/** It includes the time of the last change of the inode, because tools can set back the time of the last write. */
 function version({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }

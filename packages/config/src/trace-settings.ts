@@ -19,17 +19,17 @@ export interface TraceSettings {
   headers: Record<string, string>;
   protocol: 'http/protobuf' | 'http/json';
   compression: 'gzip' | 'none';
-  /** Of one export, in milliseconds. */
+  /** The time-out of one export, in milliseconds. */
   timeoutMs: number;
   /** Name of the service in its traces; undefined for a name by the role of the process. */
   serviceName: string | undefined;
-  /** What else is said of the process. */
+  /** Further attributes of the process. */
   resource: Record<string, string>;
   sampler: { name: (typeof samplers)[number]; ratio: number };
   /** Whether `traceparent` is taken from callers and sent to upstreams. */
   propagates: boolean;
   batch: {
-    /** Spans that wait to be sent; what is more is dropped. */
+    /** Most spans that wait to be sent; further ones are dropped. */
     most: number;
     /** Spans of one export. */
     size: number;
