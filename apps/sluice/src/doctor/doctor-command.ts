@@ -18,7 +18,7 @@ something is bad.
   --json          prints one line of JSON for each finding`;
 
 /**
- * `sluice doctor`: prints what it finds as it finds it.
+ * `sluice doctor`: prints each finding at once.
  *
  * @throws {FatalError} with exit code 1 when something is bad, 2 for wrong arguments; {ConfigError} for settings that
  *   cannot be used.

@@ -20,7 +20,7 @@ ${serviceFlagsUsage}
 A queue has the name of its model, unless the settings give it another one. The commands reach Redis by REDIS_URL, by the settings
 file, or as the service does that runs with the data folder, and hold for every process of the service at once.`;
 
-/** `sluice queues …`: what an operator does with whole queues. Needs the Redis of the service, and no running process. */
+/** `sluice queues …`: the acts of an operator on whole queues. Needs the Redis of the service, and no running process. */
 export async function runQueues(
   argv: readonly string[],
   place: { env: Environment; cwd: string },
