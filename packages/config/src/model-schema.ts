@@ -13,7 +13,7 @@ const routeSchema = z.strictObject({
 
 /** A model that clients may name, and where its requests go. */
 export const modelSchema = z.strictObject({
-  id: modelName().meta({ description: 'What clients send as `model`.' }),
+  id: modelName().meta({ description: 'The name that clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:
       'In order of preference. One that is down, parked, or has failed for the response gives way to the next, as long as no output is visible. A simulator can only be the first, because invented text is no fallback.',

@@ -84,7 +84,7 @@ export const traceVariables: readonly TraceVariable[] = [
   {
     name: 'OTEL_RESOURCE_ATTRIBUTES',
     default: '',
-    description: 'What else is said of each process, such as `deployment.environment.name=production`.',
+    description: 'Further attributes of each process, such as `deployment.environment.name=production`.',
   },
   {
     name: 'OTEL_TRACES_SAMPLER',

@@ -146,7 +146,7 @@ function complaint(address: string, error: unknown): string {
     case 'credentials':
       return `Redis at ${address} refused the credentials: correct the user and the password in REDIS_URL.`;
     case 'protocol':
-      return `What answers at ${address} is not Redis: correct REDIS_URL.`;
+      return `The server at ${address} is not Redis: correct REDIS_URL.`;
     case 'replica':
       return `Redis at ${address} is a read-only replica: point REDIS_URL at the primary.`;
     case undefined: {
