@@ -13,7 +13,7 @@ export interface SmallColumn<Row> {
 }
 
 interface SmallTableProps<Row> {
-  /** What the table lists, for who does not see it. */
+  /** The name of the table for screen readers. */
   label: string;
   columns: readonly SmallColumn<Row>[];
   rows: readonly Row[];

@@ -35,7 +35,7 @@ export function showFresh({ shown, fresh }: LiveRows): LiveRows {
   return { shown: [...fresh, ...shown], fresh: [] };
 }
 
-/** The list as its first page says, and what was told while that was read, which may be newer. */
+/** The list from its first page, and the changes that came while that was read, which may be newer. */
 export function firstPage(page: readonly ResponseRow[], news: readonly RowsEvent[]): LiveRows {
   return showFresh(news.reduce(foldRows, { shown: page, fresh: [] }));
 }

@@ -31,7 +31,7 @@ export function useRows(filter: ResponseSearch): Rows {
   const [isLoading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
   const current = useRef<AbortController>(undefined);
-  /** What was told while the first page is read: it may be newer than the page. */
+  /** Changes that came while the first page is read. They may be newer than the page. */
   const told = useRef<RowsEvent[]>(undefined);
 
   const live = useLive(

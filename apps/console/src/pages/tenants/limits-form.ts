@@ -8,7 +8,7 @@ export interface LimitsForm {
   limits: Record<LimitName, string>;
 }
 
-/** The form with what holds for a tenant now. */
+/** The form with the values in effect for a tenant. */
 export function limitsFormOf({ weight, limits }: Pick<TenantReportRow, 'weight' | 'limits'>): LimitsForm {
   return {
     weight: String(weight),
