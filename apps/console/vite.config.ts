@@ -37,7 +37,7 @@ export default defineConfig({
     },
     // The bundled packages with their licences, for the bill of materials of an image. The file is not served.
     license: { fileName: 'licenses.json' },
-    // In kB, before compression; `built-output.test.ts` holds what is sent.
+    // In kB, before compression; `built-output.test.ts` bounds the bytes that are sent.
     chunkSizeWarningLimit: 1_000,
   },
 });

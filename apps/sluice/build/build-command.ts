@@ -15,7 +15,7 @@ const abandonedMs = 600_000;
  * changed meanwhile runs, and counts as stale.
  *
  * @param root The top of the repository.
- * @throws when a module is missing or cannot be parsed; what stood in the folder stays.
+ * @throws when a module is missing or cannot be parsed; the bundle in the folder stays.
  */
 export async function buildCommand(root: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });

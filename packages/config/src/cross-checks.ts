@@ -240,7 +240,7 @@ function checkTenants({ keys = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** A tenant has half of what is in flight: a larger body would be refused for ever. */
+/** A tenant may use half of the bytes in flight, so a larger body would always be refused. */
 function checkLimits({ limits = {} }: Outline): Explanation[] {
   const { bodyBytes = limitDefaults.bodyBytes, bodyBytesInFlight = limitDefaults.bodyBytesInFlight } = limits;
   if (bodyBytesInFlight >= 2 * bodyBytes) return [];

@@ -8,7 +8,7 @@ export interface Explanation {
   message: string;
 }
 
-/** Explains an issue of the schema to the operator. `data` is what was checked against `tree`. */
+/** Explains an issue of the schema to the operator. `data` is the value that was checked against `tree`. */
 export function explainIssue(issue: z.core.$ZodIssue, data: unknown, tree: SchemaNode): Explanation[] {
   const { path } = issue;
   switch (issue.code) {

@@ -34,7 +34,7 @@ export const modelSchema = z.strictObject({
   }),
   tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
     description:
-      "How the tokens of an input are counted for who asks (`POST /responses/input_tokens`). Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
+      "How `POST /responses/input_tokens` counts the tokens of an input. Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
   }),
   hostedTools: z.array(z.enum(upstreamToolTypes)).max(upstreamToolTypes.length).exactOptional().meta({
     description:

@@ -57,7 +57,7 @@ export const settingsSchema = z.strictObject({
       }),
       adminActionToken: credential(8).exactOptional().meta({
         description:
-          'Credential for what changes something through the admin listener, or shows the content of a response. Without it nothing can be changed there.',
+          'Credential for changes through the admin listener, and for the content of responses. Without it nothing can be changed there.',
       }),
       webSockets: z.boolean().default(true).meta({
         description:
@@ -87,7 +87,7 @@ export const settingsSchema = z.strictObject({
     }),
   encryptionKeys: z.array(credential(32)).max(16).default([]).meta({
     description:
-      'Secrets that seal what clients keep for the service: encrypted reasoning and compactions. Random ones, such as `openssl rand -base64 32` prints. The first seals, and all open: to change it, put a new one first and keep the old one for as long as its content is to be taken back. Without any, the service makes one and keeps it in Redis.',
+      'Secrets that seal the data that clients keep for the service: encrypted reasoning and compactions. Random ones, such as `openssl rand -base64 32` prints. The first seals, and all open: to change it, put a new one first and keep the old one for as long as its content is to be taken back. Without any, the service makes one and keeps it in Redis.',
     secret: true,
   }),
   logLevel: z
@@ -154,7 +154,7 @@ export const settingsSchema = z.strictObject({
       }),
       webSocketContextBytes: wholeNumber(1024, 1_099_511_627_776).default(268_435_456).meta({
         description:
-          'Most bytes that an api keeps so that clients of WebSockets can continue responses that are not stored. A tenant may use half. When it is full, what was kept first goes first, and its client sends the whole again.',
+          'Most bytes that an api keeps so that clients of WebSockets can continue responses that are not stored. A tenant may use half. When it is full, the oldest context goes first, and its client sends the whole again.',
         unit: 'bytes',
       }),
       outputBytes: wholeNumber(1024, largestAnswer).default(16_777_216).meta({
@@ -202,7 +202,8 @@ export const settingsSchema = z.strictObject({
         .default(86_400_000)
         .meta({ description: 'Longest wait in the queue for a background response.' }),
       durabilityMs: wholeNumber(10, 4000).default(1000).meta({
-        description: 'Longest wait for what `durability` asks for. After it the request is refused with 503.',
+        description:
+          'Longest wait for a write to be as safe as `durability` asks for. After it the request is refused with 503.',
         unit: 'ms',
       }),
       connectMs: milliseconds()
@@ -238,7 +239,7 @@ export const settingsSchema = z.strictObject({
       }),
       outageMs: milliseconds(1000).default(60_000).meta({
         description:
-          'How long a worker goes on with what it runs while Redis does not answer. After that it gives it up.',
+          'How long a worker goes on with its attempts while Redis does not answer. After that it gives them up.',
       }),
       longestRetryAfterMs: milliseconds().default(60_000).meta({
         description:

@@ -8,7 +8,7 @@ import { loadSettings } from './load-settings.ts';
 import type { Settings } from './settings.ts';
 import { settingsPath } from './settings-file.ts';
 
-/** Where the watch says what it found; a logger of the process. Fields hold no secret. */
+/** Takes the reports of the watch; a logger of the process. Fields hold no secret. */
 export interface SettingsLog {
   info: (fields: object, message: string) => void;
   warn: (fields: object, message: string) => void;
@@ -22,8 +22,8 @@ export interface SettingsWatchOptions {
   /** Pause between two looks at the file, in milliseconds; a second by default. */
   intervalMs?: number;
   /**
-   * When a refused file is read again although it has not changed, because what was wrong may be elsewhere, in
-   * milliseconds; half a minute by default.
+   * When a refused file is read again although it has not changed, because the cause may be elsewhere, in milliseconds; half
+   * a minute by default.
    */
   retryRefusedMs?: number;
   /** Loads the settings anew; in a thread by default. */
@@ -60,7 +60,7 @@ interface Watched {
 }
 
 /**
- * Watches the settings file and puts what may change into effect while the process runs.
+ * Watches the settings file, and puts changes into effect while the process runs, where they can be.
  *
  * It asks for the file's version at an interval. Notifications of the file system miss changes: editors rename a file over the
  * old one, and Kubernetes swaps a symbolic link two folders above. A file that changes while it is read is read again.

@@ -154,7 +154,7 @@ export function readTraceSettings(env: Environment): {
   return { traces, problems: reader.problems };
 }
 
-/** Reads variables one by one and gathers what is wrong with them. No problem repeats a value: it may be a secret. */
+/** Reads variables one by one and gathers their problems. No problem repeats a value: it may be a secret. */
 class TraceReader {
   readonly problems: Problem[] = [];
   readonly #env: Environment;

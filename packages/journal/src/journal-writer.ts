@@ -30,7 +30,7 @@ const script = readFileSync(new URL('../src/write-entries.lua', import.meta.url)
 /** Lines of one subject in one entry. */
 const mostLines = 32;
 
-/** The stream that holds the journal of a cell: what happened to its responses, oldest first. */
+/** The stream that holds the journal of a cell: the events of its responses, oldest first. */
 export function journalKey(keyPrefix: string): string {
   return `${keyPrefix}journal`;
 }

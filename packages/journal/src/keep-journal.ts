@@ -7,7 +7,7 @@ import { digestsOf } from './metadata-digests.ts';
 /** Postponed responses that are remembered. Beyond that, the oldest is forgotten and may get the same line again. */
 const mostPostponed = 10_000;
 
-/** Keeps the journal of a process, if the settings say so. `now` is the store's clock. Stop what it returns. */
+/** Keeps the journal of a process, if the settings say so. `now` is the store's clock. The caller stops the result. */
 export function openJournal(
   telemetry: Telemetry,
   {

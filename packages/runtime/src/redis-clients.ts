@@ -227,7 +227,7 @@ function gatherWrites(redis: Redis): void {
 
 /**
  * An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. Before the first
- * connection the start of a process says what it waits for.
+ * connection the start of a process logs what it waits for.
  */
 function logConnection(redis: Redis, logger: Logger): { warn: (error: unknown) => void } {
   const { warn, restored } = throttledWarning(logger, 'redis connection failed');

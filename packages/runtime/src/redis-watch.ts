@@ -64,7 +64,7 @@ export class RedisWatch {
   /**
    * Waits for Redis on every connection, however long that takes, and watches it from then on.
    *
-   * @throws {FatalError} that says what to change, for what no waiting mends; see `awaitRedis`.
+   * @throws {FatalError} that says what to change, for a problem that waiting cannot mend; see `awaitRedis`.
    */
   async start(signal: AbortSignal): Promise<void> {
     const { url, commands, durability, logger } = this.#options;

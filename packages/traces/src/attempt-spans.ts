@@ -9,7 +9,7 @@ import { BoundedMap } from './bounded-map.ts';
 import { inference, names } from './conventions.ts';
 import type { SpanAttributes, SpanSink } from './finished-span.ts';
 
-/** Most attempts in flight. A worker has fewer, so older ones are attempts whose end was never told. */
+/** Most attempts in flight. A worker has fewer, so older ones have ended without telling it. */
 const mostAttempts = 10_000;
 
 interface OpenAttempt {

@@ -27,7 +27,7 @@ export interface TraceOptions {
 export interface Traces {
   /** The trace of a request that came with this `traceparent`. An invalid one is ignored. */
   begin: (traceparent: unknown) => RequestTrace;
-  /** Makes spans of what happens. `now` is the clock of their times, in milliseconds since 1970. */
+  /** Makes spans of the events of the process. `now` is the clock of their times, in milliseconds since 1970. */
   listen: (telemetry: Telemetry, now: () => number) => void;
   /** Sends the waiting spans for at most so many milliseconds, and drops the rest. Nothing is recorded any more. */
   stop: (withinMs: number) => Promise<void>;

@@ -44,7 +44,7 @@ export async function discover(
     const settings = loadSettings({ ...sources, env: { ...sources.env, ...env } });
     return { settings, env, lines: [...lines, `as ${file} says; SLUICE_DISCOVER=off starts without`] };
   } catch (error) {
-    logger.warn({ err: error }, 'what was found cannot be used');
+    logger.warn({ err: error }, 'the upstreams that were found cannot be used');
     return asGiven;
   }
 }

@@ -10,7 +10,7 @@ import { type Finding, good } from './finding.ts';
 
 export const doctorUsage = `Usage: sluice doctor [flags]
 
-Looks at what the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
+Checks everything that the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
 eviction, log on disk, memory, latency, clock), the API keys, and whether each upstream answers. Ends with 1 when
 something is bad.
 

@@ -8,10 +8,10 @@ import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]
 
-  list           shows each queue: what waits, what runs, and how long the next one has waited
-  pause QUEUE    lets no worker take from it; what runs goes on, and what comes waits
+  list           shows each queue: how many wait and run, and how long the next one has waited
+  pause QUEUE    lets no worker take from it; running responses go on, and new ones wait
   resume QUEUE   lets workers take from it again
-  drain QUEUE    cancels everything that waits in it, and tells the callers; what runs goes on
+  drain QUEUE    cancels everything that waits in it, and tells the callers; running responses go on
 
   --yes           drain: does it; without it, says how many there are
   --json          prints one line of JSON for each queue

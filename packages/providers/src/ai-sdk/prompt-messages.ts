@@ -24,7 +24,7 @@ export interface PromptOptions extends MediaPolicy {
 interface Turn {
   message: PromptMessage;
   outputs: ToolResultPart[];
-  /** Media of those outputs, for a message of the user after them: a package might fetch what a tool result names. */
+  /** Media of those outputs, for a message of the user after them: a package might fetch the URLs of a tool result. */
   media: UserPart[];
 }
 
@@ -91,7 +91,7 @@ function addItem(
   }
 }
 
-/** Reasoning comes back with what its vendor has signed of it, or not at all: Anthropic refuses it otherwise. */
+/** Reasoning is sent back with its vendor's signature, or not at all: Anthropic refuses it otherwise. */
 function addReasoning(
   { content, opaque }: Extract<PromptItem, { type: 'reasoning' }>,
   turns: Turn[],

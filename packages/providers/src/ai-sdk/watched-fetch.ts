@@ -55,7 +55,7 @@ export class WatchedFetch {
   }
 }
 
-/** Tells the watch what happens to a request, and passes everything on. */
+/** Tells the watch about each step of a request, and passes everything on. */
 function watched(handler: Dispatcher.DispatchHandler, watch: CallWatch): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {

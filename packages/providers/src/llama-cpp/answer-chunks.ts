@@ -6,7 +6,7 @@ type TextChunk = Parameters<GenerateOptions['onResponseChunk']>[0];
 type CallChunk = Parameters<NonNullable<GenerateOptions['onFunctionCallParamsChunk']>>[0];
 type Tell = (chunk: ProviderChunk) => void;
 
-/** Turns what the library tells of one answer into chunks. */
+/** Turns the library's callbacks for one answer into chunks. */
 export interface AnswerChunks {
   /** How many tokens of the answer so far are thoughts. */
   readonly reasoningTokens: number;

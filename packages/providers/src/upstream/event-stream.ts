@@ -37,7 +37,7 @@ const maxQueued = 1024;
 const maxQueuedCharacters = 256 * 1024;
 /** How long the connection of a complete answer may take to become idle, so that the next request can reuse it. */
 const lingerMs = 250;
-/** How long to wait for what follows a finish reason: usage and the end marker. */
+/** How long to wait for usage and the end marker after a finish reason. */
 const closingMs = 1000;
 
 type State = 'connecting' | 'sent' | 'answering' | 'closing' | 'released' | 'over';

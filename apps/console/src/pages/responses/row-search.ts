@@ -41,7 +41,7 @@ export function filterOf(values: UrlSearch, now: number): ResponseSearch {
     const at = Number(values[name]?.[0]);
     if (values[name]?.[0] !== undefined && Number.isSafeInteger(at)) filter[name] = at;
   }
-  // Values of the address that are none of the service's are refused there, with a message that names them.
+  // The service refuses values of the address that it does not know, with a message that names them.
   return filter;
 }
 

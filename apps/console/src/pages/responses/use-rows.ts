@@ -20,7 +20,7 @@ export interface Rows extends LiveRows {
   reload: () => void;
 }
 
-/** How often a list is read again whose index is still loading, in milliseconds. */
+/** How often a list is read again while its index is loading, in milliseconds. */
 const whileLoadingMs = 1_500;
 
 /** The rows that match a filter: a page at a time, and kept up to date. `filter` changes only when its content does. */

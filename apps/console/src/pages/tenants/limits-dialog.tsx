@@ -40,7 +40,7 @@ export function LimitsDialog({ row, isOpen, onClose }: LimitsDialogProps) {
   );
 }
 
-/** Inside of the dialog, so that it begins anew each time. The report may change meanwhile; what was typed stays. */
+/** Inside of the dialog, so that it begins anew each time. The report may change meanwhile; the typed text stays. */
 function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose'>) {
   const { tenant } = row;
   const client = useQueryClient();

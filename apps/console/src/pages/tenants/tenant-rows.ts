@@ -27,7 +27,7 @@ export function tenantRows(rows: readonly TenantReportRow[], order: Order): Tena
   return rows.toSorted((one, other) => of(other) - of(one) || one.tenant.localeCompare(other.tenant));
 }
 
-/** A limit with what is used of it. `max` null: no limit; `used` null: nobody counts. */
+/** A limit with its use. `max` null: no limit; `used` null: nobody counts. */
 export interface MeasuredLimit {
   key: LimitWireName;
   label: string;

@@ -6,7 +6,7 @@ import { setTime } from '../report/format.ts';
  * Why a request was not answered:
  *
  * - `status`: an HTTP status other than 2xx
- * - `connection`: no connection, or one that broke; not that of a stream whose status had arrived
+ * - `connection`: no connection, or one that broke; a stream that breaks after its status is a `broken_stream`
  * - `timeout`: no end within `--timeout`
  * - `broken_stream`: a stream that ended without a terminal event
  * - `response`: a response that failed or was cancelled
