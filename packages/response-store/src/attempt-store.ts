@@ -111,6 +111,7 @@ export class AttemptStore extends ResponseStore {
       control,
       bulk,
       lanes: this.#lanes,
+      ends: this.access.ends,
       keys: this.keys,
       onLetIn: this.access.onLetIn,
       responseId: record.id,

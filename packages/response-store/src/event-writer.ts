@@ -1,12 +1,13 @@
 import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
 import { type AppendLane, mostEvents } from './append-lane.ts';
+import type { LargeValues } from './large-values.ts';
 import type { RedisCommands } from './record/connection.ts';
 import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import { charactersOf, isLong, type Printed, printLong } from './record/print-long.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
-import { finish, type FinishResult, tokensOf, toolCallsIn } from './transitions/finish.ts';
+import { finish, type FinishResult, tokensOf, toolCallsIn, writeLongEnd } from './transitions/finish.ts';
 import { numbered } from './transitions/numbered-event.ts';
 
 /** Characters of JSON past which an append takes no further event, however few it has. */
@@ -40,6 +41,8 @@ export interface EventWriterOptions {
   bulk: RedisCommands;
   /** For a first append, and for those after it. */
   lanes: AppendLanes;
+  /** For an end that is long. */
+  ends: LargeValues;
   keys: RedisKeys;
   onLetIn?: StoreAccess['onLetIn'];
   responseId: string;
@@ -134,10 +137,11 @@ export class EventWriter {
       await this.#printFirst();
     }
     if (this.#refusal) return this.#refusal;
-    const { control, bulk, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
+    const { control, bulk, ends, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
-    const result = await printAnyEnd({ responseId, sequenceNumber, end });
+    const printed = await printAnyEnd({ responseId, sequenceNumber, end });
+    const isLong = typeof printed !== 'string';
     const toolCalls = toolCallsIn(end);
     const finishing = {
       token,
@@ -145,15 +149,18 @@ export class EventWriter {
       streams,
       events,
       status: end.status,
-      result,
+      result: isLong ? { bytes: printed.length } : printed,
       tokens: uncounted ?? tokensOf(end),
       toolCalls,
       retention,
       now: now?.(),
     };
-    const characters = events.reduce((sum, { length }) => sum + length, result.length);
+    const characters = events.reduce((sum, { length }) => sum + length, printed.length);
     const redis = this.#isUrgent(characters) ? control : bulk;
-    return this.#untilAnswered(() => finish({ redis, keys, onLetIn }, responseId, finishing));
+    return this.#untilAnswered(async () => {
+      if (isLong) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
+      return finish({ redis, keys, onLetIn }, responseId, finishing);
+    });
   }
 
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */

@@ -52,19 +52,26 @@ export class LargeValues {
    */
   async write(key: string, parts: readonly Buffer[], expiryMs: number): Promise<void> {
     const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+    const [first, ...others] = parts.flatMap(piecesOf);
+    if (!first) throw new TypeError('A large value has no bytes');
     await this.#inTurn(bytes, async () => {
-      let written = 0;
-      for (const piece of parts.flatMap(piecesOf)) {
-        if (written === 0) {
-          await this.#send(piece.length, (redis) => redis.set(key, piece, 'PX', expiryMs));
-        } else {
-          const append = (redis: LargeValueConnection) =>
-            redis.multi().append(key, piece).pexpire(key, expiryMs).exec();
-          const replies = await this.#send(piece.length, append);
-          // It expired or was deleted meanwhile, or the piece was refused.
-          if (replies?.[0]?.[1] !== written + piece.length) throw overloaded(tooSlow);
-        }
-        written += piece.length;
+      if (others.length === 0) {
+        await this.#send(bytes, (redis) => redis.set(key, first, 'PX', expiryMs));
+        return;
+      }
+      // From its end: the first piece makes room for all, so the store neither copies a value that grows nor keeps room for more.
+      let from = bytes;
+      for (const piece of [first, ...others].toReversed()) {
+        from -= piece.length;
+        const at = from;
+        const put = (redis: LargeValueConnection) => {
+          const steps = redis.multi();
+          if (at + piece.length === bytes) steps.del(key);
+          return steps.setrange(key, at, piece).pexpire(key, expiryMs).exec();
+        };
+        const replies = await this.#send(piece.length, put);
+        // It expired or was deleted meanwhile, or the piece was refused.
+        if (replies?.at(-2)?.[1] !== bytes) throw overloaded(tooSlow);
       }
     });
   }
@@ -72,15 +79,15 @@ export class LargeValues {
   /** So many bytes of a value from a position on; undefined when they are not there, or no longer. */
   read(key: string, from: number, bytes: number): Promise<Buffer<ArrayBuffer> | undefined> {
     return this.#inTurn(bytes, async () => {
-      const pieces: Buffer[] = [];
+      const value = Buffer.allocUnsafeSlow(bytes);
       for (let at = from; at < from + bytes; ) {
         const wanted = Math.min(pieceBytes, from + bytes - at);
         const piece = await this.#send(wanted, (redis) => redis.getrangeBuffer(key, at, at + wanted - 1));
         if (piece.length < wanted) return undefined;
-        pieces.push(piece);
+        piece.copy(value, at - from);
         at += wanted;
       }
-      return Buffer.concat(pieces);
+      return value;
     });
   }
 

@@ -3,6 +3,7 @@ import { eventually, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { AppendLane } from '../src/append-lane.ts';
+import { LargeValues } from '../src/large-values.ts';
 import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
 
@@ -51,6 +52,7 @@ function writer(
       first: new AppendLane({ redis, keys, windowMs: 0 }),
       later: new AppendLane({ redis, keys, windowMs: 2 }),
     },
+    ends: new LargeValues(redis),
     keys,
     responseId: id,
     token: 'a',
@@ -274,5 +276,89 @@ describe('event writer', () => {
     ];
     const item = { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant' } as const;
     expect(await within(made.end({ ...end, output: [{ ...item, content }] }))).toBe('ok');
+  });
+
+  const longEnd = {
+    ...end,
+    output: [
+      {
+        type: 'message' as const,
+        id: 'msg_1',
+        status: 'completed' as const,
+        role: 'assistant' as const,
+        content: [
+          { type: 'output_text' as const, text: 'x"'.repeat(700_000), annotations: [], logprobs: [] },
+        ],
+      },
+    ],
+  };
+  const keyOf = (id: string) => store.caller.keys.of(id).end(id);
+
+  it('sends a long end apart from the script, which takes it over with what else it keeps', async () => {
+    const { client } = store.server;
+    const id = await running({ streams: false });
+    const { writer: made } = writer(id, { streams: false });
+    expect(await within(made.end(longEnd))).toBe('ok');
+    expect((await store.caller.readWhole(id))?.end).toEqual(longEnd);
+    expect(await client.hget(store.keys.record(id), 'result')).toBe('');
+    expect(await client.pttl(keyOf(id))).toBeGreaterThan(50_000);
+    expect(await client.exists(store.caller.keys.of(id).endOf(id, 'a'))).toBe(0);
+    await store.caller.erase(id, 'team-a');
+    expect(await client.exists(keyOf(id))).toBe(0);
+  });
+
+  it('loses nothing of a long end although replies are lost', async () => {
+    const proxy = await startRedisProxy(inject('redisUrl'));
+    cleanups.push(() => proxy.stop());
+    const redis = writerConnection(proxy.url);
+    proxy.loseEvery(17);
+    for (let round = 0; round < 6; round += 1) {
+      const id = await running({ streams: false });
+      expect(await writer(id, { streams: false, redis }).writer.end(longEnd)).toBe('ok');
+      expect((await store.caller.readWhole(id))?.end).toEqual(longEnd);
+    }
+    expect(proxy.lost).toBeGreaterThan(0);
+  });
+
+  it('writes a long end again when it was lost before the script came', async () => {
+    const { client } = store.server;
+    const id = await running({ streams: false });
+    const own = store.caller.keys.of(id).endOf(id, 'a');
+    let lost = 0;
+    const forgetful = {
+      evalsha: async (...args: Parameters<Redis['evalsha']>) => {
+        if (lost < 1) lost += await client.del(own);
+        return client.evalsha(...args);
+      },
+      eval: client.eval.bind(client),
+    } as unknown as Redis; // all that the writer calls
+    const { writer: made } = writer(id, { streams: false, control: forgetful, bulk: forgetful });
+    expect(await made.end(longEnd)).toBe('ok');
+    expect(lost).toBe(1);
+    expect((await store.caller.readWhole(id))?.end).toEqual(longEnd);
+  });
+
+  it('leaves nothing of a long end that was superseded, but what expires', async () => {
+    const { client } = store.server;
+    const id = await running({ streams: false });
+    await take(id, 'b');
+    const { writer: made } = writer(id, { streams: false });
+    expect(await made.end(longEnd)).toBe('superseded');
+    expect(await client.exists(keyOf(id))).toBe(0);
+    expect(await client.pttl(store.caller.keys.of(id).endOf(id, 'a'))).toBeGreaterThan(0);
+    const { writer: next } = writer(id, { streams: false, token: 'b' });
+    expect(await next.end(end)).toBe('ok');
+    expect((await store.caller.readWhole(id))?.end).toEqual(end);
+  });
+
+  it('prints long events in their order among others', async () => {
+    const id = await running();
+    const { writer: made } = writer(id);
+    const long = 'x'.repeat(600_000);
+    const texts = ['one', long, 'two', 'three', long, long, 'four'];
+    for (const text of texts) made.write(delta(text));
+    expect(await within(made.end(end))).toBe('ok');
+    expect((await written(id)).map((text) => text.length)).toEqual(texts.map((text) => text.length));
+    expect(made.waitingCharacters).toBe(0);
   });
 });

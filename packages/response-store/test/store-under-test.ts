@@ -27,11 +27,18 @@ import {
 } from '../src/index.ts';
 import { LargeValues } from '../src/large-values.ts';
 import type { FoundEnd } from '../src/reading/read-record.ts';
-import { type EndOfResponse, parseEnd, printEnd } from '../src/record/end-json.ts';
+import { type EndOfResponse, parseEnd, printAnyEnd, printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
 import { type Append, append, type AppendResult } from '../src/transitions/append.ts';
 import { claim, type ClaimOptions } from '../src/transitions/claim.ts';
-import { type Finish, finish, type FinishResult, tokensOf, toolCallsIn } from '../src/transitions/finish.ts';
+import {
+  type Finish,
+  finish,
+  type FinishResult,
+  tokensOf,
+  toolCallsIn,
+  writeLongEnd,
+} from '../src/transitions/finish.ts';
 
 /** A server, or a cluster, and connections to it that `close` ends. */
 export interface Server {
@@ -133,6 +140,8 @@ export interface AcceptedOptions {
 /** What a test says of an end that it writes, in place of the usual. */
 export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>> {
   redis?: Redis;
+  /** Writes an end of any length into the record. */
+  inRecord?: boolean;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -326,7 +335,7 @@ export class StoreUnderTest {
     sequenceNumber: number,
     events: string[],
     end?: ResponseEnd,
-    { redis = this.server.client, ...more }: WriteOptions = {},
+    { redis = this.server.client, inRecord = false, ...more }: WriteOptions = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
     const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
     if (!end) {
@@ -335,7 +344,12 @@ export class StoreUnderTest {
       return { kind };
     }
     const streams = (await this.caller.read(responseId))?.streams ?? true;
-    const result = printEnd({ responseId, sequenceNumber, end });
+    const ending = { responseId, sequenceNumber, end };
+    const printed = inRecord ? printEnd(ending) : await printAnyEnd(ending);
+    const ends = new LargeValues(this.server.client);
+    if (typeof printed !== 'string')
+      await writeLongEnd({ ends, keys: access.keys }, { responseId, token }, printed);
+    const result = typeof printed === 'string' ? printed : { bytes: printed.length };
     const { status } = end;
     const toolCalls = toolCallsIn(end);
     const finishing = {

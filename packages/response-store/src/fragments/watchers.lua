@@ -5,10 +5,11 @@
 -- content, and its readers take that from the record or the log.
 local most_bytes = 65536
 
--- Publishes lines to each of them as one message. The name of a lease is the channel of its holder.
-local function tell_watchers(watchers, id, lines)
+-- Publishes lines to each of them as one message. The name of a lease is the channel of its holder. `bytes_apart` counts
+-- what belongs to them and is not there.
+local function tell_watchers(watchers, id, lines, bytes_apart)
   if not watchers then return end
-  local bytes = 0
+  local bytes = bytes_apart or 0
   for _, line in ipairs(lines) do bytes = bytes + #line + 1 end
   local message = bytes > most_bytes and id .. ' look' or table.concat(lines, '\n')
   for channel in string.gmatch(watchers, '%S+') do

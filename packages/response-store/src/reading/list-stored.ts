@@ -81,12 +81,13 @@ export async function listStored(
 
 async function lookAt(access: LargeAccess, id: string): Promise<Listed> {
   const { record } = keysOf(access, id);
-  const names = ['version', 'request_ahead', 'status'] as const;
-  const [values, endBytes] = await Promise.all([
+  const names = ['version', 'request_ahead', 'status', 'end_bytes'] as const;
+  const [values, length] = await Promise.all([
     access.redis.hmget(record, ...storedNames(names)),
     access.redis.hstrlen(record, 'result'),
   ]);
-  const { version, status, request_ahead: requestAhead = 0 } = parseFields(names, values);
+  const found = parseFields(names, values);
+  const { version, status, request_ahead: requestAhead = 0, end_bytes: endBytes = length } = found;
   if (status === undefined) return { kind: 'expired', id };
   if (version !== recordVersion) return { kind: 'of_other_release', id };
   return { kind: 'here', id, bytes: requestAhead + endBytes };

@@ -65,6 +65,9 @@ export async function readEnd(access: StoreAccess, responseId: string): Promise<
   return fields.status === undefined ? null : end;
 }
 
+/** An end of fewer bytes is in the record, and a longer one nearly always apart; see `isLong`. */
+const longEndFrom = 256 * 1024;
+
 /**
  * An end that was found to be long, over the connection for them; undefined when it is gone. There must be room for it:
  * it comes whole.
@@ -74,10 +77,13 @@ export async function readLongEnd(
   responseId: string,
   bytes: number,
 ): Promise<Buffer<ArrayBuffer> | undefined> {
-  const { record } = keysOf(access, responseId);
-  const end = await access.ends.transfer(bytes, (connection) => connection.hgetBuffer(record, 'result'));
+  const { record, end } = keysOf(access, responseId);
+  const apart = bytes > longEndFrom ? await access.ends.read(end, 0, bytes) : undefined;
+  if (apart) return apart;
+  // Its texts are shorter than all of it, so it went with the script.
+  const json = await access.ends.transfer(bytes, (connection) => connection.hgetBuffer(record, 'result'));
   // A reply is a buffer of its own.
-  return (end as Buffer<ArrayBuffer> | null) ?? undefined;
+  return (json as Buffer<ArrayBuffer> | null) ?? undefined;
 }
 
 /**
@@ -87,16 +93,21 @@ export async function readLongEnd(
 export async function readWithEnd<const Name extends FieldName>(
   { redis, keys }: StoreAccess,
   responseId: string,
-  names: readonly (Name | 'status')[],
+  wanted: readonly (Name | 'status')[],
 ): Promise<{ fields: Pick<RecordFields, Name | 'status'>; end: FoundEnd | undefined }> {
   const { record } = keysOf({ keys }, responseId);
-  const look = () =>
-    Promise.all([redis.hstrlen(record, 'result'), redis.hmget(record, ...storedNames(names))]);
-  let [bytes, values] = await look();
+  const names = [...wanted, 'end_bytes'] as const;
+  const look = async () => {
+    const [length, values] = await Promise.all([
+      redis.hstrlen(record, 'result'),
+      redis.hmget(record, ...storedNames(names)),
+    ]);
+    const found: Pick<RecordFields, Name | 'status' | 'end_bytes'> = parseFields(names, values);
+    return { fields: found, bytes: found.end_bytes ?? length };
+  };
+  let { fields, bytes } = await look();
   // One that ended between the two is looked at again: then it has both.
-  if (bytes === 0 && isTerminal(parseFields(names, values).status ?? 'queued'))
-    [bytes, values] = await look();
-  const fields = parseFields(names, values);
+  if (bytes === 0 && isTerminal(fields.status ?? 'queued')) ({ fields, bytes } = await look());
   if (bytes === 0) return { fields, end: undefined };
   if (bytes > largeFrom) return { fields, end: { kind: 'long', bytes } };
   const [json] = await redis.hmget(record, 'result');

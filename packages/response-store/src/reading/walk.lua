@@ -14,13 +14,13 @@ local reply = { id }
 while #reply < 1 + 5 * count and reply[1] ~= '' do
   local at = reply[1]
   local key = record_prefix .. at
-  local f = read(key, 'tenant stored previous large_bytes request_ahead')
+  local f = read(key, 'tenant stored previous large_bytes request_ahead end_bytes')
   if f.tenant ~= tenant or not f.stored then return reply end
   reply[#reply + 1] = at
   reply[#reply + 1] = size(key, 'input')
   reply[#reply + 1] = f.large_bytes or 0
   reply[#reply + 1] = f.request_ahead or 0
-  reply[#reply + 1] = size(key, 'result')
+  reply[#reply + 1] = f.end_bytes or size(key, 'result')
   reply[1] = f.previous or ''
 end
 return reply

@@ -42,6 +42,8 @@ export const recordFields = {
   previous: field('text', 'accept'),
   /** Bytes of input and end of this response and of all that it continues from. */
   context_bytes: field('number', 'attempt'),
+  /** How long an end is that is too large for a script and has a key of its own; absent for any other. */
+  end_bytes: field('number', 'attempt'),
   /** Bytes of all that goes into it: its input, and what it continues from. Its end makes `context_bytes` of them. */
   asked_bytes: field('number', 'accept'),
   /** Tokens of it, as the upstream counted them, or about as many. */

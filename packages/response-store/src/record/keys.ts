@@ -16,6 +16,10 @@ export interface CellKeys extends AdmissionKeys {
   log(responseId: string): string;
   /** String: what of a request is too large to travel inside the accept script; see the field `request_ahead`. */
   large(responseId: string): string;
+  /** String: an end that is too long to travel inside the finish script; see the field `end_bytes`. */
+  end(responseId: string): string;
+  /** String: the same while it is written by the attempt with this token, and not the end yet. */
+  endOf(responseId: string, token: string): string;
   /** Sorted set: responses without an end, scored by when somebody must look at them, in milliseconds. */
   readonly open: string;
   /** Sorted set: stored responses of a tenant, scored by the time of acceptance in milliseconds. */
@@ -73,6 +77,8 @@ function cellKeys(prefix: string): CellKeys {
     record: (responseId) => `${prefix}response:${responseId}`,
     log: (responseId) => `${prefix}log:${responseId}`,
     large: (responseId) => `${prefix}large:${responseId}`,
+    end: (responseId) => `${prefix}end:${responseId}`,
+    endOf: (responseId, token) => `${prefix}end:${responseId}:${token}`,
     open: `${prefix}open`,
     stored: (tenant) => `${prefix}stored:${tenant}`,
     idempotency: (tenant, keyHash) => `${prefix}idempotency:${tenant}:${keyHash}`,

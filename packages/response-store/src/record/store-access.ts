@@ -34,7 +34,7 @@ export interface LetIn {
 /** The same for steps that read or write large values. */
 export interface LargeAccess extends StoreAccess {
   large: LargeValues;
-  /** For ends of responses that are too long for the connection of commands: an end cannot be cut into pieces. */
+  /** For ends of responses that are too long for the connection of commands. */
   ends: LargeValues;
 }
 
@@ -47,6 +47,7 @@ export function keysOf(
   record: string;
   log: string;
   large: string;
+  end: string;
 } {
   const cell = keys.of(responseId);
   return {
@@ -54,5 +55,6 @@ export function keysOf(
     record: cell.record(responseId),
     log: cell.log(responseId),
     large: cell.large(responseId),
+    end: cell.end(responseId),
   };
 }

@@ -1,6 +1,6 @@
 -- Removes everything of a response. A worker that still runs it finds no record and writes nothing more.
 --
--- KEYS  record, log, large, open, load, stored (the list of its tenant)
+-- KEYS  record, log, large, long_end, open, load, stored (the list of its tenant)
 -- ARGV  id
 --       reader   empty, or the lease of an api process: then only that process is taken off while others are attached
 --
@@ -21,5 +21,5 @@ if is_ended_here then finish(load, id, f, nil) end
 if f.held then replace_held(load, f.tenant, now_ms(), parts_of(f.held), {}) end
 redis.call('ZREM', open, id)
 redis.call('ZREM', stored, id)
-redis.call('UNLINK', record, log, large)
+redis.call('UNLINK', record, log, large, long_end)
 return is_ended_here and f.turn and let_in(1, record, id, load, f.tenant) or 1

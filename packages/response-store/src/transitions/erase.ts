@@ -9,7 +9,7 @@ const eraseScript = defineScript({
   writes: ['watchers', 'tag'],
   file: new URL('../../src/transitions/erase.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
-  keys: ['record', 'log', 'large', 'open', 'load', 'stored'],
+  keys: ['record', 'log', 'large', 'long_end', 'open', 'load', 'stored'],
   args: ['id', 'reader'],
 });
 
@@ -32,9 +32,17 @@ export async function eraseAfterReader(
 }
 
 async function run(access: StoreAccess, id: string, tenant: string, reader: string): Promise<boolean> {
-  const { cell, record, log, large } = keysOf(access, id);
+  const { cell, record, log, large, end } = keysOf(access, id);
   const taken = await eraseScript(access.redis, {
-    keys: { record, log, large, open: cell.open, load: cell.load, stored: cell.stored(tenant) },
+    keys: {
+      record,
+      log,
+      large,
+      long_end: end,
+      open: cell.open,
+      load: cell.load,
+      stored: cell.stored(tenant),
+    },
     args: { id, reader },
   });
   const [first, ...letIn] = Array.isArray(taken) ? textReply(taken) : [String(taken)];

@@ -1,11 +1,12 @@
 -- Ends a response: status, result, log, counts and everybody who listens, in one step.
 --
--- KEYS  record, log, open, load, large
+-- KEYS  record, log, open, load, large; for a long end, where its attempt has written it, and where it goes
 -- ARGV  id
 --       token              of the ending attempt; empty for an end written while nobody runs the response
 --       first              sequence number of the first event
 --       status, before     the status it ends in, and those that may precede it, joined by spaces
---       result             what the end adds to the response, as JSON that begins with the response's id
+--       result             what the end adds to the response, as JSON that begins with the response's id; empty for a long one
+--       end_bytes          how long a long end is; empty for any other
 --       record_ms, log_ms  how long record and log stay after the end
 --       now      by the store's clock, as the process knows it, ms; empty to ask the store
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
@@ -18,6 +19,7 @@
 --   superseded  another attempt holds the lease, or the status may not follow; nothing was written
 --   terminal    the response had ended already, and it is not known that this very writer ended it; nothing was written
 --   missing     no such record; nothing was written
+--   lost        what was written of a long end is not there, or not all of it; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
 local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes')
@@ -33,13 +35,16 @@ if not is_open(f.status) then
 end
 if not is_mine then return 'superseded' end
 if first ~= f.seq + 1 then return 'gap' end
+local written, long_end = KEYS[more_keys], KEYS[more_keys + 1]
+if end_bytes and redis.call('STRLEN', written) ~= end_bytes then return 'lost' end
 if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then return 'superseded' end
 
 -- From now on it is known when it goes, and how large it is. The accept of an older release has counted nothing of it.
 now = now or now_ms()
 local before_parts = parts_of(f.held)
 local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + room_of(f.large_bytes or 0) + per_record
-local parts = { { gone_by(now, record_ms), own + #result + #calls } }
+local result_bytes = end_bytes or #result
+local parts = { { gone_by(now, record_ms), own + result_bytes + #calls } }
 if f.stream then
   local log_bytes = (f.log_bytes or 0) + last * per_event
   for at = more_args, #ARGV do log_bytes = log_bytes + #ARGV[at] end
@@ -49,9 +54,14 @@ end
 -- A later response that continues from this one has all of it before it.
 if reason ~= '' then write_once(record, 'cancel', reason) end
 write(record, {
-  status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.asked_bytes or 0) + #result),
+  status = status, seq = last, result = result, context_bytes = string.format('%.0f', (f.asked_bytes or 0) + result_bytes),
   context_tokens = tokens or '', held = print_parts(parts)
 })
+if end_bytes then
+  write(record, { end_bytes = end_bytes })
+  redis.call('RENAME', written, long_end)
+  redis.call('PEXPIRE', long_end, record_ms)
+end
 if calls ~= '' then
   local before = read(record, 'context_calls').context_calls or ''
   write(record, { context_calls = string.sub(before .. calls, -calls_length) })
@@ -69,7 +79,7 @@ if is_repeatable(status) and f.idempotency then
 end
 replace_held(load, f.tenant, now, before_parts, parts)
 if not f.stream then
-  tell_watchers(f.watchers, id, { result })
+  tell_watchers(f.watchers, id, { result }, end_bytes)
   return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'
 end
 local lines = { id .. ' ' .. first .. ' ' .. count .. ' ' .. status }
@@ -79,5 +89,5 @@ for at = more_args, #ARGV do
 end
 redis.call('PEXPIRE', log, log_ms)
 lines[#lines + 1] = result
-tell_watchers(f.watchers, id, lines)
+tell_watchers(f.watchers, id, lines, end_bytes)
 return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'

@@ -13,7 +13,7 @@ import type { Printed } from '../record/print-long.ts';
 import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import type { StoredRequest } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { keysOf, type LargeAccess, type StoreAccess } from '../record/store-access.ts';
 import { mostCallsLength, printCalls } from '../record/tool-calls.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
@@ -31,6 +31,7 @@ const finishScript = defineScript({
     'context_tokens',
     'seq',
     'result',
+    'end_bytes',
     'tag',
     'held',
   ],
@@ -44,6 +45,7 @@ const finishScript = defineScript({
     'status',
     'before',
     'result',
+    'end_bytes',
     'record_ms',
     'log_ms',
     'now',
@@ -52,7 +54,7 @@ const finishScript = defineScript({
     'calls_length',
     'reason',
   ],
-  numbers: ['first', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
+  numbers: ['first', 'end_bytes', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
 });
 
 export interface Finish {
@@ -64,8 +66,8 @@ export interface Finish {
   streams: boolean;
   events: readonly Printed[];
   status: Status;
-  /** The end as `printEnd` made it. */
-  result: Printed;
+  /** The end as `printEnd` made it, or how many bytes of it `writeLongEnd` has written. */
+  result: string | { bytes: number };
   /** Tokens that it took, of input and output; undefined when nobody counted them. */
   tokens: number | undefined;
   /** Ids of the tool calls in the output. */
@@ -87,6 +89,21 @@ export function tokensOf({ status, usage }: ResponseEnd): number | undefined {
   return usage?.total_tokens ?? (status === 'completed' || status === 'incomplete' ? undefined : 0);
 }
 
+/** How long a long end stays that nothing follows, in milliseconds. Each piece of it begins that time anew. */
+const writtenMs = 60_000;
+
+/**
+ * Writes a long end to where `finish` finds it, in pieces: a script that brings 15 MB holds up everybody for 40 ms, and the
+ * append-only file for as long again. An attempt that was superseded has written it for nobody, and it expires.
+ */
+export async function writeLongEnd(
+  { ends, keys }: Pick<LargeAccess, 'ends' | 'keys'>,
+  { responseId, token }: { responseId: string; token: string },
+  end: Buffer,
+): Promise<void> {
+  await ends.write(keys.of(responseId).endOf(responseId, token), [end], writtenMs);
+}
+
 const words = ['ok', 'superseded', 'terminal', 'missing', 'gap'] as const;
 
 /** `ok` when this end is the one that counts; otherwise why it does not. */
@@ -97,6 +114,8 @@ export type FinishResult = (typeof words)[number];
  *
  * Repeating a call after a lost reply changes nothing and answers `ok` again. The first end wins; a later one gets
  * `terminal`. A writer whose lease has passed to another gets `superseded`.
+ *
+ * @throws {Error} when a long end is not where it was written any more: it is to be written again.
  */
 export async function finish(
   access: StoreAccess,
@@ -115,7 +134,8 @@ export async function finish(
     now,
   }: Finish,
 ): Promise<FinishResult> {
-  const { cell, record, log, large } = keysOf(access, responseId);
+  const { cell, record, log, large, end } = keysOf(access, responseId);
+  const isApart = typeof result !== 'string';
   const reply = await finishScript(access.redis, {
     keys: { record, log, open: cell.open, load: cell.load, large },
     args: {
@@ -124,7 +144,8 @@ export async function finish(
       first: sequenceNumber,
       status,
       before: statusesBefore(status).join(' '),
-      result,
+      result: isApart ? '' : result,
+      end_bytes: isApart ? result.bytes : '',
       record_ms: retention.recordMs,
       log_ms: retention.logMs,
       now: now ?? '',
@@ -133,10 +154,12 @@ export async function finish(
       calls_length: mostCallsLength,
       reason: reason ?? '',
     },
+    ...(isApart && { moreKeys: [cell.endOf(responseId, token), end] }),
     ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
   });
   const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
   access.onLetIn?.(parseLetIn(letIn));
+  if (first === 'lost') throw new Error('What was written of a long end is gone');
   const word = words.find((each) => each === first);
   if (!word) throw new TypeError(`The finish script answered '${String(reply)}'`);
   return word;

@@ -89,9 +89,13 @@ export async function runHostile({ redisUrl, only, onProgress }: HostileOptions)
     for (const load of hostileLoads.filter(({ mechanism }) => mechanism.includes(only))) {
       await store.flushall();
       await using service = await startSite(redisUrl, baseUrl);
-      await probe(service, 2_000, result.violations); // warms up everything
-      const atRest = await heapsOf(service);
       const site = { thread, service, violations: result.violations };
+      await probe(service, 2_000, result.violations);
+      const atRest = await heapsOf(service);
+      onProgress(`hostile: ${load.mechanism}, warming up`);
+      for (const kind of ['hostile', 'good'] as const)
+        await order(site, load, kind, momentMs['as it begins']);
+      await untilIdle(service);
       const cells = moments.map((moment) => ({ load, moment, times: { hostile: [], good: [] } }));
       for (let round = 1; round <= rounds; round += 1) {
         onProgress(`hostile: ${load.mechanism}, round ${round} of ${rounds}`);
@@ -132,7 +136,7 @@ interface HostileSite {
   violations: string[];
 }
 
-/** Sends a load of one kind, with the quiet tenant beside it, and waits until nothing of it is under way. */
+/** Sends a load of one kind, with the quiet tenant beside it, and goes on once nothing of it is under way. */
 async function runKind(
   site: HostileSite,
   { load, kind, cells }: { load: HostileLoad; kind: Kind; cells: HostileCell[] },
@@ -140,21 +144,28 @@ async function runKind(
   const { service, violations } = site;
   const sent = order(site, load, kind, momentMs['as it begins'] + momentMs['while it lasts']);
   for (const cell of cells) {
-    if (cell.moment === 'afterwards') await sent;
+    if (cell.moment === 'afterwards') {
+      await sent;
+      await untilIdle(service);
+    }
     const times = await probe(service, momentMs[cell.moment], violations, `${load.mechanism}, ${kind}`);
     cell.times[kind].push(times);
   }
-  // What is left of the load would be felt beside the next one.
-  await eventually(() => isIdle(service), { timeoutMs: 60_000 });
   for (const each of [...service.apis, ...service.workers]) {
     if (!each.isRunning())
       throw new Error(`${load.mechanism} ended a process:\n${each.output().slice(-2_000)}`);
   }
 }
 
-async function isIdle({ workers }: Service): Promise<boolean> {
-  const running = await Promise.all(workers.map(({ healthUrl }) => runningAttempts(healthUrl)));
-  return running.every((count) => count === 0);
+/** Resolves when nothing is under way. */
+async function untilIdle({ workers }: Service): Promise<void> {
+  await eventually(
+    async () => {
+      const running = await Promise.all(workers.map(({ healthUrl }) => runningAttempts(healthUrl)));
+      return running.every((count) => count === 0);
+    },
+    { timeoutMs: 60_000 },
+  );
 }
 
 async function order(
