@@ -122,7 +122,7 @@ export const settingsSchema = z.strictObject({
     .array(modelSchema)
     .min(1)
     .max(10_000)
-    .meta({ description: 'The models that clients may name as `model`.' }),
+    .meta({ description: 'Models for clients to name as `model`.' }),
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
       'API keys of tenants, beside those that `sluice keys create` makes. Without any key, the service makes a development key and listens on loopback only. Changes take effect while it runs.',
@@ -203,7 +203,7 @@ export const settingsSchema = z.strictObject({
         .meta({ description: 'Longest wait in the queue for a background response.' }),
       durabilityMs: wholeNumber(10, 4000).default(1000).meta({
         description:
-          'Longest wait for a write to be as safe as `durability` asks for. After it the request is refused with 503.',
+          'Longest wait for the `durability` of a write. After it the request is refused with 503.',
         unit: 'ms',
       }),
       connectMs: milliseconds()
