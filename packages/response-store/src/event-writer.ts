@@ -141,7 +141,7 @@ export class EventWriter {
     const events = this.#takeBatch();
     const sequenceNumber = this.#first();
     const printed = await printAnyEnd({ responseId, sequenceNumber, end });
-    const isLong = typeof printed !== 'string';
+    const isApart = typeof printed !== 'string';
     const toolCalls = toolCallsIn(end);
     const finishing = {
       token,
@@ -149,7 +149,7 @@ export class EventWriter {
       streams,
       events,
       status: end.status,
-      result: isLong ? { bytes: printed.length } : printed,
+      result: isApart ? { bytes: printed.length } : printed,
       tokens: uncounted ?? tokensOf(end),
       toolCalls,
       retention,
@@ -158,7 +158,7 @@ export class EventWriter {
     const characters = events.reduce((sum, { length }) => sum + length, printed.length);
     const redis = this.#isUrgent(characters) ? control : bulk;
     return this.#untilAnswered(async () => {
-      if (isLong) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
+      if (isApart) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
       return finish({ redis, keys, onLetIn }, responseId, finishing);
     });
   }
