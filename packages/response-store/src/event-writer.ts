@@ -131,10 +131,9 @@ export class EventWriter {
     this.#withdraw?.();
     await this.#running;
     this.#throwFailure();
-    await this.#printFirst();
-    while (this.#waiting.length > this.#batchSize()) {
-      await this.#appendNext();
-      await this.#printFirst();
+    while (this.#mustPrint || this.#waiting.length > this.#batchSize()) {
+      if (this.#mustPrint) await this.#printFirst();
+      else await this.#appendNext();
     }
     if (this.#refusal) return this.#refusal;
     const { control, bulk, ends, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
@@ -166,7 +165,11 @@ export class EventWriter {
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */
   async #run(): Promise<void> {
     try {
-      while (this.#waiting.length > 0 && !this.#isEnding) await this.#appendNext();
+      while (this.#waiting.length > 0 && !this.#isEnding) {
+        // An end may come while a long event is printed: then the event goes with it.
+        if (this.#mustPrint) await this.#printFirst();
+        else await this.#appendNext();
+      }
     } catch (error) {
       this.#failure = { error };
       this.#waiting = [];
@@ -183,7 +186,6 @@ export class EventWriter {
       this.#waitingCharacters = 0;
       return;
     }
-    await this.#printFirst();
     const { lanes, responseId, token } = this.#options;
     const lane = this.#isUrgent(this.#waitingCharacters) ? lanes.first : lanes.later;
     const sequenceNumber = this.#first();
@@ -203,7 +205,12 @@ export class EventWriter {
     }
   }
 
-  /** Prints the event that is next, if it is a long one: the first of a batch is printed, and others that are not end it. */
+  /** Whether the event that is next is a long one, and not printed yet. Others like it end the batch before them. */
+  get #mustPrint(): boolean {
+    const [first] = this.#waiting;
+    return first !== undefined && !isPrinted(first) && !this.#refusal;
+  }
+
   async #printFirst(): Promise<void> {
     const [first] = this.#waiting;
     if (first === undefined || isPrinted(first)) return;

@@ -108,6 +108,16 @@ describe('event writer', () => {
     expect((await store.logOf(id)).at(-1)).toEqual([6, '{"type":"response.completed"}']);
   });
 
+  it('writes the last events and the end in one step, so that nobody finds an error without its end', async () => {
+    const id = await running();
+    const calls = vi.spyOn(store.server.client, 'evalsha');
+    const { writer: made } = writer(id);
+    made.write(delta('one'));
+    expect(await made.end(end)).toBe('ok');
+    expect(calls).toHaveBeenCalledTimes(1);
+    expect(await written(id)).toEqual(['one']);
+  });
+
   it('sends large events in more batches, and has its producer wait for them', async () => {
     const id = await running();
     const { writer: made } = writer(id);
