@@ -13,7 +13,7 @@ export default defineConfig({
   plugins: [singleIcons(), react(), mantineStyles(), mantineVariables(), precompress()],
   server: {
     proxy: {
-      // The listener refuses what comes from the page of another origin, and this is one.
+      // The listener refuses requests from pages of another origin, and this is one.
       '/admin/v1': { target: adminUrl, changeOrigin: true, headers: { origin: new URL(adminUrl).origin } },
     },
   },
@@ -35,9 +35,9 @@ export default defineConfig({
         },
       },
     },
-    // What is bundled, with its licences, for the bill of materials of an image. It is not served.
+    // The bundled packages with their licences, for the bill of materials of an image. The file is not served.
     license: { fileName: 'licenses.json' },
-    // In kB, before compression; `built-output.test.ts` holds what is sent.
+    // In kB, before compression; `built-output.test.ts` bounds the bytes that are sent.
     chunkSizeWarningLimit: 1_000,
   },
 });

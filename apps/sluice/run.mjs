@@ -1,6 +1,6 @@
-// Runs the command from a checkout: `npm start` and its like. The command runs from its bundle, which starts in a third of the time
-// and with half of the memory. Where the bundle is missing or older than its sources, it is made first. An installation without
-// what makes it runs from the sources.
+// Runs the command from a checkout: `npm start` and its like. The command runs from its bundle, which starts in a third of
+// the time and with half of the memory. A bundle that is missing or older than its sources is made first. An installation
+// that cannot make one runs from the sources.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

@@ -13,21 +13,21 @@ export interface BuildOptions {
   make: (made: string) => Promise<void>;
   /** Called before a build begins. */
   onBegin?: () => void;
-  /** Aborted: what is under way is given up, and nothing is published. */
+  /** Aborted: the build is given up, and nothing is published. */
   signal?: AbortSignal;
 }
 
-/** `fresh`: what stands there was made of these sources. `elsewhere`: another process is building. */
+/** `fresh`: the build there was made of these sources. `elsewhere`: another process is building. */
 export type BuildResult = 'built' | 'fresh' | 'elsewhere';
 
-/** Builds the console unless what stands there was made of these very sources, or another process is at it. */
+/** Builds the console, unless the build there was made of these very sources or another process is building it. */
 export async function buildWhenStale(options: BuildOptions): Promise<BuildResult> {
   const { root, folder } = options;
   if ((await publishedDigest(folder)) === (await digestSources(root))) return 'fresh';
   return build(options);
 }
 
-/** Builds the console beside what stands there, and puts it in its place when it is done. */
+/** Builds the console beside the one there, and replaces that when it is done. */
 export async function build(options: BuildOptions): Promise<Exclude<BuildResult, 'fresh'>> {
   const { root, folder, make, onBegin, signal } = options;
   const release = await takeLock(folder);
@@ -37,7 +37,7 @@ export async function build(options: BuildOptions): Promise<Exclude<BuildResult,
     // In the same file system, so that a file can be moved in one step.
     const made = await mkdtemp(join(folder, madePrefix));
     onBegin?.();
-    // Before the sources are read: what changes while they are is built the next time.
+    // Before the sources are read: a change during that time is built the next time.
     const digest = await digestSources(root);
     await unlessAborted(make(made), signal);
     await publish(made, folder, digest);
@@ -50,7 +50,7 @@ export async function build(options: BuildOptions): Promise<Exclude<BuildResult,
 
 const madePrefix = '.made-';
 
-/** Removes what builds have made and not published: this one, or one whose process died. */
+/** Removes files of unpublished builds: of this one, or of one whose process died. */
 async function removeMade(folder: string): Promise<void> {
   const left = (await readdir(folder)).filter((name) => name.startsWith(madePrefix));
   await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })));

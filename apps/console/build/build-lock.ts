@@ -11,7 +11,7 @@ const staleAfterMs = 120_000;
  * Takes the lock of a folder, so that processes that start at once do not all build. It saves work and no more: a build that goes on
  * beside another one harms nothing.
  *
- * @returns what gives it back; undefined while another process has it.
+ * @returns a function that gives it back; undefined while another process has it.
  */
 export async function takeLock(folder: string): Promise<(() => Promise<void>) | undefined> {
   const file = join(folder, lockName);

@@ -43,5 +43,5 @@ try {
   exitCode = 1;
   if (!isBeside) console.error(error);
 }
-// Not by itself: a build that was given up still runs.
+// Ends the process, because a build that was given up still runs.
 process.exit(exitCode);

@@ -4,9 +4,9 @@ const name = 'virtual:mantine-styles';
 const resolved = `\0${name}`;
 
 /**
- * The style sheets of the components of Mantine that the console uses, each in the chunk that uses it: the whole of them is most of
- * what a first page would load. They are in the cascade layer `mantine`, so that the order of chunks decides nothing and every style
- * of ours comes after them.
+ * The style sheets of the components of Mantine that the console uses, each in the chunk that uses it: all of them would be
+ * most of the first page. They are in the cascade layer `mantine`, so that the order of chunks decides nothing and every
+ * style of ours comes after them.
  */
 export function mantineStyles(): Plugin {
   let isBuild = false;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 /** The file with the digest of the sources that a build was made of. */
 const digestName = '.sources';
 
-/** The digest of the sources of what stands in a folder; undefined when it holds no complete build. */
+/** The digest of the sources of the build in a folder; undefined when it holds no complete build. */
 export async function publishedDigest(folder: string): Promise<string | undefined> {
   try {
     return await readFile(join(folder, digestName), 'utf8');
@@ -14,9 +14,10 @@ export async function publishedDigest(folder: string): Promise<string | undefine
 }
 
 /**
- * Moves a build from where it was made to where it is served, file by file, and whoever loads the page meanwhile gets all of the old
- * one or all of the new one: files under `assets/` are named after their content, and the document that names them comes last. What
- * the new build has no use for goes after that. A process that dies in between leaves a folder that serves, and that is built anew.
+ * Moves a build from where it was made to where it is served, file by file. A browser that loads the page meanwhile gets all
+ * of the old one or all of the new one: files under `assets/` are named after their content, and the document that names
+ * them comes last. Files that the new build does not use are removed after that. A process that dies in between leaves a
+ * folder that serves, and that is built anew.
  */
 export async function publish(made: string, folder: string, digest: string): Promise<void> {
   const isDocument = (file: string) => file.startsWith('index.html');
@@ -32,7 +33,7 @@ export async function publish(made: string, folder: string, digest: string): Pro
   await writeFile(join(folder, digestName), digest);
 }
 
-/** The files below a folder, without those whose names begin with a dot: the marks of builds, and what is being made. */
+/** The files below a folder, without those whose names begin with a dot: the marks of builds, and unfinished files. */
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries

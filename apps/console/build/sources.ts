@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What the build is made of, below the folder of the console. */
+/** The sources of the build, below the folder of the console. */
 const patterns = [
   'src/**/*.{ts,tsx,css}',
   'public/**/*',

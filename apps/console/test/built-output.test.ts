@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { build } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-/** What a browser may load before the first page is there, in bytes as they are sent. */
+/** The most that a browser may load for the first page, in bytes as they are sent. */
 const mostBytes = 250_000;
 
 /** How many files it may be. A browser has six connections to a server and asks for the page over one of them. */
@@ -36,12 +36,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** What the document loads, as paths. What else a chunk needs at once, it names, too. */
+/** The paths of the files that the document loads. A chunk names the others that it needs at once. */
 function loadedPaths(): string[] {
   return [...document.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, path = '']) => path);
 }
 
-/** What is sent for a file. */
+/** The bytes that are sent for a file. */
 async function sentBytes(file: string, suffix: string): Promise<number> {
   const compressed = join(folder, `${file}${suffix}`);
   return (await stat(existsSync(compressed) ? compressed : join(folder, file))).size;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { buildCommand } from './build-command.ts';
 import { isFresh, readRecipe } from './freshness.mjs';
 
-/** What happens when a bundle has read its sources, and is not published yet. */
+/** Runs when a bundle has read its sources and is not published yet. */
 const meanwhile = vi.hoisted(() => ({ act: undefined as (() => Promise<void>) | undefined }));
 vi.mock(import('./bundle.ts'), async (importOriginal) => {
   const { bundle } = await importOriginal();

@@ -4,25 +4,25 @@ import { bundle } from './bundle.ts';
 import { digestOf } from './freshness.mjs';
 import { publish } from './publish.ts';
 
-/** What begins the names of folders in which bundles are made. */
+/** Prefix of the folders in which bundles are made. */
 const madePrefix = '.made-';
 
 /** A bundle that has been in the making for so long will not be finished, in milliseconds. */
 const abandonedMs = 600_000;
 
 /**
- * Bundles the command into a folder of the repository. Two builds at once do not disturb each other. What was bundled while its
- * sources changed runs, and counts as stale.
+ * Bundles the command into a folder of the repository. Two builds at once do not disturb each other. A bundle whose sources
+ * changed meanwhile runs, and counts as stale.
  *
  * @param root The top of the repository.
- * @throws when a module is missing or cannot be parsed; what stood in the folder stays.
+ * @throws when a module is missing or cannot be parsed; the bundle in the folder stays.
  */
 export async function buildCommand(root: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await removeAbandoned(folder);
   const made = await mkdtemp(join(folder, madePrefix));
   try {
-    // By the clock that the files have their times from.
+    // By the clock that gives the files their times.
     const { mtimeMs: begunAt } = await stat(made);
     const sources = await bundle({ root, folder, made });
     const digest = digestOf(root, sources);
@@ -36,7 +36,7 @@ export async function buildCommand(root: string, folder: string): Promise<void> 
   }
 }
 
-/** Removes what builds have left that were killed. */
+/** Removes the folders of builds that were killed. */
 async function removeAbandoned(folder: string): Promise<void> {
   const entries = await readdir(folder);
   for (const name of entries.filter((each) => each.startsWith(madePrefix))) {

@@ -10,7 +10,10 @@ export interface BundleOptions {
   made: string;
 }
 
-/** What stays as it is installed: what reads files beside its own code, has native parts, or is large and rarely needed. */
+/**
+ * Packages that stay as they are installed: they read files beside their code, have native parts, or are large and rarely
+ * needed.
+ */
 const asInstalled = [
   /^@bull-board\/ui(?:\/|$)/,
   /^@fastify\/(?:swagger|swagger-ui)(?:\/|$)/,
@@ -34,7 +37,7 @@ export async function bundle({ root, folder, made }: BundleOptions): Promise<str
     tsconfig: false, // Node.js strips types from the same sources without one.
     resolve: { conditionNames: ['sluice-source', 'node', 'import', 'default'] },
     external: asInstalled,
-    // Our modules do nothing but define when they are loaded. So each thread gets no more of a package than it uses.
+    // Our modules only define things when they are loaded, so each thread can get the part of a package that it uses.
     treeshake: { moduleSideEffects: (id) => !isOurs(id) },
     plugins: [modulesByUrl(isOurs), placesOfSources(isOurs, folder)],
     // bull-board asks for its page's files by `eval`, unless it is told where they are, as it is.
@@ -62,7 +65,10 @@ export async function bundle({ root, folder, made }: BundleOptions): Promise<str
   }
 }
 
-/** Bundles what runs in threads and other processes, which sources name by its URL: `new URL('./module.ts', import.meta.url)`. */
+/**
+ * Bundles the modules of threads and other processes, which sources name by their URL: `new URL('./module.ts',
+ * import.meta.url)`.
+ */
 function modulesByUrl(isOurs: (id: string) => boolean): Plugin {
   const named = /new URL\('(\.\/[^']+\.ts)', import\.meta\.url\)/g;
   return {

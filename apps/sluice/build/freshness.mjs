@@ -4,12 +4,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * What a bundle was made of.
+/** The sources that a bundle was made of.
  *
  * @typedef {object} Recipe
  * @property {string[]} sources The files of the repository, relative to its top.
- * @property {string} digest What `digestOf` made of them.
+ * @property {string} digest The result of `digestOf` for them.
  * @property {string[]} files The files of the bundle, relative to its folder.
  */
 
@@ -46,7 +45,7 @@ export function isFresh(root, folder) {
 }
 
 /**
- * A digest of files, of what makes a bundle of them, and of the versions of the libraries. A file that is not there counts as an
+ * A digest of files, of the build itself, and of the versions of the libraries. A file that is not there counts as an
  * empty one.
  *
  * @param {string} root

@@ -1,4 +1,4 @@
-// Bundles the command into `dist`, where what stands there is older than its sources.
+// Bundles the command into `dist`, if the bundle there is older than its sources.
 import { join } from 'node:path';
 import { buildCommand } from './build-command.ts';
 import { isFresh } from './freshness.mjs';

@@ -23,7 +23,7 @@ export async function publish(made: string, folder: string, recipe: Omit<Recipe,
     (entry) => entry.isFile() && !entry.name.startsWith('.') && !kept.has(entry.name),
   );
   await Promise.all(unwanted.map(({ name }) => rm(join(folder, name), { force: true })));
-  // What V8 kept of the bundle before; main.ts of the command says where.
+  // V8's cache of the bundle before; main.ts of the command names the folder.
   await rm(join(folder, '.compiled'), { recursive: true, force: true });
   // By renaming, because two builds may end at once.
   await writeFile(join(made, recipeName), JSON.stringify({ ...recipe, files }));

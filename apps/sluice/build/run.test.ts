@@ -59,7 +59,7 @@ describe('a run from a checkout', () => {
       `import { writeFileSync } from 'node:fs';
        writeFileSync(new URL('../dist/main.js', import.meta.url), "console.log('a new bundle')");`,
     );
-    // What is fresh is not built again.
+    // A fresh bundle is not built again.
     expect(run()).toBe('the bundle start --port=1');
     await writeFile(join(app, 'src/main.ts'), '// changed');
     expect(run()).toBe('a new bundle');

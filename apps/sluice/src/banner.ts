@@ -6,7 +6,7 @@ export interface BannerFacts {
   adminUrl: string;
   store: Pick<RunningStore, 'kind' | 'why' | 'url'>;
   models: readonly string[];
-  /** Where models come from that no settings file names, in lines. */
+  /** Lines that say where models come from that no settings file names. */
   found: readonly string[];
   /** The development key; undefined when it is not taken. */
   plainKey: string | undefined;
@@ -61,7 +61,7 @@ export function banner({
   return lines.join('\n');
 }
 
-/** Keys of others cannot be shown, because nothing but their hashes is kept. */
+/** Keys of others cannot be shown, because only their hashes are kept. */
 function withoutKey(base: string): string[] {
   return [`  curl ${base}/readyz`, '', 'And with a key in SLUICE_API_KEY:', ''];
 }

@@ -56,7 +56,7 @@ export class ChildProcesses {
   }
 
   /**
-   * Starts the api, with what it alone is given.
+   * Starts the api with the options that it alone gets.
    *
    * @throws {FatalError} when the api dies before it is ready. Its own output says why.
    */
@@ -86,7 +86,7 @@ export class ChildProcesses {
     await this.#stopRole('worker');
   }
 
-  /** Tells the api to read the settings file at once. Workers use nothing of it that may change. */
+  /** Tells the api to read the settings file at once. Workers use none of the settings that may change. */
   reload(): void {
     // Before a process is ready, the signal would end it. It reads the file when it starts.
     const apis = this.#children.filter(({ role, isReady }) => role === 'api' && isReady);
@@ -185,7 +185,7 @@ export class ChildProcesses {
   }
 }
 
-/** Describes a failed start. A process that ends with exit code 1 or 2 has already printed the reason. */
+/** Describes a failed start. A process that exits with code 1 or 2 has already printed the reason. */
 function couldNotStart(child: Child, code: number | null, signal: NodeJS.Signals | null): FatalError {
   return new FatalError(`The ${child.name} could not start: it ended with ${ending(code, signal)}.`, {
     exitCode: code === 2 ? 2 : 1,

@@ -20,7 +20,7 @@ export function parseFlags<const Options extends ParseArgsOptionsConfig>(
   }
 }
 
-/** A command that was called in a wrong way. */
+/** The error of a command that was called in a wrong way. */
 export function badUsage(command: string, problem: string): FatalError {
   return new FatalError(`${problem}; 'sluice ${command} --help' shows how`, { exitCode: 2 });
 }

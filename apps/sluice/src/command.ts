@@ -10,9 +10,9 @@ const usage = `Usage: sluice <command> [flags]
   keys create | list | limit | rotate | revoke    makes, shows, changes, replaces or ends API keys of a running service
   responses list | get | show | tail | cancel     finds, shows, follows or cancels responses of a running service
   queues list | pause | resume | drain            shows, stops, starts or empties whole queues
-  tenants [NAME]                                  shows what each tenant may do, and what it uses of that now
+  tenants [NAME]                                  shows the limits of each tenant and their use
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
-  bench    drives an endpoint with load, this service or another one, and reports how it fared
+  bench    drives an endpoint with load, this service or another one, and reports its figures
 
 'sluice <command> --help' lists the flags of a command, and 'sluice --version' says which release this is.`;
 

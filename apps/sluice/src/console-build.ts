@@ -3,16 +3,16 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** What the build leaves when it is done. */
+/** A file that exists once the build is done. */
 const builtPage = fileURLToPath(new URL('../../console/dist/index.html', import.meta.url));
 
-/** What to run to see why a build fails. */
+/** The command that shows why a build fails. */
 const command = 'npm run build --workspace apps/console';
 
 export interface ConsoleBuildOptions {
-  /** Says something to whoever runs the process. */
+  /** Prints a line for the person who runs the process. */
   say: (line: string) => void;
-  /** Whether somebody watches, who is told that a build begins. */
+  /** Whether a person watches, and should be told that a build begins. */
   isWatched: boolean;
   /** The script that builds; undefined for a service that does not build. */
   script?: string | undefined;
@@ -21,11 +21,11 @@ export interface ConsoleBuildOptions {
 }
 
 /**
- * Builds the console beside an api that runs from source, if its build is not there or was made of other sources. The build is a
- * process of its own, of the lowest priority, so the api is not held up. A service that was built has its console built already. One
- * that was installed without what builds says that it has none.
+ * Builds the console beside an api that runs from source, if its build is not there or was made of other sources. The build
+ * is a process of its own, of the lowest priority, so the api is not held up. A service that was built has its console built
+ * already. One that was installed without the build tools says that it has none.
  *
- * @returns what ends the build, and resolves when it has ended.
+ * @returns a function that ends the build, and resolves when it has ended.
  */
 export function buildConsoleBeside(options: ConsoleBuildOptions): () => Promise<void> {
   const { say, isWatched, script = findBuilder(), isBuilt = existsSync(builtPage) } = options;

@@ -10,8 +10,8 @@ export const serviceFlagsUsage = `  --config FILE   the settings file of the ser
   --data-dir DIR  the data folder of the service [DATA_DIR, the one of its file, ./.data]`;
 
 /**
- * The settings of the service that an operator's command is for, with the address of its Redis: the one that is set, else that
- * of the service that runs with the same data folder, which is said on the standard error.
+ * The settings of the service that an operator's command is for, with the address of its Redis: the one that is set, else
+ * that of the service that runs with the same data folder. Standard error says so then.
  *
  * @throws {FatalError} when neither says where Redis is.
  */

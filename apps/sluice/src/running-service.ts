@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { bornAt, errorCode, FatalError, isRunning, type ProcessIdentity } from '@sluice/runtime';
 
-/** Where the parts of a service are that `start` runs. */
+/** The addresses of the parts of a service that `start` runs. */
 export interface RunningService {
   /** The address of its Redis, which may hold a password. */
   store: string;
@@ -16,7 +16,7 @@ export interface RunningServiceNote {
   remove: () => void;
 }
 
-/** What a data folder tells of a service: one that runs, or one that ended without taking its note away. */
+/** The note of a service in a data folder. The service runs, or it ended without removing its note. */
 export type FoundService =
   | (RunningService & { kind: 'running'; pid: number; file: string })
   | { kind: 'ended'; pid: number; file: string };
@@ -24,15 +24,15 @@ export type FoundService =
 const fileName = 'running-service.json';
 
 /**
- * Writes down where a service runs, readable by its owner alone, so that commands beside it find it. A folder that cannot be written
- * to is said, and is no reason to stop: the commands then need to be told.
+ * Writes down where a service runs, readable by its owner alone, so that commands beside it find it. A folder that cannot be
+ * written to is reported, and is no reason to stop: the commands then need to be told the addresses.
  */
 export function noteRunningService(dataDir: string, service: RunningService): RunningServiceNote {
   const file = join(dataDir, fileName);
   const draft = `${file}.${process.pid}`;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    // What a killed process with this id has left would keep its permissions.
+    // A draft that a killed process with this id has left would keep its permissions.
     rmSync(draft, { force: true });
     const note: Note = { pid: process.pid, bornAt: bornAt(process.pid), ...service };
     writeFileSync(draft, `${JSON.stringify(note)}\n`, { mode: 0o600 });

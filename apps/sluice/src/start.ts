@@ -30,7 +30,7 @@ export async function start(argv: readonly string[]): Promise<void> {
     logger,
     drainTimeoutMs: settings.drainTimeoutMs * 2 + stopSlackMs,
     start: async (signal, requestStop) => {
-      // One look for all processes: an api and its workers have to agree on the models.
+      // Looked up once for all processes: an api and its workers have to agree on the models.
       const discovered = await discover(settings, { sources, signal, logger });
       store = await startStore({
         dataDir: settings.dataDir,
@@ -100,8 +100,8 @@ function modelIds({ models }: Settings): string[] {
 }
 
 /**
- * Says within seconds what is wrong with the address in REDIS_URL, to whoever has just typed it. The processes would wait
- * for a Redis that comes later.
+ * Says within seconds what is wrong with the address in REDIS_URL, to a person who has just typed it. The processes would
+ * wait for a Redis that comes later.
  */
 async function tryRedis(url: string, logger: Logger, signal: AbortSignal): Promise<void> {
   const client = commandClient(url, { logger });

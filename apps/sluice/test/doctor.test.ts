@@ -35,7 +35,7 @@ async function upstream(status: number, body: string) {
   return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked };
 }
 
-/** What the doctor finds with a file of settings, and how it ends. */
+/** The findings of the doctor for a settings file, and its exit code. */
 async function examine(settings: object, env: Record<string, string> = {}) {
   await writeFile(join(cwd, 'sluice.yaml'), JSON.stringify(settings));
   const lines: string[] = [];

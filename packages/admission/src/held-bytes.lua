@@ -18,16 +18,10 @@ local per_key, per_event = 512, 24
 -- An open response that is not stored goes this soon after its end, in ms.
 local unstored_ms = 60000
 
--- The store gives a value as much room again when it is appended to, up to a megabyte. A value of one piece never is.
-local first_piece, most_room = 262144, 1048576
-
 local function held_key(load, tenant) return string.sub(load, 1, -5) .. 'held:' .. tenant end
 
 -- The bytes in the weight of a waiting response; see waiting.ts.
 local function bytes_of(weight) return weight % 4294967296 * 1024 end
-
--- The spare room that the store gives a large value beside its bytes.
-local function room_of(large_bytes) return large_bytes > first_piece and math.min(large_bytes, most_room) or 0 end
 
 -- Returns a second by which something that stays for so long from now is gone. It is later by at most a sixteenth of that
 -- time, so a tenant has at most thirty-two amounts for each time that things stay.

@@ -7,7 +7,7 @@ const noFile = () => {
   throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
 };
 
-/** What is wrong, one `path: message` each; fails when nothing is. */
+/** The problems, each as `path: message`; fails when there are none. */
 function faultsOf(file: string | undefined, sources: Partial<SettingsSources> = {}): string[] {
   const readFile = file === undefined ? noFile : () => file;
   try {

@@ -1,7 +1,7 @@
 import { formatPath } from './config-error.ts';
 import type { KeySettings, Settings } from './settings.ts';
 
-/** The limits of the service that may change while it runs, which an api alone uses. Workers take the others when they start. */
+/** The limits of the service that may change while it runs. Only an api uses them; workers read the others when they start. */
 export const liveLimits = [
   'queued',
   'queuedBytes',
@@ -16,7 +16,7 @@ export type LiveLimits = Pick<Settings['limits'], (typeof liveLimits)[number]>;
 export interface ChangedKeys {
   added: number;
   revoked: number;
-  /** Of the same key, what it may do. */
+  /** The same key, with other rules. */
   changed: number;
 }
 
@@ -40,8 +40,8 @@ export function haveSameLimits(before: Settings, after: Settings): boolean {
 }
 
 /**
- * Whether the keys of the file say the same of their tenants. A default that is written out changes no key, and yet
- * contradicts a stored key that says otherwise.
+ * Whether the keys of the file give their tenants the same settings. A default that is written out changes no key, and yet
+ * contradicts a stored key with another value.
  */
 export function haveSameTenants(before: Settings, after: Settings): boolean {
   return JSON.stringify(before.tenants) === JSON.stringify(after.tenants);

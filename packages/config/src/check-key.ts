@@ -3,7 +3,7 @@ import { type Explanation, explainIssue } from './explain-issue.ts';
 import { keySchema } from './key-schema.ts';
 import { settingsTree } from './schema-node.ts';
 
-/** What `keys[]` of the file says of a key besides the key itself, checked. */
+/** The rules of a key, checked: an entry of `keys[]` in the file without the key itself. */
 export type KeyRules = Omit<z.output<typeof keySchema>, 'key' | 'hash' | 'disabled'>;
 
 /**

@@ -2,7 +2,7 @@
 export interface Problem {
   /** Where: a path in the file (`models[0].id`), an environment variable (`PORT`) or a flag (`--port`). */
   path: string;
-  /** What is wrong and what to change. */
+  /** Says what is wrong and what to change. */
   message: string;
   file?: string;
   /** Line in `file`, from 1. */

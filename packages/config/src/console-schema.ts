@@ -4,12 +4,12 @@ import { wholeNumber } from './value-schemas.ts';
 /** How many responses the journal tells of, by default. */
 const defaultKept = 100_000;
 
-/** What the service keeps in Redis so that the console has something to show. */
+/** The data that the service keeps in Redis for the console. */
 export const consoleSchema = z
   .strictObject({
     journal: z.boolean().default(true).meta({
       description:
-        'Whether what happens to each response is noted in Redis, without its content: the list of responses over all tenants, its search and the story of each response come from there.',
+        'Whether the history of each response is kept in Redis, without its content. The list of responses over all tenants, its search and the story of each response come from there.',
     }),
     keep: wholeNumber(1000, 1_000_000).default(defaultKept).meta({
       description:
@@ -17,7 +17,7 @@ export const consoleSchema = z
     }),
     statistics: z.boolean().default(true).meta({
       description:
-        'Whether each process adds up in Redis what happened in the last hour, and says there that it runs. Without it the overview of the console has queues and memory alone.',
+        'Whether each process adds up in Redis the events of the last hour, and reports there that it runs. Without it the overview of the console has queues and memory alone.',
     }),
   })
   .prefault({})

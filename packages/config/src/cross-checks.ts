@@ -115,7 +115,7 @@ function checkProviders({ providers = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** What would have no effect, and is hardly what was meant. */
+/** Finds settings that would have no effect, which nobody means. */
 function checkPressure({ providers = [] }: Outline): Explanation[] {
   const found: Explanation[] = [];
   for (const [index, { pressure = {} }] of providers.entries()) {
@@ -204,7 +204,7 @@ function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** What is wrong with a model that a key may use; undefined when there is such a model. */
+/** The problem of a model that a key may use; undefined when there is such a model. */
 export function faultOfAllowedModel(model: string, known: readonly string[]): string | undefined {
   if (model === '*' || known.includes(model)) return undefined;
   return `"${model}" is not the id of a model; ${suggestName(model, known)}`;
@@ -240,7 +240,7 @@ function checkTenants({ keys = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** A tenant has half of what is in flight: a larger body would be refused for ever. */
+/** A tenant may use half of the bytes in flight, so a larger body would always be refused. */
 function checkLimits({ limits = {} }: Outline): Explanation[] {
   const { bodyBytes = limitDefaults.bodyBytes, bodyBytesInFlight = limitDefaults.bodyBytesInFlight } = limits;
   if (bodyBytesInFlight >= 2 * bodyBytes) return [];

@@ -11,8 +11,8 @@ const kind: SecretKind = {
 };
 
 /**
- * The action token of a service without a configured one, which it makes once and keeps like the development key; undefined
- * where there is one, or where the admin listener can be reached from elsewhere: nothing can be changed there then.
+ * The action token of a service without a configured one, which it makes once and keeps like the development key. Undefined
+ * if one is configured, or if other machines can reach the admin listener: nothing can be changed there then.
  */
 export async function developmentActionToken({
   server,

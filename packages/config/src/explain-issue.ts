@@ -8,7 +8,7 @@ export interface Explanation {
   message: string;
 }
 
-/** Explains an issue of the schema to the operator. `data` is what was checked against `tree`. */
+/** Explains an issue of the schema to the operator. `data` is the value that was checked against `tree`. */
 export function explainIssue(issue: z.core.$ZodIssue, data: unknown, tree: SchemaNode): Explanation[] {
   const { path } = issue;
   switch (issue.code) {
@@ -55,7 +55,7 @@ function explainKind(path: PropertyKey[], data: unknown, tree: SchemaNode): Expl
   return { path, message: `must be one of ${kinds.join(', ')}` };
 }
 
-/** What the value is instead, if its type is wrong. */
+/** The type of the value, if it is wrong. */
 function contrast(value: unknown, node: SchemaNode): string {
   if (value === null) return '; it is empty';
   if (value === '') return '; it is empty';

@@ -8,13 +8,13 @@ import { readSettingsFile, readTextFile } from './settings-file.ts';
 import { gatherInput } from './settings-input.ts';
 import { settingsSchema } from './settings-schema.ts';
 
-/** What somebody beside a service has to know of it. */
+/** Facts about a service for a client on the same machine. */
 export interface ServicePlace {
   /** The data folder, as an absolute path. */
   dataDir: string;
   /** Where an api listens on this machine. */
   url: string;
-  /** Where its admin listener does. */
+  /** Where its admin listener listens. */
   adminUrl: string;
   /** Whether the file has keys, so that no development key is taken. */
   hasKeysInFile: boolean;
@@ -23,8 +23,8 @@ export interface ServicePlace {
 /**
  * Finds the place of the service that these sources configure. Creates nothing.
  *
- * Reads the flags, the environment and the file like `loadSettings`, and leaves every other setting unchecked: whoever asks
- * may not have the environment of the service, with the secrets that its file names.
+ * Reads the flags, the environment and the file like `loadSettings`, and leaves every other setting unchecked: the caller
+ * may lack the environment of the service, with the secrets that its file names.
  *
  * @throws {ConfigError} when the flags, the file or the data folder in it cannot be read.
  */
@@ -54,7 +54,7 @@ export function findService({
   };
 }
 
-/** A port that is no number, or is chosen when the service starts, says nothing: then the default one is as good a guess. */
+/** A port that is no number, or is chosen when the service starts, says nothing. The default is as good a guess then. */
 function urlOf(host: unknown, port: unknown, otherwise: number): string {
   const named = typeof host === 'string' && isLoopback(host) && host.includes(':') ? '[::1]' : '127.0.0.1';
   const known = Number(port);

@@ -9,7 +9,7 @@ export interface SecretKind {
   file: string;
   make: () => string;
   isWellFormed: (plain: string) => boolean;
-  /** What an operator does when the file cannot be kept, after `change DATA_DIR or`. */
+  /** The advice for an operator when the file cannot be kept, after `change DATA_DIR or`. */
   otherwise: string;
 }
 

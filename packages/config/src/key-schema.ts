@@ -8,7 +8,7 @@ import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
 export const defaultWeight = 1;
 export const defaultTiers: readonly ServiceTier[] = ['default', 'flex'];
 
-/** What a key may say of the limits of its tenant. */
+/** The limits of its tenant that a key may set. */
 export const limitsSchema = z.strictObject(
   forEachLimit((row) => {
     const { least, most, unit, otherwise } = row;

@@ -2,7 +2,7 @@ import type { Explanation } from './explain-issue.ts';
 import { isLoopback, overlaps } from './hosts.ts';
 import { listenDefaults } from './settings-schema.ts';
 
-/** What is known of the listeners; what is invalid is absent. */
+/** The valid settings of the listeners; invalid ones are absent. */
 export interface ListenerOutline {
   host?: string | undefined;
   port?: number | undefined;
@@ -36,7 +36,7 @@ export function checkListeners(server: ListenerOutline): Explanation[] {
   return found;
 }
 
-/** On a listener that others reach, a token that lets them change something must not be guessed. */
+/** A token that permits changes must be hard to guess on a listener that other machines reach. */
 const shortestActionToken = 16;
 
 function checkActionToken({

@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts';
 /** Sources that another thread can read, too: the file is read from disk. */
 export type FileSources = Omit<SettingsSources, 'readFile'>;
 
-/** What the thread answers. Settings come as JSON, which costs this thread less than copying them as objects. */
+/** The answer of the thread. Settings come as JSON, which costs this thread less than copying them as objects. */
 export type ThreadAnswer = { settings: string } | { problems: readonly Problem[] };
 
 /** The compiler renames imports alone, so where this runs as it was built, the module has another name. */

@@ -13,7 +13,7 @@ const routeSchema = z.strictObject({
 
 /** A model that clients may name, and where its requests go. */
 export const modelSchema = z.strictObject({
-  id: modelName().meta({ description: 'What clients send as `model`.' }),
+  id: modelName().meta({ description: 'The name that clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:
       'In order of preference. One that is down, parked, or has failed for the response gives way to the next, as long as no output is visible. A simulator can only be the first, because invented text is no fallback.',
@@ -34,7 +34,7 @@ export const modelSchema = z.strictObject({
   }),
   tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
     description:
-      "How the tokens of an input are counted for who asks (`POST /responses/input_tokens`). Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
+      "How `POST /responses/input_tokens` counts the tokens of an input. Without it, as for OpenAI's model where all routes name one, and else by an estimate.",
   }),
   hostedTools: z.array(z.enum(upstreamToolTypes)).max(upstreamToolTypes.length).exactOptional().meta({
     description:

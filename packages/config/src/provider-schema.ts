@@ -86,7 +86,7 @@ const saturation = z
       .default('vllm:num_requests_waiting')
       .meta({
         description:
-          'What tells how many requests wait there. Series whose `model_name` is the model of the route are added up, or all when there are none.',
+          'The metric that counts the requests that wait there. Series whose `model_name` is the model of the route are added up, or all when there are none.',
       }),
     most: wholeNumber(0, 1_000_000).default(4).meta({
       description: 'While more wait there than this, workers take no further jobs for its models.',
@@ -190,7 +190,7 @@ const aiSdk = z.strictObject({
     }),
   options: z.record(z.string().min(1).max(100), z.unknown()).default({}).meta({
     description:
-      'What the factory is given, in the words of the package, such as `apiKey`, `baseURL` and `headers`.',
+      'The options of the factory, in the words of the package, such as `apiKey`, `baseURL` and `headers`.',
     secret: true,
   }),
   ...timeouts,

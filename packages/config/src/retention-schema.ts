@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { seconds } from './value-schemas.ts';
 
-/** How long what is over is kept. Durations are measured by Redis. */
+/** How long ended responses and their data are kept. Redis measures the durations. */
 export const retentionSchema = z
   .strictObject({
     responseSeconds: seconds()

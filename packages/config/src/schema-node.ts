@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { settingsSchema } from './settings-schema.ts';
 
-/** What the schema and its metadata say about one setting. */
+/** One setting in the schema, with its metadata. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -69,7 +69,7 @@ export function valueAt(path: readonly PropertyKey[], value: unknown): unknown {
   return path.reduce(fieldOf, value);
 }
 
-/** What a value of a setting must be, in words: `a whole number from 1 to 64`. */
+/** Describes the values that a setting allows: `a whole number from 1 to 64`. */
 export function expectationOf(node: SchemaNode): string {
   if (node.const !== undefined) return node.const;
   if (node.enum !== undefined) return `one of ${node.enum.join(', ')}`;

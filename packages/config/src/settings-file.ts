@@ -161,7 +161,7 @@ const sentences: Partial<Record<ErrorCode, string>> = {
 
 /**
  * Explains faults of the parser in our own words: the parser's messages repeat words of the file, and a word may be a
- * key. Of faults without a sentence here, only the first is reported, because the others usually follow from it.
+ * key. Only the first fault without a sentence here is reported, because the others usually follow from it.
  */
 function problemsOfYaml(
   name: string,

@@ -22,7 +22,7 @@ interface Layers {
   role: Role;
 }
 
-/** What is served if the operator names no model. */
+/** The model that is served if the operator names none. */
 export const simulatorAlone = {
   providers: [
     { id: 'simulator', type: 'simulator' },

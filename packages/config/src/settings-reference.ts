@@ -19,7 +19,7 @@ export function renderSettingsReference(): string {
     'counts as not set. `sluice.example.yaml` is an example of a file.',
     '',
     `A running api reads the file again when it changes. \`keys\` and, of \`limits\`, ${liveLimits.map(code).join(', ')}`,
-    'then take effect within seconds. Everything else waits for a restart, and a line of the log names what does.',
+    'then take effect within seconds. Everything else waits for a restart, and a line of the log names it.',
     '',
     '## Environment and flags',
     '',

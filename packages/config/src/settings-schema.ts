@@ -20,7 +20,7 @@ import {
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
 
-/** What is read of one upstream's answer at most, with its framing (`maxAnswerBytes` in providers). */
+/** The most bytes that are read of one upstream's answer, with its framing (`maxAnswerBytes` in providers). */
 const largestAnswer = 128 * 1024 * 1024;
 
 /** A lease is renewed every third of its time. On a busy machine a shorter one would expire during pauses. */
@@ -57,7 +57,7 @@ export const settingsSchema = z.strictObject({
       }),
       adminActionToken: credential(8).exactOptional().meta({
         description:
-          'Credential for what changes something through the admin listener, or shows the content of a response. Without it nothing can be changed there.',
+          'Credential for changes through the admin listener, and for the content of responses. Without it nothing can be changed there.',
       }),
       webSockets: z.boolean().default(true).meta({
         description:
@@ -87,7 +87,7 @@ export const settingsSchema = z.strictObject({
     }),
   encryptionKeys: z.array(credential(32)).max(16).default([]).meta({
     description:
-      'Secrets that seal what clients keep for the service: encrypted reasoning and compactions. Random ones, such as `openssl rand -base64 32` prints. The first seals, and all open: to change it, put a new one first and keep the old one for as long as its content is to be taken back. Without any, the service makes one and keeps it in Redis.',
+      'Secrets that seal the data that clients keep for the service: encrypted reasoning and compactions. Random ones, such as `openssl rand -base64 32` prints. The first seals, and all open: to change it, put a new one first and keep the old one for as long as its content is to be taken back. Without any, the service makes one and keeps it in Redis.',
     secret: true,
   }),
   logLevel: z
@@ -118,7 +118,7 @@ export const settingsSchema = z.strictObject({
     description:
       'Upstreams that run models. Without `providers` and `models`, the simulator and its models are served.',
   }),
-  models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'What clients may name as `model`.' }),
+  models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'The models that clients may name.' }),
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
       'API keys of tenants, beside those that `sluice keys create` makes. Without any key, the service makes a development key and listens on loopback only. Changes take effect while it runs.',
@@ -150,7 +150,7 @@ export const settingsSchema = z.strictObject({
       }),
       webSocketContextBytes: wholeNumber(1024, 1_099_511_627_776).default(268_435_456).meta({
         description:
-          'Most bytes that an api keeps so that clients of WebSockets can continue responses that are not stored. A tenant may use half. When it is full, what was kept first goes first, and its client sends the whole again.',
+          'Most bytes that an api keeps so that clients of WebSockets can continue responses that are not stored. A tenant may use half. When it is full, the oldest context goes first, and its client sends the whole again.',
         unit: 'bytes',
       }),
       outputBytes: wholeNumber(1024, largestAnswer).default(16_777_216).meta({
@@ -198,7 +198,8 @@ export const settingsSchema = z.strictObject({
         .default(86_400_000)
         .meta({ description: 'Longest wait in the queue for a background response.' }),
       durabilityMs: wholeNumber(10, 4000).default(1000).meta({
-        description: 'Longest wait for what `durability` asks for. After it the request is refused with 503.',
+        description:
+          'Longest wait for the `durability` of a write. After it the request is refused with 503.',
         unit: 'ms',
       }),
       connectMs: milliseconds()
@@ -234,7 +235,7 @@ export const settingsSchema = z.strictObject({
       }),
       outageMs: milliseconds(1000).default(60_000).meta({
         description:
-          'How long a worker goes on with what it runs while Redis does not answer. After that it gives it up.',
+          'How long a worker goes on with its attempts while Redis does not answer. After that it gives them up.',
       }),
       longestRetryAfterMs: milliseconds().default(60_000).meta({
         description:
@@ -277,7 +278,7 @@ export const settingsSchema = z.strictObject({
       }),
     })
     .prefault({})
-    .meta({ description: 'What happens when a process or a caller is lost.' }),
+    .meta({ description: 'The behaviour when a process or a caller is lost.' }),
   dashboard: z
     .strictObject({
       keepCompleted: wholeNumber(0, 100_000).default(100).meta({

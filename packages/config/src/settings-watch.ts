@@ -8,7 +8,7 @@ import { loadSettings } from './load-settings.ts';
 import type { Settings } from './settings.ts';
 import { settingsPath } from './settings-file.ts';
 
-/** Where the watch says what it found; a logger of the process. Fields hold no secret. */
+/** Takes the reports of the watch; a logger of the process. Fields hold no secret. */
 export interface SettingsLog {
   info: (fields: object, message: string) => void;
   warn: (fields: object, message: string) => void;
@@ -22,8 +22,8 @@ export interface SettingsWatchOptions {
   /** Pause between two looks at the file, in milliseconds; a second by default. */
   intervalMs?: number;
   /**
-   * When a refused file is read again although it has not changed, because what was wrong may be elsewhere, in
-   * milliseconds; half a minute by default.
+   * When a refused file is read again although it has not changed, because the cause may be elsewhere, in milliseconds; half
+   * a minute by default.
    */
   retryRefusedMs?: number;
   /** Loads the settings anew; in a thread by default. */
@@ -60,13 +60,13 @@ interface Watched {
 }
 
 /**
- * Watches the settings file and puts what may change into effect while the process runs.
+ * Watches the settings file, and puts changes into effect while the process runs, where they can be.
  *
  * It asks for the file's version at an interval. Notifications of the file system miss changes: editors rename a file over the
  * old one, and Kubernetes swaps a symbolic link two folders above. A file that changes while it is read is read again.
  *
- * A file that is bad, or gone, is refused as a whole and said once; the settings in effect stay. So is the file becoming
- * good again, and which changes wait for a restart.
+ * A file that is bad, or gone, is refused as a whole, and the settings in effect stay. That is logged once. So are a file
+ * that is good again, and the changes that wait for a restart.
  */
 export class SettingsWatch {
   readonly #watched: Watched;
@@ -220,7 +220,7 @@ function versionOfNow(path: string): string {
   }
 }
 
-/** The time of the last change of the inode is among it, because tools can set back the time of the last writing. */
+/** It includes the time of the last change of the inode, because tools can set back the time of the last write. */
 function version({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }

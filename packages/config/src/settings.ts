@@ -38,7 +38,7 @@ export interface KeySettings {
   disabled: boolean;
 }
 
-/** What some keys say of their tenant. What none of them says is absent. */
+/** The settings of a tenant from some of its keys. A setting that none of them has is absent. */
 export interface TenantSettings {
   name: string;
   weight?: number;
@@ -49,7 +49,7 @@ export interface TenantSettings {
 export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
   models: ModelSettings[];
   keys: KeySettings[];
-  /** What the keys of the file say of their tenants. Stored keys may say the rest; see `uniteKeys`. */
+  /** The settings of tenants from the keys of the file. Stored keys may have others; see `uniteKeys`. */
   tenants: TenantSettings[];
   /** Where traces go, by the variables of OpenTelemetry; absent when they are off. */
   traces?: TraceSettings;
@@ -93,7 +93,7 @@ function completeModels(models: readonly ParsedModel[]): ModelSettings[] {
   });
 }
 
-/** Brings together what keys say of their tenants. A later key wins over an earlier one that it contradicts. */
+/** Merges the settings of tenants from their keys. A later key wins over an earlier one that it contradicts. */
 export function gatherTenants(
   keys: readonly { name: string; weight?: number; limits: GivenLimits }[],
 ): Map<string, TenantSettings> {
@@ -110,7 +110,7 @@ export function gatherTenants(
   return tenants;
 }
 
-/** The weight and the limits of a tenant, with the defaults for what no key says. */
+/** The weight and the limits of a tenant, with defaults for those that no key sets. */
 export function completeTenant(tenant: TenantSettings | undefined): Pick<KeySettings, 'weight' | 'limits'> {
   return {
     weight: tenant?.weight ?? defaultWeight,

@@ -19,17 +19,17 @@ export interface TraceSettings {
   headers: Record<string, string>;
   protocol: 'http/protobuf' | 'http/json';
   compression: 'gzip' | 'none';
-  /** Of one export, in milliseconds. */
+  /** The time-out of one export, in milliseconds. */
   timeoutMs: number;
   /** Name of the service in its traces; undefined for a name by the role of the process. */
   serviceName: string | undefined;
-  /** What else is said of the process. */
+  /** Further attributes of the process. */
   resource: Record<string, string>;
   sampler: { name: (typeof samplers)[number]; ratio: number };
   /** Whether `traceparent` is taken from callers and sent to upstreams. */
   propagates: boolean;
   batch: {
-    /** Spans that wait to be sent; what is more is dropped. */
+    /** Most spans that wait to be sent; further ones are dropped. */
     most: number;
     /** Spans of one export. */
     size: number;
@@ -84,7 +84,7 @@ export const traceVariables: readonly TraceVariable[] = [
   {
     name: 'OTEL_RESOURCE_ATTRIBUTES',
     default: '',
-    description: 'What else is said of each process, such as `deployment.environment.name=production`.',
+    description: 'Further attributes of each process, such as `deployment.environment.name=production`.',
   },
   {
     name: 'OTEL_TRACES_SAMPLER',
@@ -154,7 +154,7 @@ export function readTraceSettings(env: Environment): {
   return { traces, problems: reader.problems };
 }
 
-/** Reads variables one by one and gathers what is wrong with them. No problem repeats a value: it may be a secret. */
+/** Reads variables one by one and gathers their problems. No problem repeats a value: it may be a secret. */
 class TraceReader {
   readonly problems: Problem[] = [];
   readonly #env: Environment;

@@ -95,7 +95,7 @@ export function modelName() {
 }
 
 function faultOfModelName(value: string): string | undefined {
-  if (value === '') return 'must not be empty; give what clients send as `model`';
+  if (value === '') return 'must not be empty; give the name that clients send as `model`';
   // A lone surrogate has no encoding, so no queue could be named after it.
   if (!value.isWellFormed()) return 'must be valid Unicode text; it holds half of a surrogate pair';
   if (/[\p{Cc}\s]/u.test(value)) return 'must not hold spaces or control characters';

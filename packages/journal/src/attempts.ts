@@ -2,8 +2,8 @@ import type { AttemptReport } from '@sluice/contract/admin';
 import type { JournalLine } from './journal-line.ts';
 
 /**
- * The attempts of a response, as its lines tell them. One that was claimed and has no end when the next one is claimed, or the
- * response ends without it, was lost with its process.
+ * The attempts of a response, from its lines. An attempt was lost with its process if it has no end when the next one is
+ * claimed, or if the response ends without it.
  */
 export function attemptsOf(lines: readonly JournalLine[]): AttemptReport[] {
   const attempts: AttemptReport[] = [];
@@ -65,7 +65,7 @@ export function attemptsOf(lines: readonly JournalLine[]): AttemptReport[] {
 
 type Ended = Extract<JournalLine, { what: 'ended' }>;
 
-/** An end that was written in place of an attempt says why; all others are that of the last attempt. */
+/** An end that was written in place of an attempt says why. Any other end is that of the last attempt. */
 function endWith(
   attempt: AttemptReport | undefined,
   { at, because, status, code }: Ended,
@@ -97,7 +97,7 @@ function begun(attempt: number, worker: string | null, at: number | null): Attem
   };
 }
 
-/** An attempt whose claim nobody has told of. */
+/** An attempt without a line for its claim. */
 function unclaimed(attempts: AttemptReport[], number: number): AttemptReport {
   const attempt = begun(number, null, null);
   attempts.push(attempt);

@@ -9,11 +9,11 @@ import {
 } from './journal-line.ts';
 import type { RowShape, ShapedFields } from './row-shapes.ts';
 
-/** A response in the index: what its lines have said so far, in whatever order they came. */
+/** A response in the index: the facts of its lines so far, which may come in any order. */
 export interface IndexedRow extends ShapedFields {
   /** Its id without the prefix. */
   subject: string;
-  /** 0 as long as nobody has said who it is. */
+  /** 0 until a line says when, and who it is. */
   acceptedAt: number;
   startedAt: number | null;
   /** In the attempt `outputAttempt`, the last one that is known. */
@@ -77,8 +77,8 @@ export function isOpenRow({ status }: IndexedRow): boolean {
 }
 
 /**
- * Takes what an entry says into a row. Entries of two processes may stand in the stream in another order than what they tell
- * happened, and an index reads the newest first, so every order comes to the same row.
+ * Adds the facts of an entry to a row. Entries of two processes may be out of order in the stream, and an index reads the
+ * newest first, so every order gives the same row.
  */
 export function takeEntry(row: IndexedRow, entry: JournalEntry, text: string): void {
   for (const line of entry.lines) takeLine(row, line);
@@ -94,7 +94,7 @@ export function takeEntry(row: IndexedRow, entry: JournalEntry, text: string): v
   }
 }
 
-/** The first lines of an entry and its last ones, as many as it may have bytes. */
+/** The first and the last lines of an entry, as many as fit into its bytes. */
 function shortened({ subject, lines }: JournalEntry): { text: string; leftOut: number } {
   for (let count = lines.length >> 1; ; count >>= 1) {
     const kept = count === 0 ? [] : [...lines.slice(0, count), ...lines.slice(-count)];
@@ -131,7 +131,7 @@ function takeLine(row: IndexedRow, line: JournalLine): void {
       row.firstOutputAt = line.at;
       return;
     case 'ended':
-      // Two that ended it at once have both said so. The first of them counts.
+      // Two processes that ended it at once have both written an end. The first one counts.
       if (row.endedAt !== null && row.endedAt <= line.at) return;
       if (!isStatus(line.status)) return;
       row.status = line.status;

@@ -1,11 +1,11 @@
 import { responseIdPrefix } from '@sluice/contract';
 
 /**
- * LINE TABLE: what can be said of a response, each with its short word in the stream and its members in order. A line there
- * is an array: when, by the store's clock in milliseconds, the word, and the members.
+ * LINE TABLE: every kind of line about a response, with its short word in the stream and its members in order. A line in the
+ * stream is an array: the time by the store's clock in milliseconds, the word, and the members.
  *
- * A new member goes behind the others, and is undefined in a line of an older release. Words that a release does not know are
- * passed over.
+ * A new member goes behind the others, and is undefined in a line of an older release. A release skips words that it does
+ * not know.
  */
 const lineTable = {
   /** Accepted, and its job added. `digests` are those of its metadata. */
@@ -16,7 +16,7 @@ const lineTable = {
   let_in: { word: 'l', members: [] },
   crowded: { word: 'w', members: [] },
   taken_back: { word: 'x', members: [] },
-  /** Says who it is, too: the api that accepted it may have died before it could. */
+  /** Repeats what the response is, because the api that accepted it may have died before it wrote a line. */
   claimed: {
     word: 'c',
     members: ['attempt', 'worker', 'tenant', 'model', 'tier', 'mode', 'acceptedAt', 'host', 'pid'],
@@ -35,7 +35,7 @@ const lineTable = {
     word: 'd',
     members: ['attempt', 'status', 'code', 'because', 'inputTokens', 'outputTokens'],
   },
-  /** An operator made another response of its request, and that one itself; `other` is the id. */
+  /** An operator made another response of its request. The second line is about that response; `other` is the id of the first. */
   retried_as: { word: 'k', members: ['other'] },
   retry_of: { word: 'o', members: ['other'] },
   /** A line about a queue, not about a response. */
@@ -103,7 +103,7 @@ export interface JournalEntry {
   lines: JournalLine[];
 }
 
-/** Texts of others are cut here; ids, tenants and models are shorter anyway. */
+/** Texts from outside are cut at this length; ids, tenants and models are shorter anyway. */
 const longestText = 256;
 
 const beforeQueue = 'queue:';

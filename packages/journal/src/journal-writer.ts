@@ -19,7 +19,7 @@ export interface JournalWriterOptions {
 /** Entries for each response that is kept: its accept, its claim, its first output and its end, when all are far apart. */
 export const entriesPerResponse = 4;
 
-/** Entries of one call: some three milliseconds of Redis, which everybody else waits for, after a silence. */
+/** Entries of one call. After a silence, so many keep Redis from everybody else for some three milliseconds. */
 const pageSize = 500;
 
 /** The journal is cut after so many entries, and by the first call of a process. */
@@ -30,17 +30,17 @@ const script = readFileSync(new URL('../src/write-entries.lua', import.meta.url)
 /** Lines of one subject in one entry. */
 const mostLines = 32;
 
-/** The stream that holds the journal of a cell: what happened to its responses, oldest first. */
+/** The stream that holds the journal of a cell: the events of its responses, oldest first. */
 export function journalKey(keyPrefix: string): string {
   return `${keyPrefix}journal`;
 }
 
 /**
- * Writes the journal, beside whatever it tells of: `write` returns at once, and nothing waits for the store. What is said of
- * one subject within a moment becomes one entry.
+ * Writes the journal in the background: `write` returns at once, and nothing waits for the store. Lines about one subject
+ * within a moment become one entry.
  *
- * While the store is silent, slow or full, a bounded number waits, and what is more is dropped and counted. Nothing is sent
- * twice. What a process had not written when it died is lost; the index makes up for it.
+ * While the store is silent, slow or full, the lines of a bounded number of subjects wait, and further ones are dropped and
+ * counted. Nothing is sent twice. Lines that a process had not written when it died are lost; the index makes up for them.
  */
 export class JournalWriter {
   readonly #options: Required<Omit<JournalWriterOptions, 'onDropped'>>;
@@ -83,7 +83,7 @@ export class JournalWriter {
     return true;
   }
 
-  /** Writes what waits. What the store does not take at once is dropped. */
+  /** Writes the lines that wait. Those that the store does not take at once are dropped. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     while (this.#sending || this.#waiting.size > 0) {

@@ -4,10 +4,10 @@ import { subjectOfQueue, subjectOfResponse } from './journal-line.ts';
 import { JournalWriter, type JournalWriterOptions } from './journal-writer.ts';
 import { digestsOf } from './metadata-digests.ts';
 
-/** Postponed responses that are remembered. Past it the oldest one says again why it waits. */
+/** Postponed responses that are remembered. Beyond that, the oldest is forgotten and may get the same line again. */
 const mostPostponed = 10_000;
 
-/** Keeps the journal of a process, if the settings say so. `now` is the store's clock. Stop what it returns. */
+/** Keeps the journal of a process, if the settings say so. `now` is the store's clock. The caller stops the result. */
 export function openJournal(
   telemetry: Telemetry,
   {
@@ -26,10 +26,10 @@ export function openJournal(
 }
 
 /**
- * Puts into the journal what happens to responses in this process. `now` is the store's clock.
+ * Writes to the journal the events of responses in this process. `now` is the store's clock.
  *
- * A response that is postponed again for the same reason says so once: it may be claimed every few seconds for a day, and
- * thousands of them would push everything else out of the journal.
+ * A response that is postponed again for the same reason gets no further line: it may be claimed every few seconds for a
+ * day, and thousands of such lines would push everything else out of the journal.
  */
 export function keepJournal(
   telemetry: Telemetry,

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 const digestLength = 11;
 
 /**
- * A pair of a response's metadata as the journal keeps it: always as short, so that nobody can fill the store with it, and
- * not to be read back.
+ * The digest of a pair of a response's metadata, as the journal keeps it. Its length is fixed, so that nobody can fill the
+ * store with it, and the pair cannot be read back.
  */
 export function digestOfPair(key: string, value: string): string {
   return hash('sha256', `${key}\0${value}`, 'base64url').slice(0, digestLength);

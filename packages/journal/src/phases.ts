@@ -1,10 +1,10 @@
 import type { Phase, WaitReason } from '@sluice/contract/admin';
 import type { JournalLine } from './journal-line.ts';
 
-/** A wait that is shorter has no reason: it takes so long to come through the queue, in milliseconds. */
+/** The time that it takes to pass through an empty queue, in milliseconds. A shorter wait has no reason. */
 const shortWaitMs = 50;
 
-/** A phase of which it is not known yet why the response waited in its queue. */
+/** A phase whose reason for waiting in the queue is not known yet. */
 interface Span {
   kind: Phase['kind'];
   from: number;
@@ -18,7 +18,7 @@ export interface QueueSurroundings {
   lastStart: (from: number, to: number) => number | undefined;
   /** When its queue was paused, oldest first; `to` is null while it is. */
   pauses: readonly { from: number; to: number | null }[];
-  /** Where it stands in its queue now; undefined when it does not, or nobody knows. 1 is next. */
+  /** Its place in its queue now, where 1 is next; undefined when it has none, or the place is not known. */
   position: number | undefined;
   /** By the store's clock. */
   now: number;
@@ -33,7 +33,7 @@ const blockReasons: Record<string, WaitReason> = {
 };
 
 /**
- * The bar of a response, from its accept to its end without gaps, and why each wait was one. `lines` are in the order of
+ * The bar of a response, from its accept to its end without gaps, and the reason of each wait. `lines` are in the order of
  * their times.
  */
 export function phasesOf(
@@ -74,7 +74,7 @@ function spansOf(lines: readonly JournalLine[], acceptedAt: number): Span[] {
         turn('waiting', line.at, 'tenant_full');
         break;
       case 'claimed':
-        // It was under way in a process that has said nothing of its end, and nothing since then.
+        // It ran in a process that has written no line since then, and no end.
         if (last && last.kind !== 'waiting') turn('waiting', saidAt, 'worker_lost');
         turn('starting', line.at);
         break;
@@ -104,7 +104,7 @@ function spansOf(lines: readonly JournalLine[], acceptedAt: number): Span[] {
   return spans;
 }
 
-/** Says of a wait in a queue what stood in the way: an operator, others, or that there was no slot. */
+/** The reason of a wait in a queue: an operator, other responses, or no free slot. */
 function explained(
   { kind, from, to, because }: Span,
   { lastStart, pauses, position, now }: QueueSurroundings,
@@ -136,7 +136,7 @@ function explained(
   return [...phases, ...inQueue(begin, to)];
 }
 
-/** Two phases in a row that say the same are one. */
+/** Merges neighbouring phases that say the same. */
 function joined(phases: readonly Phase[]): Phase[] {
   const bar: Phase[] = [];
   for (const phase of phases) {

@@ -28,7 +28,7 @@ export interface RowCursor {
   subject: string;
 }
 
-/** A cursor from its text; undefined for a text that is none. */
+/** Parses a cursor; undefined for any other text. */
 export function parseCursor(text: string): RowCursor | undefined {
   const found = /^(\d{1,15})\.([A-Za-z0-9]{1,64})$/.exec(text);
   if (!found) return undefined;
@@ -109,7 +109,7 @@ export function facetsOf(
   return facets;
 }
 
-/** How many rows have each value of a field, of those that miss nothing but perhaps that field. */
+/** How many rows have each value of a field, among the rows that match all the other fields. */
 function countsOf(shapes: readonly RowShape[], field: FacetField, others: number): Map<string, number> {
   const values = new Map<string, number>();
   for (const shape of shapes) {

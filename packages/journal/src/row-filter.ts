@@ -79,11 +79,11 @@ const idPrefixes = [responseIdPrefix, 'resp_'];
 function subjectPrefix(id: string): string {
   const prefix = idPrefixes.find((each) => id.startsWith(each));
   if (prefix !== undefined) return id.slice(prefix.length);
-  // `create-r` is on its way to being one. An id has neither hyphen nor underscore.
+  // `create-r` is the beginning of a prefix. An id has neither hyphen nor underscore.
   return /[-_]/.test(id) && idPrefixes.some((each) => each.startsWith(id)) ? '' : id;
 }
 
-/** Colons of a pair at which its key may end. */
+/** Most colons of a pair that are tried as the end of its key. */
 const mostColons = 8;
 
 /** `key:value`. A key may contain colons as well, so each of them may be where it ends. */

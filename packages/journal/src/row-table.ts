@@ -10,27 +10,27 @@ export interface RowBefore {
 }
 
 /**
- * Bytes that all rows may take together, for each row that is kept: twice what one of everyday takes. Some take more; the oldest rows go for
- * them.
+ * Bytes that all rows may take together, for each row that is kept: twice those of an everyday row. Larger rows push out the
+ * oldest ones.
  */
 export const bytesPerRow = 1_024;
 
 /** Memory of a row besides its entries, in bytes. */
 const ownBytes = 400;
 
-/** So many rows are passed to find the place of a new one, before all of them are sorted. */
+/** Most rows that are passed in search of the place of a new one. Beyond that, all rows are sorted. */
 const mostPassed = 200;
 
 /**
- * The rows of the index by id, and by the time of acceptance. It keeps the newest `keep`; rows that are changed and dropped
- * are told to `onChange`, with what they were before.
+ * The rows of the index by id, and by the time of acceptance. It keeps the newest `keep`. `onChange` is told of rows that
+ * are changed or dropped, with their values before.
  */
 export class RowTable {
   readonly #keep: number;
   readonly #byId = new Map<string, IndexedRow>();
   readonly #open = new Set<IndexedRow>();
   readonly #onChange: (row: IndexedRow, before: RowBefore) => void;
-  /** Rows that nobody has said the time of yet. As many as are kept, at most. */
+  /** Rows without a known time. At most as many as are kept. */
   readonly #unplaced = new Set<IndexedRow>();
   readonly #shapes: RowShapes;
   /** Oldest first, once it is sorted. */
@@ -68,7 +68,7 @@ export class RowTable {
     return this.#byId.get(subject);
   }
 
-  /** Rows of responses without an end, as far as anybody knows; those that nobody has said the time of included. */
+  /** Rows of responses without a known end, those without a known time included. */
   get open(): ReadonlySet<IndexedRow> {
     return this.#open;
   }
@@ -101,13 +101,13 @@ export class RowTable {
       return;
     }
     if (!isListed) this.#place(row);
-    // A process that knew the time less exactly spoke first.
+    // A process that knew the time less exactly has written first.
     else if (row.acceptedAt !== acceptedAt) this.#isSorted = false;
     this.#onChange(row, { isListed, status, code });
     this.#evict();
   }
 
-  /** Forgets a row that nobody has said the time of. */
+  /** Forgets a row without a known time. */
   drop(row: IndexedRow): void {
     if (!this.#unplaced.delete(row)) return;
     this.#forget(row);
@@ -145,9 +145,9 @@ export class RowTable {
     return this.#keep * bytesPerRow;
   }
 
-  /** One in a hundred at a time, because each time moves all others. */
+  /** Drops one row in a hundred at a time, because each time moves all others. */
   #evict(): void {
-    // Those that nobody has said the time of come first: most of them are what is left of rows that went.
+    // Rows without a known time come first: most of them are remains of rows that were dropped.
     while (this.#bytes > this.#mostBytes && this.#unplaced.size > 0) this.#dropUnplaced();
     const slack = Math.ceil(this.#keep / 100);
     const hasManyBytes = this.#bytes > this.#mostBytes && this.#rows.length > 0;

@@ -9,7 +9,7 @@ import type { RowTable } from './row-table.ts';
 export interface ResponseStory {
   row: ResponseRow;
   requestId: string | null;
-  /** The response of which an operator made this one, and those that were made of it. */
+  /** The response that an operator made this one from, and those that were made from it. */
   retryOf: string | null;
   retriedAs: string[];
   phases: Phase[];
@@ -59,7 +59,7 @@ function othersOf(lines: readonly JournalLine[], word: 'retry_of' | 'retried_as'
   return lines.flatMap((line) => (line.what === word && 'other' in line ? [line.other] : []));
 }
 
-/** Everything said of a response, in the order in which it happened. */
+/** All lines about a response, in the order of the events. */
 function linesOf({ entries }: IndexedRow): JournalLine[] {
   const lines = entries.flatMap((text) => parseEntry(text)?.lines ?? []);
   return lines.toSorted((one, other) => one.at - other.at || order(one) - order(other));
@@ -83,7 +83,7 @@ function lastStartOf(
   return last;
 }
 
-/** Members that say nothing to a person, or what stands in the row. */
+/** Members that tell a person nothing, or that repeat the row. */
 const unsaid: ReadonlySet<string> = new Set([
   'digests',
   'tenant',

@@ -10,7 +10,10 @@ export function objectOf(value: unknown): JsonObject | undefined {
   return isObject(value) ? value : undefined;
 }
 
-/** The object that a text is the JSON of. What the parser would say of another text quotes it, and must not be logged. */
+/**
+ * Parses the JSON of an object; undefined for any other text. The parser's own message is dropped, because it quotes the
+ * text.
+ */
 export function parseObject(json: string): JsonObject | undefined {
   try {
     return objectOf(JSON.parse(json));

@@ -16,18 +16,18 @@ export interface ProviderCall {
 }
 
 /**
- * Through this a provider reports how much it reads from its upstream, besides its chunks, so that no answer takes more than
- * its share of the process. If it gets a promise it must await it before it reads on. The promise never rejects, and settles
- * with the signal of the call at the latest. The time until then does not count as silence of the upstream.
+ * A provider reports here how much it reads from its upstream, besides its chunks, so that no answer takes more than its
+ * share of the process. It must await a returned promise before it reads on. The promise never rejects, and settles with the
+ * signal of the call at the latest. The time until then does not count as silence of the upstream.
  */
 export interface ReadPace {
   /**
-   * An event of so many characters was read, and any chunks of it were taken. One that says nothing has no output.
+   * An event of so many characters was read, and any chunks of it were taken. `hasOutput` is false for an event without output.
    *
    * @throws {ProviderError} when there were too many without output.
    */
   took(characters: number, event: { hasOutput: boolean }): Promise<void> | undefined;
-  /** So many characters lie here, read and not taken. Told after each read; one may bring no whole event. */
+  /** So many characters were read and not taken yet. Called after each read, which may bring no whole event. */
   readAhead(characters: number, read: { hasEvents: boolean }): Promise<void> | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface Provider {
   close(): Promise<void>;
 }
 
-/** Where a provider says what an operator wants to know and no caller. A logger of the process fits. */
+/** Takes messages of a provider that are for the operator and for no caller. A logger of the process fits. */
 export interface ProviderLog {
   info(facts: object, message: string): void;
   error(facts: object, message: string): void;

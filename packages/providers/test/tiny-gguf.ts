@@ -32,7 +32,7 @@ const chatTemplate =
 
 /**
  * Writes a model that llama.cpp loads: one layer with made-up weights, which are the same each time, and a token for each
- * character. It has some 180 KB. What it says makes no sense, and that is enough to see that text, grammars and
+ * character. It has some 180 KB. Its text makes no sense, and that is enough to see that text, grammars and
  * functions go through the real library.
  */
 export function writeTinyGguf(path: string): void {

@@ -12,7 +12,7 @@ export const request = (members: object = {}): Generation =>
   });
 export const tools = ['first_tool', 'second_tool'].map((name) => ({ type: 'function', name }));
 
-/** What one API's events look like. */
+/** The shape of one API's events. */
 export interface Wire {
   type: 'openai-chat' | 'openai-responses';
   handle(upstream: FakeUpstream, handler: UpstreamHandler): void;

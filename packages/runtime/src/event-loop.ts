@@ -12,8 +12,8 @@ export interface EventLoopWatch {
   /** The delay since the last call, which starts a new period. */
   takeDelay(): EventLoopDelay;
   /**
-   * How long the loop has stood still since the start, in milliseconds: of every ten seconds the longest stall that was
-   * logged. Asking changes nothing, so nobody misses a stall that was over before the answer to a scrape could be.
+   * How long the loop has stood still since the start, in milliseconds: the sum of the logged stalls, the longest of every
+   * ten seconds. Reading it changes nothing, so a stall that ended before a scrape was answered is not missed.
    */
   readonly stalledMs: number;
   /** Ends the watch; twice is fine. */

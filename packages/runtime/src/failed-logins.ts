@@ -39,7 +39,7 @@ const mostNetworks = 10_000;
 const everyOther = '';
 
 /**
- * Counts failed log-ins by the client's network: an IPv4 address, or the /64 of an IPv6 address, because whoever has one
+ * Counts failed log-ins by the client's network: an IPv4 address, or the /64 of an IPv6 address, because a client with one
  * address of it has all of them.
  *
  * Callers check the credential first and come here with failures alone. So nobody with a good credential is refused or held up
@@ -78,8 +78,8 @@ export class FailedLogins {
   }
 
   /**
-   * Counts a failure, and holds back the answer to a client whose network has had its failures of this minute. Returns how to
-   * answer it; undefined for one as any other.
+   * Counts a failure, and holds back the answer to a client whose network has had its failures of this minute. Returns how
+   * to answer it; undefined for an ordinary answer.
    */
   async holdBack(request: AddressedRequest): Promise<Throttled | undefined> {
     const network = networkOf(this.clientOf(request));
@@ -112,7 +112,7 @@ export class FailedLogins {
 
   /**
    * The address that a trusted proxy names, or that of the connection. Proxies append to the header, so it is read from its
-   * end, up to the first address that is not a trusted proxy. What stands before that is the client's own word.
+   * end, up to the first address that is not a trusted proxy. Anything before that was written by the client.
    */
   clientOf({ headers, socket }: AddressedRequest): string {
     let client = plainAddress(socket.remoteAddress ?? '');

@@ -42,7 +42,7 @@ export function listenFailure(error: unknown, target: ListenTarget): unknown {
   switch (errorCode(error)) {
     case 'EADDRINUSE':
       return new FatalError(
-        `Port ${target.port} on ${target.host} is taken: stop what listens there, or set ${target.portSetting} to another port.`,
+        `Port ${target.port} on ${target.host} is taken: stop the process that listens there, or set ${target.portSetting} to another port.`,
         { exitCode: 1, cause: error },
       );
     case 'EACCES':

@@ -14,12 +14,12 @@ export interface Readiness {
 export interface HealthServerOptions extends ListenTarget {
   logger: Logger;
   metrics: Pick<Metrics, 'registry'>;
-  /** Asked for by everything but health; without one only this machine is answered there. See `refuseOperator`. */
+  /** The token that every page but health asks for. Without one, those pages answer this machine alone. See `refuseOperator`. */
   token: string | undefined;
   failedLogins: FailedLogins;
   /** Asked at each `GET /readyz`; one that throws or takes more than a second counts as not ready. */
   readiness: () => Readiness | Promise<Readiness>;
-  /** Further pages for the operator: what is answered, as JSON, to a GET of each path. */
+  /** Further pages for the operator: the answer, as JSON, to a GET of each path. */
   reports?: ReadonlyMap<string, () => object>;
 }
 

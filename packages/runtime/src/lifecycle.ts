@@ -24,7 +24,7 @@ export interface ProcessRole {
   reload?(): void;
   /** How long `stop` may take before the process exits with code 1. */
   drainTimeoutMs: number;
-  /** Runs synchronously before a forced exit, to end what would outlive the process, such as children. */
+  /** Runs synchronously before a forced exit, to end everything that would outlive the process, such as children. */
   onForcedExit?(): void;
 }
 

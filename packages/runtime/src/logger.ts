@@ -48,7 +48,7 @@ export function createLogger(options: LoggerOptions): Logger {
 /** The results of `loggedError`, so that none is reduced a second time and loses everything. */
 const reduced = new WeakSet<object>();
 
-/** Reduces an error to what may be logged. Of a thrown value that is not an error, only the type is logged. */
+/** Reduces an error to what may be logged. A thrown value that is not an error is logged as its type alone. */
 export function loggedError(error: unknown): LoggedError {
   if (isReduced(error)) return error;
   const made = reduce(error, 0);
@@ -137,8 +137,8 @@ function loggedErrorOrText(value: unknown): LoggedError | string {
 }
 
 /**
- * The message of an error, with secrets masked. That of a cause is shown when the engine wrote it, which is what a
- * defect looks like. Anybody else's may quote a prompt or an answer: its type, code and frames have to do.
+ * The message of an error, with secrets masked. The message of a cause is shown only if the engine wrote it, as for a
+ * defect. Any other may quote a prompt or an answer, so its type, code and frames have to do.
  */
 function messageOf(error: Error, level: number): string {
   const isTheEngines =

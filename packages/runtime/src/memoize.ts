@@ -1,4 +1,4 @@
-/** Calls a function once for each list of words and numbers, and gives its result again. For lists that are few. */
+/** Keeps the results of a function, one for each list of words and numbers. Meant for few lists. */
 export function memoize<Words extends readonly (string | number)[], Result>(
   make: (...words: Words) => Result,
 ): (...words: Words) => Result {

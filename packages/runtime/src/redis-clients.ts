@@ -42,7 +42,7 @@ export function writerClient(url: string, options: RedisClientOptions): Redis {
 }
 
 /**
- * For what an api looks up for its readers. Like `commandClient`, but with a time-out of fifteen seconds, because answers
+ * For lookups of an api on behalf of its readers. Like `commandClient`, but with a time-out of fifteen seconds, because answers
  * can have many megabytes and come over a slow network.
  */
 export function bulkReadClient(url: string, options: RedisClientOptions): Redis {
@@ -55,8 +55,8 @@ export function bulkReadClient(url: string, options: RedisClientOptions): Redis 
 
 /**
  * For values that may be large, in an api and in a worker. Nothing else goes over it, so no short command waits behind one.
- * There is no command time-out: how long a value may take depends on its size, and who sends it cuts the connection when
- * that is over.
+ * There is no command time-out: how long a value may take depends on its size, and its sender cuts the connection after that
+ * time.
  */
 export function largeValueClient(url: string, options: RedisClientOptions): Redis {
   return connect(url, 'sluice-large-values', options, { ...FAILING_FAST, reconnectOnError: isReadOnlyError });
@@ -86,8 +86,8 @@ export function subscriberClient(url: string, options: RedisClientOptions): Redi
     maxRetriesPerRequest: null,
     autoResubscribe: true,
   });
-  // Nobody hears of a resubscription of the client's own that fails because the client is closed, and a rejection that
-  // nobody handles ends the process.
+  // The client resubscribes by itself. If that fails because the client is closed, nobody handles the rejection, which would
+  // end the process.
   const subscribe: (...channels: string[]) => Promise<unknown> = redis.subscribe.bind(redis);
   const heard = (...channels: string[]) => {
     const subscribed = subscribe(...channels);
@@ -227,7 +227,7 @@ function gatherWrites(redis: Redis): void {
 
 /**
  * An outage causes an error for each attempt to connect. A few of them are logged, and the recovery. Before the first
- * connection the start of a process says what it waits for.
+ * connection the start of a process logs what it waits for.
  */
 function logConnection(redis: Redis, logger: Logger): { warn: (error: unknown) => void } {
   const { warn, restored } = throttledWarning(logger, 'redis connection failed');

@@ -1,7 +1,7 @@
 /**
- * Replies of a Redis that cannot take commands now, by their first word. Some of them last until an operator acts, as a
- * missing permission does. The caller of a request is told the same: nothing of it can be mended there. A transaction is
- * aborted for one of the others.
+ * Replies of a Redis that cannot take commands now, by their first word. Some last until an operator acts, such as a missing
+ * permission. Callers get the same error for all, because they can mend none of them. EXECABORT follows from one of the
+ * others.
  */
 const refusals =
   /^(EXECABORT|OOM|READONLY|LOADING|BUSY|MISCONF|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|TRYAGAIN|UNBLOCKED|NOAUTH|NOPERM|WRONGPASS)\b/;
@@ -12,7 +12,7 @@ const refusals =
  */
 const raisedByScript = /^ERR Error running script \(call to \w+\): (?:@\S+: ?(?:\d+: )?)*-?/;
 
-/** A script that its user may not run whole: Redis gives that no word of its own. */
+/** The user may not run a command of a script. Redis has no first word for that. */
 const forbiddenInScript = /The user executing the script can't (run|access)|ACL failure in script/;
 
 /** The error of ioredis for a command that it has not sent, because the connection is not ready and commands must not wait. */

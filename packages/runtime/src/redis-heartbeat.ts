@@ -19,8 +19,8 @@ const deadAfterLooks = 7;
  * than the time until a connection counts as dead. During the handshake there is no ping, because Redis owes an answer
  * then.
  *
- * Looks are counted, not time: after a freeze of this process, what Redis has sent meanwhile is read before the next
- * look.
+ * Looks are counted, not time: after a freeze of this process, the bytes that Redis has sent meanwhile are read before the
+ * next look.
  */
 export function watchHeartbeat(redis: Redis, onDead: (error: Error) => void): void {
   redis.on('connect', () => {

@@ -10,8 +10,8 @@ export interface RedisMemoryOptions {
 }
 
 /**
- * How full the memory of Redis is, so that new work can be refused before Redis has to refuse every write, with what
- * accepted work needs among them. Of its `maxmemory`, or of its machine where it has none; a server that hides both is
+ * How full the memory of Redis is, so that new work can be refused before Redis has to refuse every write, those of accepted
+ * work included. The limit is its `maxmemory`, or the memory of its machine where it has none. A server that hides both is
  * never full.
  */
 export class RedisMemory {

@@ -37,8 +37,8 @@ export function primaryConnector(onReplica: () => void): NonNullable<RedisOption
     }
 
     /**
-     * Leaves the server. Each error for which the client is to connect again asks for that, and as many commands as were
-     * under way fail at once with it; the connection is left once.
+     * Leaves the server, once for each connection. The client asks for this at every error after which it is to connect
+     * again, and all commands in flight may fail with one at once.
      */
     override disconnect(): void {
       this.connecting = false;

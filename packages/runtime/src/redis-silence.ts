@@ -15,7 +15,8 @@ const silentAfterLooks = 10;
  * then are the probe: when Redis goes on it answers them first, and with the first byte commands are sent again. A new
  * connection begins anew; until it is ready ioredis rejects commands by itself.
  *
- * Looks are counted, not time: after a freeze of this process, what Redis has sent meanwhile is read before the next look.
+ * Looks are counted, not time: after a freeze of this process, the bytes that Redis has sent meanwhile are read before the
+ * next look.
  */
 export function failFastWhileSilent(redis: Redis): void {
   let isAnswerOwed = false;
@@ -40,7 +41,7 @@ export function failFastWhileSilent(redis: Redis): void {
   });
   const send = redis.sendCommand.bind(redis);
   redis.sendCommand = (command: Command, ...rest) => {
-    // Before it is ready the client itself sends what it needs for that, and rejects all else.
+    // Until it is ready, the client sends the commands of its handshake and rejects all others.
     if (redis.status === 'ready' && isSilent()) {
       command.reject(new RedisSilentError());
       return command.promise;

@@ -64,7 +64,7 @@ export class RedisWatch {
   /**
    * Waits for Redis on every connection, however long that takes, and watches it from then on.
    *
-   * @throws {FatalError} that says what to change, for what no waiting mends; see `awaitRedis`.
+   * @throws {FatalError} that says what to change, for a problem that waiting cannot mend; see `awaitRedis`.
    */
   async start(signal: AbortSignal): Promise<void> {
     const { url, commands, durability, logger } = this.#options;
@@ -127,7 +127,7 @@ export class RedisWatch {
     await this.#takesWrites();
   }
 
-  /** Tries a write that changes nothing and that no log keeps. Whoever asks meanwhile shares its answer. */
+  /** Tries a write that changes nothing and that no log keeps. Callers that ask meanwhile share its answer. */
   #takesWrites(): Promise<boolean> {
     const { commands } = this.#options;
     // The connection says itself that it is lost.

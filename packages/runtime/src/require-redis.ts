@@ -45,8 +45,8 @@ export async function requireRedis(client: Redis, { url, logger, signal }: Redis
 
 /**
  * Waits for Redis for as long as it takes, and says so every few seconds. A server that is down, loads its data, is a
- * replica or refuses commands for now may come back; only what no waiting mends ends the wait. Resolves with what Redis
- * says of itself, and rejects with the reason of the signal.
+ * replica or refuses commands for now may come back; only a problem that waiting cannot mend ends the wait. Resolves with
+ * the facts that Redis reports, and rejects with the reason of the signal.
  *
  * @throws {FatalError} that says what to change, when Redis refuses the credentials, is not Redis, or is set up to lose
  *   data.
@@ -146,7 +146,7 @@ function complaint(address: string, error: unknown): string {
     case 'credentials':
       return `Redis at ${address} refused the credentials: correct the user and the password in REDIS_URL.`;
     case 'protocol':
-      return `What answers at ${address} is not Redis: correct REDIS_URL.`;
+      return `The server at ${address} is not Redis: correct REDIS_URL.`;
     case 'replica':
       return `Redis at ${address} is a read-only replica: point REDIS_URL at the primary.`;
     case undefined: {

@@ -2,7 +2,7 @@ import { type ChildProcess, fork, type ForkOptions } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
-/** As it stands here and in the caller: a workspace runs from its sources, or as it was built. */
+/** Whether this module runs from its source, as its caller then does, or as it was built. */
 const isSource = import.meta.url.endsWith('.ts');
 
 /** Preloads, debugger ports and limits of the process are left out. */

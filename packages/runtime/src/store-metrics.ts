@@ -12,7 +12,7 @@ export interface StoreToMeasure {
   journalDropped: () => number | undefined;
 }
 
-/** Shows how the store serves this process, of what the process knows already: a scrape asks Redis nothing. */
+/** Shows how the store serves this process, from facts that the process has already: a scrape asks Redis nothing. */
 export function measureStore(registry: Registry, { redis, memory, journalDropped }: StoreToMeasure): void {
   readGauges(registry, [
     {
@@ -22,7 +22,7 @@ export function measureStore(registry: Registry, { redis, memory, journalDropped
     },
     {
       name: 'sluice_store_problems',
-      help: 'What makes Redis less safe than it should be, as of the last connect: refuse keeps the process from being ready, warn may lose accepted work.',
+      help: 'Problems that make Redis less safe than it should be, as of the last connect: refuse keeps the process from being ready, warn may lose accepted work.',
       labels: ['level'],
       read: (set) => {
         for (const level of ['refuse', 'warn'] as const) {

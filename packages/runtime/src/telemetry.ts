@@ -30,7 +30,7 @@ export interface TelemetryEvents {
     acceptedAt: number;
     /** Whether as many of its tenant ran as may, so that it waits in a line outside of its queue. */
     isInLine: boolean;
-    /** As the caller gave it. Whoever keeps it, or tells it elsewhere, keeps digests. */
+    /** As the caller gave it. Listeners that keep it or pass it on use digests. */
     metadata: Readonly<Record<string, string>> | undefined;
     /** The trace of its request. */
     trace?: TraceContext | undefined;
@@ -102,7 +102,7 @@ export interface TelemetryEvents {
     upstreamModel?: string;
     sinceCallMs: number;
   };
-  /** The upstream has said everything. Whether that keeps what was promised is found out next. */
+  /** The answer of the upstream is complete. Whether it keeps the promises of the request is checked next. */
   'attempt.answered': {
     responseId: string;
     model: string;
@@ -213,14 +213,14 @@ type BlockedBecause = 'parked' | 'open' | 'busy' | 'saturated' | 'memory';
 
 export type TelemetryEvent = keyof TelemetryEvents;
 
-/** A fact together with what it is about. */
+/** A fact together with the name of its event. */
 export type TelemetryFact = {
   [Event in TelemetryEvent]: { event: Event; fact: TelemetryEvents[Event] };
 }[TelemetryEvent];
 
 type Listener<Event extends TelemetryEvent> = (fact: TelemetryEvents[Event]) => void;
 
-/** Tells listeners what happens in this process. They are called at once, and what they throw disturbs nobody else. */
+/** Tells listeners what happens in this process. They are called at once, and their errors disturb nobody else. */
 export class Telemetry {
   readonly #listeners = new Map<TelemetryEvent, Listener<never>[]>();
   readonly #listenersToAll: ((told: TelemetryFact) => void)[] = [];

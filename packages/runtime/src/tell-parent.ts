@@ -1,6 +1,6 @@
 /**
- * Tells the process that started this one, if it was started with a channel. One that has died, or closes the channel at this moment,
- * need not be told.
+ * Tells the process that started this one, if it was started with a channel. Does nothing if that process has died or is
+ * closing the channel.
  */
 export function tellParent(message: object): void {
   if (process.connected) process.send?.(message, undefined, {}, () => undefined);

@@ -37,7 +37,7 @@ export class LineThrottle {
 
 export interface ThrottledWarning {
   warn: (error: unknown) => void;
-  /** Logs the recovery from what was warned of. Does nothing before the first warning. */
+  /** Logs the recovery. Does nothing before the first warning. */
   restored: (message: string) => void;
 }
 

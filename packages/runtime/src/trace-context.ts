@@ -55,8 +55,8 @@ export function newTraceId(): string {
 }
 
 /**
- * The trace of an attempt of a response that has one. After runs that died with their process it begins a trace of its
- * own: what those had begun may never be told, and nobody knows whether they still run.
+ * The trace of an attempt of a response that has one. After an attempt that was lost with its process it begins a trace of
+ * its own: the spans of the lost one may never be sent, and it may still run.
  */
 export function traceOfAttempt(
   origin: TraceContext,
@@ -67,7 +67,7 @@ export function traceOfAttempt(
   return { ...context, traceId: isJoined ? origin.traceId : newTraceId(), origin, isJoined, isFirst };
 }
 
-/** Random digits that no id has had. They are made many at a time, since printing them took longer for each id than all else about it. */
+/** Random digits that no id has had. They are made many at a time, because printing them took most of the time of an id. */
 let digits = '';
 const digitsAtOnce = 4096;
 

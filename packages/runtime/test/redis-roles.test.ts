@@ -26,7 +26,7 @@ afterEach(async () => {
 
 interface Opened {
   client: Redis;
-  /** What the client logged. */
+  /** The lines that the client logged. */
   lines: string[];
 }
 

@@ -18,7 +18,7 @@ function client(url: string): Redis {
   return made;
 }
 
-/** What a process is told that starts with this address. */
+/** The message of the error that a process gets with this address. */
 async function complaint(url: string): Promise<string> {
   const signal = new AbortController().signal;
   const error: unknown = await requireRedis(client(url), { url, logger, signal }).catch((e: unknown) => e);

@@ -182,7 +182,7 @@ describe('sluice bench', () => {
     const first = start([...args, '--duration', '1h']);
     await eventually(() => held.length === 3);
     first.signal('SIGINT');
-    await first.printed(/waiting for what is under way/);
+    await first.printed(/waiting for requests in flight/);
     expect(first.isRunning()).toBe(true);
     for (const answer of held.splice(0)) answer();
     expect(await first.exited).toMatchObject({ code: 0 });
@@ -192,7 +192,7 @@ describe('sluice bench', () => {
     const second = start([...args, '--duration', '1h']);
     await eventually(() => held.length === 3);
     second.signal('SIGINT');
-    await second.printed(/waiting for what is under way/);
+    await second.printed(/waiting for requests in flight/);
     second.signal('SIGINT');
     expect(await second.exited).toMatchObject({ code: 130 });
     expect(parsed(reportIn(second)).all).toMatchObject({ requests: 3, answered: 0, unfinished: 3 });

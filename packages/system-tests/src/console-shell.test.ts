@@ -149,7 +149,7 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.getByRole('link', { name: 'Queues' }).first().click();
     const alert = page.getByRole('alert');
     await alert.getByText('The service does not answer').waitFor();
-    await page.getByText('The service does not answer. What is shown may be old.').waitFor();
+    await page.getByText('The service does not answer. This page may be out of date.').waitFor();
     expect(page.url()).toMatch(/\/console\/queues$/);
     await page.screenshot({
       path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), 'sluice-console-away.png'),
@@ -166,7 +166,7 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     const everything = '**/*';
     await page.route(everything, (route) => route.abort('connectionrefused'));
-    const banner = page.getByText('The service does not answer. What is shown may be old.');
+    const banner = page.getByText('The service does not answer. This page may be out of date.');
     await page.getByRole('link', { name: 'Overview' }).first().click();
     await page.goBack();
     await banner.waitFor();

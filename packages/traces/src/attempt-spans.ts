@@ -9,7 +9,7 @@ import { BoundedMap } from './bounded-map.ts';
 import { inference, names } from './conventions.ts';
 import type { SpanAttributes, SpanSink } from './finished-span.ts';
 
-/** Most attempts in flight. A worker has fewer, so older ones are attempts whose end was never told. */
+/** Most attempts in flight. A worker has fewer, so older ones have ended without telling it. */
 const mostAttempts = 10_000;
 
 interface OpenAttempt {
@@ -172,7 +172,7 @@ class AttemptSpans {
     const open = this.#attemptOf(about);
     if (!open) return;
     this.#open.delete(about.responseId);
-    // One that was broken off.
+    // The call was broken off.
     this.#endCall(open, [], error ?? outcome);
     const { trace, startedAt, attributes } = open;
     this.#sink({

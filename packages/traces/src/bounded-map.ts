@@ -1,4 +1,4 @@
-/** A map that forgets what came first once it holds too much. */
+/** A map that drops its oldest entries once it holds too many. */
 export class BoundedMap<Key, Value> {
   readonly #values = new Map<Key, Value>();
   readonly #most: number;

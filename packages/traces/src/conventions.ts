@@ -1,7 +1,7 @@
 /**
- * NAME TABLE: every name that a span has. Those of calls of a model are of the OpenTelemetry semantic conventions for
- * generative AI, v0.1.0 (in development: they may still change, and then they change here), the others of the semantic
- * conventions 1.45.0. What only this service knows begins with `sluice.`.
+ * NAME TABLE: every name in a span. Names for calls of a model are from the OpenTelemetry semantic conventions for
+ * generative AI, v0.1.0 (in development: they may still change, and then they change here), the others from the semantic
+ * conventions 1.45.0. Names of this service alone begin with `sluice.`.
  *
  * No name stands for content: the conventions have some for prompts and answers, and they are left out on purpose.
  */
@@ -59,5 +59,5 @@ export const inferenceBuckets = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ] as const;
 
-/** The operation of the conventions that all calls of a model are. */
+/** The operation of all calls of a model, by the conventions. */
 export const inference = 'chat';

@@ -18,7 +18,7 @@ export interface FinishedSpan {
   endedAt: number;
   /** In groups, as they become known at different times. No name is in two of them. */
   attributes: readonly SpanAttributes[];
-  /** Spans of other traces that it has to do with. */
+  /** Related spans of other traces. */
   links?: readonly TraceContext[];
   /** A code for what went wrong, never a text; undefined where nothing did. */
   error?: string | undefined;

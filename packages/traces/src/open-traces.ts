@@ -25,18 +25,18 @@ export interface TraceOptions {
 
 /** The traces of a process that has them. */
 export interface Traces {
-  /** The trace of a request that came with this `traceparent`. One that breaks the rules is taken for none. */
+  /** The trace of a request that came with this `traceparent`. An invalid one is ignored. */
   begin: (traceparent: unknown) => RequestTrace;
-  /** Makes spans of what happens. `now` is the clock of their times, in milliseconds since 1970. */
+  /** Makes spans of the events of the process. `now` is the clock of their times, in milliseconds since 1970. */
   listen: (telemetry: Telemetry, now: () => number) => void;
-  /** Sends what waits for as long as that may take, in milliseconds, and drops the rest. Nothing is recorded any more. */
+  /** Sends the waiting spans for at most so many milliseconds, and drops the rest. Nothing is recorded any more. */
   stop: (withinMs: number) => Promise<void>;
 }
 
 /**
  * Opens the traces of a process. Undefined without settings: nothing listens and nothing is made then.
  *
- * Nothing waits for a receiver. While it is away or slow, a bounded number of spans waits, and what is more is dropped.
+ * Nothing waits for a receiver. While it is away or slow, a bounded number of spans waits, and further ones are dropped.
  */
 export function openTraces(
   settings: TraceOptions['settings'] | undefined,

@@ -12,8 +12,8 @@ export interface OtlpOptions {
 }
 
 /**
- * Sends exports of spans to an OTLP receiver over HTTP. One that it does not take in time, or refuses, is not sent again: a receiver that is away for
- * long would only get what nobody looks at any more, and holding it would cost memory.
+ * Sends exports of spans to an OTLP receiver over HTTP. An export that it does not take in time, or refuses, is not sent
+ * again: after a long outage nobody would look at it any more, and keeping it would cost memory.
  */
 export class OtlpExporter {
   readonly #options: OtlpOptions;
@@ -38,7 +38,7 @@ export class OtlpExporter {
     if (status < 200 || status > 299) throw new Error(`The receiver of traces answered ${status}`);
   }
 
-  /** Breaks off what is under way, and takes nothing more. */
+  /** Aborts the export in flight, and takes no further one. */
   abort(): void {
     this.#isStopped = true;
     for (const request of this.#underWay) request.destroy(new Error('The process stops'));
@@ -50,10 +50,10 @@ export class OtlpExporter {
   }
 
   /**
-   * The status of the answer, once it is there as a whole. Its words are not needed, and its connection is.
+   * The status of the answer, once all of it has been read, so that its connection can be used again.
    *
-   * Not by `fetch`: a process that has emptied one body of it by `pipeTo` takes a third more CPU for everything, from then on (Node 24; decision
-   * 0041 has the measurement).
+   * `fetch` is not used: once a process has read one of its bodies by `pipeTo`, everything in it takes a third more CPU
+   * (Node 24; decision 0041 has the measurement).
    */
   #post(body: Uint8Array, headers: Readonly<Record<string, string>>): Promise<number> {
     const { endpoint, timeoutMs } = this.#options;

@@ -14,7 +14,7 @@ export interface SamplerSettings {
   ratio: number;
 }
 
-/** Decides whether a trace is sampled that begins here, or that a caller has begun. */
+/** Decides whether to sample a trace, which begins here or with a caller. */
 export type Sampler = (traceId: string, parent: TraceContext | undefined) => boolean;
 
 /** The samplers of `OTEL_TRACES_SAMPLER`, as the specification of the SDK of OpenTelemetry has them. */

@@ -24,7 +24,7 @@ export class UnreachableError extends Error {
   }
 }
 
-/** Reads the error of an answer. What is no envelope, such as the page of a proxy, becomes one that says so. */
+/** Reads the error of an answer. An answer without an envelope, such as the page of a proxy, becomes an error that says so. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const text = await response.text();
   return new ApiError(response.status, parseEnvelope(text) ?? unknownError(response.status, text));

@@ -52,7 +52,7 @@ export async function readEventStream(options: EventStreamOptions): Promise<void
       parser.feed(read.value);
     }
   } catch (error) {
-    // A connection that falls silent or breaks is gone; one that its page has left is none of the service's doing.
+    // A connection that falls silent or breaks is lost. One that its page has left says nothing about the service.
     throw signal.aborted || error instanceof ApiError ? error : new UnreachableError(error);
   } finally {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** How a live connection is: `paused` while its tab is hidden, `lost` between tries to get it back. */
+/** The state of a live connection: `paused` while its tab is hidden, `lost` between tries to get it back. */
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost';
 
 /** The states of all live connections of the page, for the header. */

@@ -2,7 +2,7 @@ import { QueryClient, queryOptions } from '@tanstack/react-query';
 import { ApiError, UnreachableError } from './api-error.ts';
 import { getJson, type Search } from './request.ts';
 
-/** Tries again what may work later: no answer, an overload, a failure of the service. A refusal is shown at once. */
+/** Tries again after errors that may pass: no answer, an overload, a failure of the service. A refusal is shown at once. */
 function isWorthRetrying(failures: number, error: Error): boolean {
   if (failures >= 3) return false;
   return !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
@@ -16,7 +16,7 @@ export function createQueryClient(): QueryClient {
     defaultOptions: {
       queries: {
         retry: isWorthRetrying,
-        // What waits for the service comes by itself when that is back.
+        // Queries that wait for the service run again by themselves when it is back.
         refetchInterval: ({ state }) => (state.error instanceof UnreachableError ? againAfterMs : false),
         staleTime: 5_000,
         gcTime: 5 * 60_000,

@@ -19,7 +19,7 @@ export function adminUrl(path: string, search: Search = {}): string {
 }
 
 /**
- * Reads from the admin API. The action token goes along if there is one, because some answers say more to who may act.
+ * Reads from the admin API. The action token goes along if there is one, because some answers hold more for a tab that may act.
  *
  * @throws {ApiError} for an answer that is an error.
  * @throws {UnreachableError} when there is no answer.
@@ -34,7 +34,7 @@ export interface Act {
   signal?: AbortSignal;
 }
 
-/** Rejects what `act` was to do, because the dialog of the token was closed. Nothing was changed; nobody need be told. */
+/** The rejection of an act because the dialog of the token was closed. Nothing was changed, so nothing is shown. */
 export class NotUnlockedError extends Error {
   override readonly name = 'NotUnlockedError';
   constructor() {
@@ -44,7 +44,7 @@ export class NotUnlockedError extends Error {
 
 /**
  * Does something that needs the action token: changes something, or reads content. Without a token, or with one that the service
- * refuses, it opens the dialog and tries again with what was entered.
+ * refuses, it opens the dialog and tries again with the token that was entered.
  *
  * @throws {NotUnlockedError} when the dialog is closed, and when the service has no action token at all.
  * @throws {ApiError} and {UnreachableError} as `getJson`.

@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 import { actionToken, actionTokenHeader } from './action-token.ts';
 import { adminUrl, fetchAdmin, getJson } from './request.ts';
 
-/** What the service is and whether this tab may act; read again when the token changes. */
+/** Facts about the service, and whether this tab may act. Read again when the token changes. */
 export function useSession() {
   const token = useSyncExternalStore(actionToken.subscribe, () => actionToken.value);
   return useQuery(sessionQuery(token));
@@ -19,7 +19,7 @@ export function sessionQuery(token: string | undefined) {
   });
 }
 
-/** Asks what the service makes of a token, before it is kept. */
+/** Asks the service about a token, before the token is kept. */
 export async function fetchSession(token: string): Promise<Session> {
   const response = await fetchAdmin(adminUrl('/session'), { headers: { [actionTokenHeader]: token } });
   return (await response.json()) as Session; // The API's own answer.

@@ -6,13 +6,13 @@ import { followWhileVisible } from './visible-connection.ts';
 
 export interface LiveOptions {
   search?: Search;
-  /** False: no connection, such as while something that it needs is not known. */
+  /** False: no connection, for example while a part of its path is not known. */
   enabled?: boolean;
 }
 
 /**
- * Calls `onEvent` for every server-sent event of a path of the admin API, such as `/overview/events`, and returns how the connection
- * is. It pauses while the tab is hidden, and afterwards goes on after the last event that had an id.
+ * Calls `onEvent` for every server-sent event of a path of the admin API, such as `/overview/events`, and returns the state
+ * of the connection. It pauses while the tab is hidden, and afterwards goes on after the last event that had an id.
  */
 export function useLive(
   path: string,

@@ -6,7 +6,7 @@ import { uniqueRows } from './unique-rows.ts';
 /** Rows of one request: the most that the service gives. */
 const pageSize = 200;
 
-/** Pages that are read again with the first one. Who looks further is not disturbed. */
+/** Pages that are read again with the first one. A reader further down is not disturbed. */
 const mostRefreshed = 3;
 
 interface Page<Row> {
@@ -23,8 +23,8 @@ export interface OffsetPages<Row> {
 }
 
 /**
- * A list of the admin API that comes in pages, read as far as somebody looks. A row that moved from one page to the next while
- * they were read is there once, by its key.
+ * A list of the admin API that comes in pages, read as far as the reader scrolls. A row that moved from one page to the next
+ * meanwhile is listed once, by its key.
  */
 export function useOffsetPages<Row>(
   path: string,

@@ -16,7 +16,7 @@ export interface VisibleConnectionOptions {
  * Follows a path of server-sent events while the page can be seen. A hidden tab has no connection; when it is seen again, it goes on
  * after the last event that had an id.
  *
- * @returns what ends it. Nothing is called after that.
+ * @returns a function that ends it. Nothing is called after that.
  */
 export function followWhileVisible(options: VisibleConnectionOptions): () => void {
   const { url, page, onEvent, onState, keep = keepLive } = options;

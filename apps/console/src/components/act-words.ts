@@ -1,14 +1,14 @@
 import type { Act } from '@sluice/contract/admin';
 import { formatCount } from '../format/numbers.ts';
 
-/** The words of each action: while it runs, when it is done, and what became of each response. */
+/** The words of each action: while it runs, when it is done, and for the outcome of each response. */
 const words = {
   drain: { doing: 'Draining', did: 'Drained', each: 'cancelled', skipped: 'had begun or ended' },
   cancel: { doing: 'Cancelling', did: 'Cancelled', each: 'cancelled', skipped: 'had ended' },
   retry: { doing: 'Retrying', did: 'Retried', each: 'created again', skipped: 'open or no longer kept' },
 } as const;
 
-/** What an act does or has done, as the title of its progress. */
+/** The title of the progress of an act that runs or has ended. */
 export function actTitle({ action, state, target }: Pick<Act, 'action' | 'state' | 'target'>): string {
   const { doing, did } = words[action];
   const what = action === 'drain' ? target : 'responses';

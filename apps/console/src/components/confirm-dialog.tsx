@@ -8,11 +8,11 @@ interface ConfirmDialogProps {
   isOpen: boolean;
   onClose: () => void;
   title: string;
-  /** What will happen, with the count of what it happens to. */
+  /** The consequences, with the number of things that they affect. */
   children: ReactNode;
   /** The verb on the button: "Cancel 1,204 responses". */
   action: string;
-  /** What has to be typed before the button works; for what cannot be undone. */
+  /** A text that has to be typed before the button works; for acts that cannot be undone. */
   mustType?: string;
   isDangerous?: boolean;
   /** Does it. The dialog closes when it resolves, and shows the error when it rejects. */
@@ -29,7 +29,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   );
 }
 
-/** Inside of the dialog, so that what was typed is gone when it closes. */
+/** Inside of the dialog, so that the typed text is gone when it closes. */
 function Question({
   children,
   action,

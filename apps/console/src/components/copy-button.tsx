@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 
-/** Copies a text. `label` says what: "Copy the id". */
+/** Copies a text. `label` names it: "Copy the id". */
 export function CopyButton({ value, label }: { value: string; label: string }) {
   const { copied, copy } = useClipboard({ timeout: 1_500 });
   return (

@@ -16,7 +16,7 @@ export interface Column<Row> {
 }
 
 interface DataTableProps<Row> {
-  /** What the table lists, for who does not see it: "Responses". */
+  /** The name of the table for screen readers: "Responses". */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
@@ -145,7 +145,7 @@ function TableRow({ index, style, isSelected, onOpen, children }: TableRowProps)
   );
 }
 
-/** Whether what was clicked does something itself, or the click ended the selection of a text. */
+/** Whether the click was on something that acts by itself, or ended the selection of a text. */
 function isOwnClick(target: EventTarget): boolean {
   const hasSelected = window.getSelection()?.isCollapsed === false;
   return hasSelected || (target instanceof Element && target.closest('a, button, input, label') !== null);

@@ -16,13 +16,13 @@ export interface FilterField {
 interface FilterBarProps {
   filters: Filters;
   fields: readonly FilterField[];
-  /** What stands before the filters, such as a `SearchBox`. */
+  /** Shown before the filters, such as a `SearchBox`. */
   children?: ReactNode;
-  /** What stands at the end, such as a count. */
+  /** Shown at the end, such as a count. */
   end?: ReactNode;
 }
 
-/** A row of filters, each a list that completes itself. What is chosen lives in the address; see `useFilters`. */
+/** A row of filters, each a list that completes itself. The choice is kept in the address; see `useFilters`. */
 export function FilterBar({ filters, fields, children, end }: FilterBarProps) {
   return (
     <div className={classes['bar']} role="search">

@@ -4,11 +4,11 @@ import classes from './id-text.module.css';
 
 interface IdTextProps {
   id: string;
-  /** What the id is of, for the label of the button: "response". */
+  /** The kind of thing with this id, for the label of the button: "response". */
   of?: string;
   /** Wraps the text, such as in a link. */
   wrap?: (text: ReactNode) => ReactNode;
-  /** Shows how it begins and ends, without its prefix; the whole id is in the title, and is what is copied. */
+  /** Shows its beginning and its end, without its prefix. The title has the whole id, and the button copies it. */
   short?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import classes from './meter.module.css';
 
 interface MeterProps {
-  /** What is measured, for who does not see it: "Slots in use". */
+  /** The name of the meter for screen readers: "Slots in use". */
   label: string;
   value: number;
   /** The whole bar. Nothing is drawn for 0. */
@@ -13,7 +13,7 @@ interface MeterProps {
   tone?: 'plain' | 'warn' | 'bad' | 'quiet';
 }
 
-/** A bar that says how much of something is used. Figures stand beside it, so colour and length carry nothing alone. */
+/** A bar for a share in use. Figures stand beside it, so nothing depends on colour and length alone. */
 export function Meter({ label, value, max, text, marker, tone = 'plain' }: MeterProps) {
   const percent = (part: number) => `${max <= 0 ? 0 : Math.min(100, Math.max(0, (part / max) * 100))}%`;
   return (

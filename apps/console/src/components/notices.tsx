@@ -9,7 +9,7 @@ const Stack = lazy(async () => ({ default: (await load()).Notifications }));
 let isWanted = false;
 const listeners = new Set<() => void>();
 
-/** Shows a notice in the corner. What is shown before the corner is loaded waits for it. */
+/** Shows a notice in the corner. A notice before the corner is loaded waits for it. */
 export async function showNotice(notice: NotificationData): Promise<void> {
   isWanted = true;
   for (const listener of listeners) listener();

@@ -7,7 +7,7 @@ export function notifyDone(message: string): void {
   void showNotice({ message, color: 'green' });
 }
 
-/** Says that something could not be done, and why. Says nothing when it was called off in the dialog of the token. */
+/** Says that something could not be done, and why. Says nothing if the dialog of the token was closed. */
 export function notifyFailed(what: string, error: unknown): void {
   if (error instanceof NotUnlockedError) return;
   const { title } = describeError(error);

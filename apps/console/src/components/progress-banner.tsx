@@ -4,7 +4,7 @@ import { formatCount } from '../format/numbers.ts';
 import classes from './progress-banner.module.css';
 
 interface ProgressBannerProps {
-  /** What is under way: "Cancelling responses". */
+  /** The name of the act: "Cancelling responses". */
   title: ReactNode;
   done: number;
   total: number;

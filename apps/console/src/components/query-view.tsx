@@ -13,8 +13,8 @@ interface QueryViewProps<T> {
 }
 
 /**
- * What a query has read. While there is nothing it says that it is reading, or why it cannot; once there is something that stays,
- * and a line above it says when it is old.
+ * Shows the data of a query. Without data it says that it is reading, or why it cannot. Data that cannot be renewed stays,
+ * and a line above says how old it is.
  */
 export function QueryView<T>({ query, children }: QueryViewProps<T>) {
   const { data, error, failureReason, dataUpdatedAt, refetch } = query;
@@ -32,7 +32,7 @@ export function QueryView<T>({ query, children }: QueryViewProps<T>) {
         <p className={classes['stale']} role="status">
           <IconCloudOff size={16} aria-hidden />
           <span>
-            {sentence(describeError(error).title)} What is shown was read <Moment at={dataUpdatedAt} />.
+            {sentence(describeError(error).title)} This was read <Moment at={dataUpdatedAt} />.
           </span>
         </p>
       )}

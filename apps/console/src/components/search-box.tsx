@@ -9,7 +9,7 @@ interface SearchBoxProps {
   value: string;
   /** Called a moment after the last key. */
   onChange: (value: string) => void;
-  /** Says of a text that is nothing to search by why it is not. */
+  /** Says why a text cannot be searched for; undefined for one that can. */
   fault?: (typed: string) => string | undefined;
 }
 

@@ -8,12 +8,12 @@ export interface SmallColumn<Row> {
   align?: 'start' | 'end';
   /** Hidden where the table itself has less room than a phone has (`sm`), or than half a laptop (`md`). */
   hideBelow?: 'sm' | 'md';
-  /** The column that takes the room which is left, and whose long texts are cut. */
+  /** The column that takes the remaining room. Long texts in it are cut. */
   grows?: boolean;
 }
 
 interface SmallTableProps<Row> {
-  /** What the table lists, for who does not see it. */
+  /** The name of the table for screen readers. */
   label: string;
   columns: readonly SmallColumn<Row>[];
   rows: readonly Row[];

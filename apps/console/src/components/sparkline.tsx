@@ -3,7 +3,7 @@ import classes from './sparkline.module.css';
 interface SparklineProps {
   /** Oldest first; null is a gap. */
   values: readonly (number | null)[];
-  /** What it shows, in words, for who does not see it. Left out, it is decoration beside a figure that says the same. */
+  /** Its content in words, for screen readers. Without it, the line is decoration beside a figure that says the same. */
   label?: string;
   /** A token: `var(--chart-2)`. */
   color?: string;

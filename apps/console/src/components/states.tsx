@@ -6,7 +6,7 @@ import classes from './states.module.css';
 
 interface EmptyStateProps {
   title: string;
-  /** What to do so that there is something. */
+  /** Advice on how to get something here. */
   children?: ReactNode;
   icon?: ReactNode;
   action?: ReactNode;

@@ -15,9 +15,9 @@ export interface Series {
 }
 
 interface TimeSeriesChartProps {
-  /** What it shows, such as "Responses per minute". */
+  /** The name of the chart, such as "Responses per minute". */
   title: string;
-  /** Leaves the title to a heading above, for who sees it. */
+  /** Leaves the visible title to a heading above. */
   hidesTitle?: boolean;
   /** Unix milliseconds, oldest first. */
   times: readonly number[];
@@ -32,7 +32,7 @@ interface TimeSeriesChartProps {
 }
 
 /**
- * A chart over time in the colours of the theme, with a legend that shows the values under the pointer. Who does not see it has a
+ * A chart over time in the colours of the theme, with a legend that shows the values under the pointer. Screen readers get a
  * table with the latest, smallest and largest value of each line.
  */
 export function TimeSeriesChart(props: TimeSeriesChartProps) {
@@ -142,7 +142,7 @@ function stack(series: readonly Series[]): number[][] {
 
 type Look = Required<Pick<TimeSeriesChartProps, 'series' | 'kind' | 'height' | 'format'>> & {
   syncKey: string | undefined;
-  /** The values themselves, which are not how high they are drawn. */
+  /** The values themselves, which differ from the heights at which they are drawn. */
   valuesOf: (line: number) => readonly (number | null)[];
 };
 
@@ -184,7 +184,7 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
         ...axis,
         grid: { stroke: token('--chart-grid'), width: 1 },
         size: 52,
-        // Where nothing happened there is nothing to measure.
+        // A chart without values has no scale.
         splits: ({ data: [, ...lines] }, _axis, _min, max) =>
           lines.some((values) => Array.from(values).some((value) => value)) ? fewSplits(max) : [0],
         values: (_plot, splits) => splits.map((value) => format(value)),

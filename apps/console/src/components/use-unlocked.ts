@@ -3,8 +3,9 @@ import { actionToken } from '../api/action-token.ts';
 import { sessionQuery } from '../api/session.ts';
 
 /**
- * Runs what needs the action token once this tab may act: at once, or after the token was entered. It does not run when the dialog
- * is closed, nor in a service without a token, which the dialog says. So nobody fills in a form that cannot be sent.
+ * Runs a step that needs the action token once this tab may act: at once, or after the token was entered. It does not run
+ * when the dialog is closed, nor in a service without a token; the dialog says so. So nobody fills in a form that cannot be
+ * sent.
  */
 export function useUnlocked(): (then: () => void) => void {
   const client = useQueryClient();
@@ -15,7 +16,7 @@ export function useUnlocked(): (then: () => void) => void {
   };
 }
 
-/** Whoever clicks before the session is known waits for it. Where it cannot be had, what is done says why. */
+/** A click before the session is known waits for it. If it cannot be read, the step itself fails and says why. */
 async function unlock(client: QueryClient): Promise<boolean> {
   const session = await client.ensureQueryData(sessionQuery(actionToken.value)).catch(() => undefined);
   if (session === undefined || session.acting === 'open') return true;

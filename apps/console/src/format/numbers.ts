@@ -1,4 +1,4 @@
-/** Numbers as people read them. Every function gives a dash for what is not known. */
+/** Numbers as people read them. Every function gives a dash for an unknown value. */
 export const unknown = '–';
 
 type Maybe = number | null | undefined;
@@ -23,7 +23,7 @@ export function formatCompact(value: Maybe): string {
   return Math.abs(value) < 10_000 ? whole.format(value) : compact.format(value);
 }
 
-/** `12.3/s`, and `4.5/min` for what is rarer than once in two seconds. */
+/** `12.3/s`, and `4.5/min` for rates below one in two seconds. */
 export function formatRate(perSecond: Maybe): string {
   if (perSecond === null || perSecond === undefined) return unknown;
   if (perSecond === 0) return '0/s';
@@ -36,7 +36,7 @@ const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 export function formatBytes(value: Maybe): string {
   if (value === null || value === undefined) return unknown;
   let power = 0;
-  // Rounded first, so that what is next to a unit is that unit.
+  // Rounded first, so that a value just below a unit becomes that unit.
   while (power < byteUnits.length - 1 && Math.round(value / 1024 ** power) >= 1024) power += 1;
   const amount = value / 1024 ** power;
   return `${amount < 100 ? precise.format(amount) : whole.format(Math.round(amount))} ${byteUnits[power]}`;

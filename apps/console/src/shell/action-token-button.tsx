@@ -4,7 +4,7 @@ import { actionToken } from '../api/action-token.ts';
 import { useSession } from '../api/session.ts';
 import classes from './shell.module.css';
 
-/** Says whether this tab may change anything, and opens the dialog that changes that. */
+/** Says whether this tab may change anything, and opens the dialog of the token. */
 export function ActionTokenButton() {
   const { data: session } = useSession();
   const isOpen = session?.acting === 'open';

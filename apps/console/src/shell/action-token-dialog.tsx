@@ -7,7 +7,7 @@ import { fetchSession, useSession } from '../api/session.ts';
 import { CodeBlock } from '../components/code-block.tsx';
 import { describeError } from '../components/states.tsx';
 
-/** The dialog of the action token. It opens when `ActionToken.request` asks, from the header or from something to be done. */
+/** The dialog of the action token. It opens when `ActionToken.request` asks, from the header or for an act. */
 export function ActionTokenDialog() {
   const question = useSyncExternalStore(actionToken.subscribe, () => actionToken.question);
   const { data: session } = useSession();
@@ -68,8 +68,8 @@ function TokenForm({ question }: { question: TokenQuestion }) {
       }}
     >
       <Text mb="sm" c="dimmed">
-        Whoever has it may cancel and retry responses, pause queues, manage keys and see prompts and answers.
-        Every act is written to the audit log. It is kept in this tab alone.
+        It permits you to cancel and retry responses, pause queues, manage keys and see prompts and answers.
+        Every act is written to the audit log. The token is kept in this tab alone.
       </Text>
       <PasswordInput
         label="Action token"

@@ -11,7 +11,7 @@ export function AwayBanner() {
       {!answers && (
         <p className={classes['away']}>
           <IconCloudOff size={16} aria-hidden />
-          <span>The service does not answer. What is shown may be old. It is tried again by itself.</span>
+          <span>The service does not answer. This page may be out of date. It tries again by itself.</span>
         </p>
       )}
     </div>

@@ -7,10 +7,10 @@ const words: Record<LiveState, [word: string, meaning: string]> = {
   live: ['Live', 'This page follows the service as things happen.'],
   connecting: ['Connecting', 'This page is about to follow the service.'],
   paused: ['Paused', 'Nothing is followed while this tab is hidden.'],
-  lost: ['Reconnecting', 'The connection was lost. What is shown may be old; it is tried again by itself.'],
+  lost: ['Reconnecting', 'The connection was lost. This page may be out of date; it tries again by itself.'],
 };
 
-/** How the live connections of the page are; nothing for a page without. */
+/** The state of the live connections of the page; nothing for a page without. */
 export function LiveIndicator() {
   const state = useSyncExternalStore(liveStates.subscribe, () => liveStates.worst);
   if (state === undefined) return null;

@@ -26,7 +26,7 @@ const groups = [
   ],
 ] as const;
 
-/** The pages of the console, and what the listener has beside it. */
+/** The pages of the console, and the other pages of the listener. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   return (
     <nav className={classes['navigation']} data-drawer={inDrawer} aria-label="Console">

@@ -6,7 +6,7 @@ import { PageHeader } from '../components/page-header.tsx';
 import { ErrorState } from '../components/states.tsx';
 import { PageNotLoadedError } from './lazy-page.ts';
 
-/** What stands in place of a page that threw, or that could not be loaded. */
+/** Shown in place of a page that threw, or that could not be loaded. */
 export function PageFailed({ error, reset }: ErrorComponentProps) {
   return error instanceof PageNotLoadedError ? (
     <PageNotLoaded error={error} />

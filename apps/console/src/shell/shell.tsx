@@ -7,7 +7,7 @@ import { Navigation } from './navigation.tsx';
 import classes from './shell.module.css';
 import { useShortcuts } from './use-shortcuts.ts';
 
-// Behind a button, so not in what the first page loads.
+// Behind a button, so not part of the first page.
 const ActionTokenDialog = lazy(async () => ({
   default: (await import('./action-token-dialog.tsx')).ActionTokenDialog,
 }));
@@ -18,7 +18,7 @@ const NavigationDrawer = lazy(async () => ({
   default: (await import('./navigation-drawer.tsx')).NavigationDrawer,
 }));
 
-/** What is around every page: the navigation, the header, and the dialog of the action token. */
+/** The frame of every page: the navigation, the header, and the dialog of the action token. */
 export function Shell() {
   const pathname = useRouterState({ select: ({ location }) => location.pathname });
   const [isDrawerOpen, setDrawerOpen] = useState(false);
@@ -63,7 +63,7 @@ export function Shell() {
   );
 }
 
-/** Whether it has ever been true, so that what was opened can close with its transition. */
+/** Whether it has ever been true, so that a dialog can close with its transition. */
 function useOnceTrue(isTrue: boolean): boolean {
   const [wasTrue, setWasTrue] = useState(isTrue);
   if (isTrue && !wasTrue) setWasTrue(true);

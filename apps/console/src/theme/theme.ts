@@ -14,7 +14,7 @@ const accent: MantineColorsTuple = [
   '#0c3f3b',
 ];
 
-/** For what is dangerous. White is readable on the shades that fill buttons. */
+/** For dangerous acts. White is readable on the shades that fill buttons. */
 const red: MantineColorsTuple = [
   '#fdf1f0',
   '#fadedb',
@@ -97,7 +97,7 @@ export const theme: MantineThemeOverride = createTheme({
     Tooltip: {
       defaultProps: { withArrow: true, openDelay: 300, events: { hover: true, focus: true, touch: true } },
     },
-    // A landmark of the document, as everything that is read out has to be in one.
+    // A landmark of the document, because all text has to be in one.
     Portal: { defaultProps: { target: '#overlays' } },
     // It is a `header`, and the page has one.
     ModalHeader: { defaultProps: { role: 'presentation' } },

@@ -60,7 +60,7 @@ export async function runBench(argv: readonly string[], { env, cwd }: Surroundin
   else failUnlessAnswered(report);
 }
 
-/** What the flags, the files and the environment come to. */
+/** The settings of a run, from the flags, the files and the environment. */
 interface Prepared {
   settings: BenchSettings;
   url: URL;

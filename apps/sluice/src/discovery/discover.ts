@@ -11,7 +11,7 @@ import { writeDiscoveredSettings } from './discovered-settings.ts';
 import { findUpstreams } from './find-upstreams.ts';
 import { listModels } from './list-models.ts';
 
-/** What a service runs on, and what the banner says of where that comes from. */
+/** The settings that a service runs on, and the lines of the banner that say where they come from. */
 export interface Discovered {
   settings: Settings;
   /** Variables for the processes of the service, so that all of them read the same file. */
@@ -20,15 +20,16 @@ export interface Discovered {
 }
 
 /**
- * The settings of a service without a settings file: those given, and what is plainly there. With a file, beyond loopback,
- * or with `discover` off, nothing is looked for. What is found and cannot be used is left out, so this never rejects.
+ * The settings of a service without a settings file: the given ones, and the upstreams that are plainly there. With a file,
+ * beyond loopback, or with `discover` off, it looks for nothing. It leaves out upstreams that cannot be used, and never
+ * rejects.
  */
 export async function discover(
   given: Settings,
   { sources, signal, logger }: { sources: SettingsSources; signal: AbortSignal; logger: Logger },
 ): Promise<Discovered> {
   const asGiven: Discovered = { settings: given, env: {}, lines: [] };
-  // Others would use the operator's key of a vendor, which nobody has decided.
+  // Beyond loopback others would use the operator's key of a vendor, which the operator has not decided.
   if (given.file !== undefined || given.discover === 'off' || !isLoopback(given.server.host)) return asGiven;
   const { upstreams, lines } = await findUpstreams({
     env: sources.env,
@@ -43,7 +44,7 @@ export async function discover(
     const settings = loadSettings({ ...sources, env: { ...sources.env, ...env } });
     return { settings, env, lines: [...lines, `as ${file} says; SLUICE_DISCOVER=off starts without`] };
   } catch (error) {
-    logger.warn({ err: error }, 'what was found cannot be used');
+    logger.warn({ err: error }, 'the upstreams that were found cannot be used');
     return asGiven;
   }
 }

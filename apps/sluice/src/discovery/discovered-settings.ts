@@ -5,7 +5,7 @@ import { simulatorAlone } from '@sluice/config';
 import type { FoundUpstream } from './find-upstreams.ts';
 
 /**
- * Writes what was found, beside the simulator, as a settings file into the data folder, and returns its path. The file
+ * Writes the upstreams that were found, and the simulator, as a settings file into the data folder. Returns its path. The file
  * names variables and holds no key. It appears whole or not at all, and one that already says so is left as it is: a
  * service that runs on it would notice a change.
  */
@@ -43,7 +43,7 @@ export function discoveredSettings(upstreams: readonly FoundUpstream[]): string 
   }
   const providers = [...simulatorAlone.providers, ...upstreams.map(({ provider }) => provider)];
   return [
-    "# What 'sluice start' found when it last started without a settings file. Copy it to sluice.yaml to change it.",
+    "# The upstreams that 'sluice start' found when it last started without a settings file. Copy it to sluice.yaml to change it.",
     'providers:',
     ...providers.map((provider) => `  - ${JSON.stringify(provider)}`),
     'models:',

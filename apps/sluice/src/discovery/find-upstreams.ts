@@ -108,7 +108,7 @@ async function findOllama({ list, signal }: Surroundings): Promise<Discovery> {
     .slice(0, mostModels)
     .map(({ id }) => id);
   if (models.length === 0) return nothing;
-  // Loading a model takes its time, and more requests at once than Ollama runs would only wait there.
+  // Loading a model takes time, and more requests than Ollama runs at once would only wait there.
   const provider = { id: 'ollama', type: 'openai-chat', baseUrl, firstTokenMs: 300_000 };
   return {
     upstreams: [{ provider, models, concurrency: 4 }],

@@ -24,7 +24,7 @@ export interface ListRequest {
 export type ListModels = (request: ListRequest) => Promise<ModelList>;
 
 const largestAnswer = 1024 * 1024;
-/** Names that need no care in a settings file, and whose encoded form a queue can be named after. */
+/** Names that need no escaping in a settings file, and whose encoded form can name a queue. */
 const plainName = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,63}$/;
 
 /**

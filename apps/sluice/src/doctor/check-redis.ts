@@ -39,7 +39,7 @@ export async function checkRedis({
   const logger = createLogger({ name: 'doctor', level: 'silent' });
   const client = commandClient(redisUrl, { logger });
   try {
-    // What this refuses is looked at below, with everything else.
+    // The checks below report everything that this refuses.
     await requireRedis(client, { url: redisUrl, logger, signal: new AbortController().signal }).catch(
       (error: unknown) => {
         if (client.status !== 'ready') throw error;

@@ -10,7 +10,7 @@ import { type Finding, good } from './finding.ts';
 
 export const doctorUsage = `Usage: sluice doctor [flags]
 
-Looks at what the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
+Checks everything that the service needs, changes nothing, and says what to correct: Node, the settings, Redis (version, role,
 eviction, log on disk, memory, latency, clock), the API keys, and whether each upstream answers. Ends with 1 when
 something is bad.
 
@@ -18,7 +18,7 @@ something is bad.
   --json          prints one line of JSON for each finding`;
 
 /**
- * `sluice doctor`: prints what it finds as it finds it.
+ * `sluice doctor`: prints each finding at once.
  *
  * @throws {FatalError} with exit code 1 when something is bad, 2 for wrong arguments; {ConfigError} for settings that
  *   cannot be used.

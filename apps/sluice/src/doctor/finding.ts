@@ -1,9 +1,9 @@
-/** What a check found. `bad` keeps the service from working as promised, `warn` does not. */
+/** The finding of a check. `bad` keeps the service from working as promised, `warn` does not. */
 export interface Finding {
   verdict: 'good' | 'warn' | 'bad';
-  /** What was looked at, in a word or two. */
+  /** The thing that was checked, in a word or two. */
   subject: string;
-  /** What is so, and what to change if that is not good. */
+  /** The state of it, and what to change if that is not good. */
   message: string;
 }
 

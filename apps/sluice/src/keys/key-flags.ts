@@ -59,7 +59,7 @@ export function wantedKey(
 
 const limitFlags = flags.filter(({ path: [member] }) => member === 'weight' || member === 'limits');
 
-/** For `parseFlags`: the flags that say something of the tenant, not of one key. */
+/** For `parseFlags`: the flags for the tenant, not for one key. */
 export const limitFlagOptions: Record<string, { type: 'string' }> = Object.fromEntries(
   limitFlags.map(({ flag }) => [flag, { type: 'string' as const }]),
 );
@@ -78,7 +78,7 @@ export function wantedLimits(
   };
 }
 
-/** The error for a key that makes no sense: each problem with the flag to change. */
+/** The error for an invalid key: each problem with the flag to change. */
 export function refuseRules(problems: readonly RuleProblem[]): FatalError {
   const lines = problems.map(({ path, message }) => {
     const known = flags.find((each) => each.path.every((part, at) => part === path[at]));

@@ -29,8 +29,8 @@ export function keysUsage(): string {
   limit NAME             changes the weight and the limits of a tenant, in all of its stored keys
   make                   prints a key and its hash for the settings file, and stores nothing; so does no command at all
 
-Every api of the service follows a change within five seconds. What a key had asked for before it was revoked goes on. The
-commands reach Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder. Keys of the file are
+Every api of the service follows a change within five seconds. Requests from before a key was revoked go on. The commands reach
+Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder. Keys of the file are
 changed in the file.
 
 create:

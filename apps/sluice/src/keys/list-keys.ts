@@ -7,7 +7,7 @@ interface ListedKey {
   id: string;
   source: 'file' | 'development' | 'stored';
   tenant: string;
-  /** Unknown for a key of the file, of which only the hash is kept. */
+  /** Unknown for a key of the file, because only its hash is kept. */
   last_4: string | null;
   models: readonly string[];
   tiers: readonly string[];
@@ -21,8 +21,8 @@ interface ListedKey {
 }
 
 /**
- * Every key of the service, those of the file first, with what is in effect for its tenant. The development key stands in the place
- * of those of the file.
+ * Every key of the service, those of the file first, with the settings in effect for its tenant. The development key takes
+ * the place of those of the file.
  */
 export function listKeys({ settings, hasDevelopmentKey, stored, keys }: KeysOfService): ListedKey[] {
   const { now } = stored;

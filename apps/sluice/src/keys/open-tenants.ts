@@ -9,7 +9,7 @@ export interface OpenTenants {
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
-/** How long a change may take to the disk when nothing else is asked for: a log is usually written each second. */
+/** How long a change may take to reach the disk, by default: a log is usually written each second. */
 const onDiskWithinMs = 1500;
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */

@@ -10,7 +10,7 @@ export interface Operator {
   queues: ResponseQueue;
   /** Names of the queues in the settings, as they are written there. */
   names: string[];
-  /** What is told here stands in the journal, as what processes of the service tell. */
+  /** Its events are written to the journal, like those of processes of the service. */
   telemetry: Telemetry;
   [Symbol.asyncDispose]: () => Promise<void>;
 }

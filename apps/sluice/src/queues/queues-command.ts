@@ -8,10 +8,10 @@ import { openOperator, type Operator } from './operator.ts';
 
 export const queuesUsage = `Usage: sluice queues <command> [flags]
 
-  list           shows each queue: what waits, what runs, and how long the next one has waited
-  pause QUEUE    lets no worker take from it; what runs goes on, and what comes waits
+  list           shows each queue: how many wait and run, and how long the next one has waited
+  pause QUEUE    lets no worker take from it; running responses go on, and new ones wait
   resume QUEUE   lets workers take from it again
-  drain QUEUE    cancels everything that waits in it, and tells the callers; what runs goes on
+  drain QUEUE    cancels everything that waits in it, and tells the callers; running responses go on
 
   --yes           drain: does it; without it, says how many there are
   --json          prints one line of JSON for each queue
@@ -20,7 +20,7 @@ ${serviceFlagsUsage}
 A queue has the name of its model, unless the settings give it another one. The commands reach Redis by REDIS_URL, by the settings
 file, or as the service does that runs with the data folder, and hold for every process of the service at once.`;
 
-/** `sluice queues …`: what an operator does with whole queues. Needs the Redis of the service, and no running process. */
+/** `sluice queues …`: the acts of an operator on whole queues. Needs the Redis of the service, and no running process. */
 export async function runQueues(
   argv: readonly string[],
   place: { env: Environment; cwd: string },

@@ -16,13 +16,13 @@ export interface FoundResponses {
   next: string | undefined;
 }
 
-/** The API finds no status, so pages are looked through: so many at most, because each counts as a read of the tenant. */
+/** The API cannot filter by status, so pages are searched: at most so many, because each counts as a read of the tenant. */
 const mostPages = 10;
 
 /**
  * The newest responses of the caller, or those of a status among the newest thousand.
  *
- * @throws {FatalError} with exit code 2 for a limit that is none.
+ * @throws {FatalError} with exit code 2 for an invalid limit.
  */
 export async function findResponses(
   client: Pick<ApiClient, 'json'>,

@@ -1,7 +1,7 @@
 import { FatalError } from '@sluice/runtime';
 import type { ApiClient } from './api-client.ts';
 
-/** One response as the admin API tells of it; the members that the command looks at. */
+/** The members of a response of the admin API that the command reads. */
 export interface ResponseDetail {
   row: {
     id: string;
@@ -18,9 +18,9 @@ export interface ResponseDetail {
 }
 
 /**
- * Finds a response of whatever tenant: by its own id, or by that of the request that created it, which callers are told with an error.
+ * Finds a response of any tenant: by its own id, or by that of the request that created it, which errors tell callers.
  *
- * @throws {FatalError} when the journal knows of none.
+ * @throws {FatalError} when the journal has none.
  */
 export async function findByRequest(
   client: Pick<ApiClient, 'json'>,
@@ -31,7 +31,7 @@ export async function findByRequest(
   const { data } = await client.json<{ data: { id: string }[] }>('GET', `?${query.toString()}`);
   for (const { id } of data) {
     const detail = await client.json<ResponseDetail>('GET', `/${encodeURIComponent(id)}`);
-    // The index finds how an id begins, and the response is what was asked for only if all of it is the same.
+    // The index searches by prefix, so the whole id is compared here.
     if (detail.request_id === requestId) return detail;
   }
   throw new FatalError(

@@ -8,9 +8,9 @@ import { tenantsTable } from './tenants-table.ts';
 
 export const tenantsUsage = `Usage: sluice tenants [NAME] [flags]
 
-Shows what each tenant may do, and what it uses of that now: requests and tokens of the current minute, what runs, what
-stands in line for \`concurrent\`, what waits in all, and what is stored, each as used/limit. '-' is where there is no limit,
-so that nobody counts. NAME shows one tenant.
+Shows the limits of each tenant and their use, each as used/limit: requests and tokens of the current minute, responses that
+run, that wait in line for \`concurrent\`, and that wait in all, and stored bytes. '-' stands for no limit and no count. NAME
+shows one tenant.
 
   --json          prints one line of JSON for each tenant, with the members that GET /admin/v1/tenants has, too
 ${serviceFlagsUsage}

@@ -15,7 +15,7 @@ const columns: readonly Column[] = [
   ['models', ({ models }) => models.join(',') || '-'],
 ];
 
-/** Tenants as a table, one line for each: what is used, and behind a stroke the limit, where there is one. */
+/** Tenants as a table, one line for each: the use, and behind a stroke the limit, if there is one. */
 export function tenantsTable(tenants: readonly ReportedTenant[]): string {
   const rows = tenants.map((tenant) => columns.map(([, cell]) => cell(tenant)));
   return tableText([columns.map(([title]) => title), ...rows]);

@@ -110,7 +110,7 @@ class AiSdkProvider implements Provider {
       throw watch.failure ?? failureOf(this.id, error, watch.progress);
     } finally {
       watch.release({ isComplete });
-      // Frees what a package holds that does not heed the signal. Nobody waits for it.
+      // Frees the resources of a package that does not heed the signal. Nobody waits for it.
       if (!isComplete) parts?.cancel().catch(() => undefined);
       this.#running.delete(over.promise);
       over.resolve();

@@ -29,7 +29,7 @@ export function callOptions(
   const { providerId, fetchesUrls } = policy;
   return {
     prompt: promptMessages(generation, { providerId, fetchesUrls, tagsFiles: isCurrent }),
-    // `present` keeps the types of what it keeps.
+    // `present` keeps the types of the members.
     ...(present({
       maxOutputTokens: generation.max_output_tokens,
       temperature: generation.temperature,
@@ -70,7 +70,7 @@ function toolOptions(generation: Generation): Pick<CallOptions, 'tools' | 'toolC
   };
 }
 
-/** The specification has functions alone. */
+/** The specification has only functions. */
 function functionTool(given: GivenTool): Tool {
   const { name, description, parameters, strict } = given.type === 'custom' ? customAsFunction(given) : given;
   return {

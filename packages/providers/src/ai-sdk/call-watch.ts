@@ -155,7 +155,7 @@ export class CallWatch {
     this.#arm(this.#timeouts.idleMs);
   }
 
-  /** Notes that the consumer is back: what it took for earlier parts is no silence. */
+  /** Notes that the consumer is back: its time for earlier parts is no silence. */
   resumed(): void {
     this.#lastPartAt = performance.now();
   }

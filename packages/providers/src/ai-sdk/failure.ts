@@ -46,7 +46,7 @@ export function failureOf(providerId: string, error: unknown, call: FailedCall =
   const name = nameOf(fields);
   const hasAnswer = textOf(fields['responseBody']) !== undefined || fields['responseHeaders'] !== undefined;
   const isStatus = typeof status === 'number' && status !== 200;
-  // An error in a stream is told by its own words. Its status is what the package makes of them.
+  // An error in a stream is told by its own words. The package derives its status from them.
   if (isStatus && (hasAnswer || !call.isStreaming)) return statusFailure(providerId, status, fields);
   if (name !== undefined && refusedPrompts.has(name)) return refusedPrompt(providerId, name);
   if (name !== undefined && badSettings.has(name)) {

@@ -114,7 +114,7 @@ export class PartReader implements EventReader<unknown> {
     return [];
   }
 
-  /** A source says what the text so far rests on, and not which words of it. */
+  /** A source belongs to the text so far, without saying to which words of it. */
   #citation({ url, title }: JsonObject): ProviderChunk[] {
     const place = { start_index: 0, end_index: this.#textLength };
     const annotation = urlCitationFrom({ type: 'url_citation', url, title, ...place });

@@ -24,7 +24,7 @@ export interface PromptOptions extends MediaPolicy {
 interface Turn {
   message: PromptMessage;
   outputs: ToolResultPart[];
-  /** Media of those outputs, for a message of the user after them: a package might fetch what a tool result names. */
+  /** Media of those outputs, for a message of the user after them: a package might fetch the URLs of a tool result. */
   media: UserPart[];
 }
 
@@ -60,7 +60,7 @@ function addItem(
       return addMessage(item, turns, options);
     case 'function_call': {
       const { call_id: toolCallId, name: toolName, arguments: args } = item;
-      // Some APIs take nothing but an object. What is none was not made by a model.
+      // Some APIs take only an object. Any other input was not made by a model.
       const input = parseObject(args) ?? (args.trim() === '' ? {} : { input: args });
       const turn = addToAssistant(turns, { type: 'tool-call', toolCallId, toolName, input });
       callers.set(toolCallId, { turn, toolName });
@@ -91,7 +91,7 @@ function addItem(
   }
 }
 
-/** Reasoning comes back with what its vendor has signed of it, or not at all: Anthropic refuses it otherwise. */
+/** Reasoning is sent back with its vendor's signature, or not at all: Anthropic refuses it otherwise. */
 function addReasoning(
   { content, opaque }: Extract<PromptItem, { type: 'reasoning' }>,
   turns: Turn[],

@@ -5,8 +5,8 @@ import { brokenStream } from '../upstream/failure.ts';
 /**
  * Assembles the calls of one stream.
  *
- * A call comes in pieces and then again as a whole, or as a whole alone. Calls that the vendor runs itself are left out, as
- * are inputs that are no JSON in pieces: their whole is.
+ * A call comes in pieces and then again as a whole, or as a whole alone. Calls that the vendor runs itself are left out.
+ * Pieces of an input that is not JSON are left out as well; the whole input is passed on as JSON.
  */
 export class SdkCalls {
   readonly #providerId: string;

@@ -24,7 +24,7 @@ export class SignedReasoning {
     this.#metadata = {};
   }
 
-  /** Takes what a part of the block tells. Later parts add to earlier ones, vendor by vendor. */
+  /** Takes the data of a part of the block. Later parts add to earlier ones, vendor by vendor. */
   add({ providerMetadata }: JsonObject): void {
     if (this.#origin === undefined || !isObject(providerMetadata)) return;
     for (const [vendor, told] of Object.entries(providerMetadata)) {
@@ -41,7 +41,7 @@ export class SignedReasoning {
   }
 }
 
-/** The options under which a package finds again what it told of a reasoning block; undefined for what others have made. */
+/** The options in which a package finds its data of a reasoning block again; undefined for reasoning of another origin. */
 export function signedOptions(
   opaque: OpaqueReasoning | undefined,
   providerId: string,

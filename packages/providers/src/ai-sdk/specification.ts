@@ -1,6 +1,6 @@
 /**
  * The part of the AI SDK's provider specification that is used here, in the shape of its version 4. Versions 3 and 2 differ
- * in what a file part holds, in usage and in the finish reason. What a model sends is untrusted and read field by field.
+ * in what a file part holds, in usage and in the finish reason. Data from a model is untrusted and read field by field.
  */
 
 export const knownVersions: readonly string[] = ['v4', 'v3', 'v2'];

@@ -9,8 +9,8 @@ import type { CallWatch } from './call-watch.ts';
  *
  * It has an agent of its own, so no other request shares its connections. Certificates are always verified, redirects are
  * not followed, and it uses HTTP/1.1 alone: closing a call then closes its socket, which makes a vendor stop generating. A
- * request belongs to the call in whose `run` it was begun, and that call watches it. One that belongs to none, such as a
- * token that a package renews by itself, has the time of a first token.
+ * request belongs to the call in whose `run` it was begun, and that call watches it. A request of no call, such as one that
+ * renews a token, may take as long as a first token.
  */
 export class WatchedFetch {
   readonly #watches = new AsyncLocalStorage<CallWatch>();
@@ -55,7 +55,7 @@ export class WatchedFetch {
   }
 }
 
-/** Tells the watch what happens to a request, and passes everything on. */
+/** Tells the watch about each step of a request, and passes everything on. */
 function watched(handler: Dispatcher.DispatchHandler, watch: CallWatch): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller, context) {

@@ -4,8 +4,8 @@ import type { GrammarDefinitions, GrammarSchema } from './library.ts';
  * Whether the grammar of a schema has alternatives that begin alike, such as two objects with the same first property. A
  * first property that is a constant tells them apart.
  *
- * A grammar follows all alternatives that what is written so far may be. Within each other, which references allow to any
- * depth, there are twice as many with each level, until memory ends.
+ * A grammar follows every alternative that the text so far may belong to. References nest alternatives to any depth, and
+ * each level doubles their number, until memory runs out.
  */
 export function isAmbiguous(schema: GrammarSchema, definitions: GrammarDefinitions): boolean {
   const beginnings = new Beginnings(definitions);

@@ -6,7 +6,7 @@ type TextChunk = Parameters<GenerateOptions['onResponseChunk']>[0];
 type CallChunk = Parameters<NonNullable<GenerateOptions['onFunctionCallParamsChunk']>>[0];
 type Tell = (chunk: ProviderChunk) => void;
 
-/** Turns what the library tells of one answer into chunks. */
+/** Turns the library's callbacks for one answer into chunks. */
 export interface AnswerChunks {
   /** How many tokens of the answer so far are thoughts. */
   readonly reasoningTokens: number;
@@ -79,7 +79,7 @@ export function choiceChunks(tell: Tell): AnswerChunks {
         tell({ type: 'text', delta: answerText(choice['answer']) });
         return 'stop';
       }
-      // It was cut: half a choice is none.
+      // It was cut, and half a choice cannot be used.
       return finishOf(metadata.stopReason) === 'stop' ? 'stop' : 'max_output_tokens';
     },
   };

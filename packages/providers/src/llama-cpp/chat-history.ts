@@ -61,7 +61,7 @@ function addItem(item: PromptItem, { history, calls, providerId }: Conversation)
     case 'custom_tool_call_output': {
       const call = calls.get(item.call_id);
       const text = textOf(item.output, providerId);
-      // An object is written as JSON. The JSON of one would be written as a quoted text.
+      // Templates write an object as JSON. They would quote a text that holds its JSON.
       if (call) call.result = parseObject(text) ?? text;
       return;
     }

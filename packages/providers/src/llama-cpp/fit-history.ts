@@ -11,8 +11,8 @@ export interface Prompt {
 /**
  * The history that fits into `most` tokens.
  *
- * With `truncates` the oldest items are left out until the rest fits. What the system says first and the last item are
- * kept. The number is found by bisection, so a long history is read as tokens a few times.
+ * With `truncates` the oldest items are left out until the rest fits. The opening messages of the system and the last item
+ * are kept. The number is found by bisection, so a long history is read as tokens a few times.
  *
  * @throws {RunError} `context_length_exceeded` when it does not fit.
  */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../json-fields.ts';
 import { isAmbiguous } from './ambiguity.ts';
 import type { GrammarDefinitions, GrammarSchema, Scalar, ScalarType } from './library.ts';
 
-/** A schema is at most this large: each node costs 1, and a text more for every 64 characters. */
+/** The largest cost of a schema: 1 for each node, and more for every 64 characters of a text. */
 const mostCost = 1_500;
 
 const mostDepth = 64;
@@ -21,7 +21,7 @@ export class SchemaRefusal extends Error {
 export interface GrammarSchemaOptions {
   /** Where the schema stands in the request. */
   param: string;
-  /** Whether a schema is refused that asks for more than a grammar can hold. Otherwise the rest of it holds. */
+  /** Whether to refuse a schema that asks for more than a grammar can hold. Otherwise only the rest of it applies. */
   isStrict: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface LlamaLibrary {
 }
 
 export interface Llama {
-  /** False where processors compute. */
+  /** False if the processors compute. */
   gpu: string | false;
   loadModel(options: { modelPath: string }): Promise<Model>;
   /** @throws when llama.cpp cannot use the schema as a grammar. */

@@ -2,7 +2,7 @@ interface Waiting {
   begin: () => void;
 }
 
-/** Lets so many through at a time. Who comes later waits, and is served in order. */
+/** Lets a number of callers through at a time. Others wait, and are served in order. */
 export class Line {
   #free: number;
   readonly #waiting: Waiting[] = [];

@@ -37,7 +37,7 @@ class LlamaCpp implements Provider {
         library: settings.library ?? packageName,
         modelPath: resolve(modelPath),
         contextTokens: this.#contextTokens,
-        // A thread that computes never rests, and something has to take the tokens.
+        // A computing thread never rests, and one processor has to take the tokens.
         threads: settings.threads ?? Math.max(1, availableParallelism() - 1),
         parallel,
         gpu: settings.gpu ?? 'auto',
@@ -45,7 +45,7 @@ class LlamaCpp implements Provider {
     });
   }
 
-  /** The model is loaded beside what the worker starts with. The first call waits for it, and learns of a failure. */
+  /** The model is loaded while the worker starts. The first call waits for it, and fails if it cannot be loaded. */
   async prepare(): Promise<string | undefined> {
     const missing = await missingOnThisMachine(this.#settings);
     if (missing === undefined) this.#process.load().catch(() => undefined);

@@ -14,8 +14,8 @@ import type { Functions, GrammarSchema, HistoryItem, Sampling } from './library.
 import type { LlamaRequest } from './messages.ts';
 
 /**
- * The most characters of a prompt for each token of the context. Text has about four. What is longer than this is
- * refused without counting its tokens, which would take the process of the model its time.
+ * The most characters of a prompt for each token of the context. Text has about four. A longer prompt is refused without
+ * counting its tokens, because counting takes time of the model's process.
  */
 const charactersPerToken = 16;
 
@@ -109,7 +109,7 @@ function formatSchema({ text }: Generation): GrammarSchema | undefined {
   return grammarSchema(format.schema, { param: 'text.format.schema', isStrict: format.strict });
 }
 
-/** A schema that asks for more than a grammar holds does not keep a function from being called. */
+/** A function can be called even if its schema asks for more than a grammar can hold. */
 function functionsOf(tools: readonly FunctionTool[]): Functions {
   return Object.fromEntries(
     tools.map(({ name, description, parameters }, index) => {
@@ -122,7 +122,7 @@ function functionsOf(tools: readonly FunctionTool[]): Functions {
   );
 }
 
-/** No chat template tells a model of a choice that it has to make, so the system does. */
+/** Chat templates do not tell a model that it has to choose, so a message of the system does. */
 function withChoices(
   history: HistoryItem[],
   tools: readonly FunctionTool[],

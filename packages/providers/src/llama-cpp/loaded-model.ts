@@ -76,7 +76,7 @@ export class LoadedModel {
    * Generates one response and tells its chunks as they come, with the usage and the reason last. At most `parallel` may
    * run.
    *
-   * A context forgets what it held: the time to the first token must tell nobody what others have asked.
+   * A context is emptied before each run, so that the time to the first token tells nobody about the prompts of others.
    *
    * Rejects with a `RunError` for a request that this model cannot take, and with the signal's reason.
    */
@@ -135,7 +135,7 @@ export class LoadedModel {
     tell({ type: 'finish', reason });
   }
 
-  /** The grammar of the answer. Those of the functions are only tried, because the library makes them as it goes. */
+  /** The grammar of the answer. Grammars of functions are only tried here, because the library makes them as it goes. */
   async #grammarsOf({ schema, isChoice, functions = {} }: LlamaRequest): Promise<Grammar | undefined> {
     for (const [name, { params }] of Object.entries(functions)) {
       await this.#llama.createGrammarForJsonSchema(params).catch(() => {

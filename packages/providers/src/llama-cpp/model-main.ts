@@ -5,8 +5,8 @@ import type { FromModel, LlamaRequest, LoadOptions, ToModel } from './messages.t
 import { failureOf } from './run-error.ts';
 
 /*
- * The process of a model: loads one file, and generates what its worker asks for. What happens in native code, a crash or
- * too little memory, ends this process alone. It ends with its worker, however that ends.
+ * The process of a model: loads one file, and generates what its worker asks for. A crash of native code, or too little
+ * memory, ends this process alone. It ends with its worker, however that ends.
  */
 
 /** Among the processes of the machine this one is ended first when memory is short: from -1000 to 1000. */

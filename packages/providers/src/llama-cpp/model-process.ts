@@ -29,7 +29,7 @@ export interface ModelProcessOptions {
  * The process that holds the model of one provider, seen from its worker.
  *
  * It is started when it is needed, and again after its death. Native code that crashes, and a system that is out of memory,
- * end that process alone: what it ran fails with `broken`, and everything else of the worker goes on.
+ * end that process alone: its runs fail with `broken`, and everything else of the worker goes on.
  */
 export class ModelProcess {
   readonly #options: ModelProcessOptions;
@@ -48,8 +48,8 @@ export class ModelProcess {
   }
 
   /**
-   * Starts to generate, once the model is loaded. `onOver` is called when the process has nothing of it left to do, which
-   * is after the caller of an aborted run has gone.
+   * Starts to generate, once the model is loaded. `onOver` is called when the process has nothing left to do for it. For an
+   * aborted run, that is after its caller has gone.
    */
   async *run(
     request: LlamaRequest,
@@ -194,14 +194,14 @@ export class ModelProcess {
   }
 }
 
-/** As it stands here: a workspace runs from its sources, or as it was built. */
+/** Whether this module runs from its source or as it was built. */
 const isSource = import.meta.url.endsWith('.ts');
 const source = new URL('./model-main.ts', import.meta.url);
 const modelModule = isSource ? source : new URL(source.href.replace(/\.ts$/, '.js'));
 
 function forkModelProcess(): ChildProcess {
   return fork(fileURLToPath(modelModule), [], {
-    // llama.cpp prints what it cannot parse, which is a client's.
+    // llama.cpp prints texts of clients that it cannot parse.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     execArgv: [...(isSource ? ['--conditions=sluice-source'] : []), '--disable-warning=ExperimentalWarning'],
   });

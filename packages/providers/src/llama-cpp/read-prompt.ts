@@ -1,6 +1,6 @@
 import type { Sequence } from './library.ts';
 
-/** Between two looks at the signal about so much time passes, in milliseconds. */
+/** About how much time passes between two looks at the signal, in milliseconds. */
 const pieceMs = 500;
 const leastTokens = 16;
 /** A batch of llama.cpp: larger pieces are no faster. */
@@ -9,8 +9,8 @@ const mostTokens = 512;
 /**
  * Has a model read the tokens of a prompt, except the last: the generation begins with that.
  *
- * The library reads a prompt to its end whatever becomes of its caller, which takes minutes on a slow machine. What it has
- * read before is not read again.
+ * The library reads a prompt to its end whatever becomes of its caller, which takes minutes on a slow machine. Tokens that
+ * it has read before are not read again.
  *
  * Rejects with the signal's reason after the piece that is being read.
  */

@@ -1,7 +1,7 @@
 import type { ProviderChunk, ProviderError } from '../provider.ts';
 
 /**
- * One generation, between the process that tells of it and the caller that takes its chunks.
+ * One generation, between the process that makes its chunks and the caller that takes them.
  *
  * Chunks that the caller has not taken are kept. Their number is bounded, because an answer has no more tokens than the context.
  */
@@ -16,7 +16,7 @@ export class Run {
     this.#onOver = onOver;
   }
 
-  /** Whether the process has nothing of it left to do. */
+  /** Whether the process has nothing left to do for it. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -26,8 +26,8 @@ export function customAsFunction({ name, description, format }: CustomTool): Fun
 /**
  * Turns calls of functions that stand for custom tools back into calls of these tools.
  *
- * The arguments of one come in pieces of JSON, so its input is known at the end of the answer, and is one piece then. An input
- * that was cut off is what could be read of it.
+ * Arguments come in pieces of JSON, so the input of a call is known only at the end of the answer, and is sent in one piece.
+ * If the input was cut off, its readable part is sent.
  */
 export class CustomCalls {
   readonly #names: ReadonlySet<string>;
@@ -65,7 +65,7 @@ export class CustomCalls {
   }
 }
 
-/** A reader whose calls of functions are those of custom tools where they stand for them. */
+/** Wraps a reader, so that calls of functions that stand for custom tools become calls of those tools. */
 export class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
   readonly #reader: EventReader<Event>;
   readonly #calls: CustomCalls;
@@ -89,7 +89,7 @@ export class CustomInputs<Event = UpstreamEvent> implements EventReader<Event> {
   }
 }
 
-/** The input in the arguments of a call. A model that gave no such argument meant all of it. */
+/** The input in the arguments of a call. Without the one argument, everything that the model wrote is the input. */
 function inputIn(json: string): string {
   const whole = parseObject(json) ?? parseObject(`${json}"}`);
   const input = whole?.['input'];

@@ -11,12 +11,12 @@ export function wantedOrigin(generation: Generation, providerId: string): string
   return includesEncryptedReasoning(generation) ? opaqueOrigin(providerId) : undefined;
 }
 
-/** Prints what has to come back: the upstream's encrypted content, and its own id of the item. */
+/** Prints the data that has to come back: the upstream's encrypted content, and its own id of the item. */
 export function printOpaque(encryptedContent: string, id: string | undefined): string {
   return JSON.stringify({ encrypted_content: encryptedContent, ...(id !== undefined && { id }) });
 }
 
-/** The members of an upstream's reasoning item; undefined for what another upstream has made. */
+/** The members of an upstream's reasoning item; undefined for an item of another upstream. */
 export function readOpaque(opaque: OpaqueReasoning | undefined, origin: string): JsonObject | undefined {
   if (opaque?.origin !== origin) return undefined;
   const { encrypted_content, id } = parseObject(opaque.data) ?? {};

@@ -160,7 +160,7 @@ function objectSchema(parameters: JsonObject | null | undefined): JsonObject {
   return { ...parameters, type: 'object' };
 }
 
-/** Words in names of tools that do not say what a tool is for. */
+/** Words in names of tools without a meaning of their own. */
 const plainVerbs = new Set([
   'get',
   'set',

@@ -119,7 +119,7 @@ class PatternReader {
     return text;
   }
 
-  /** How often what was read before is repeated. */
+  /** How often the element before is repeated. */
   #repetitions(): number {
     let times = 1;
     if (this.#take('*') || this.#take('+')) times = 1 + this.#variant;

@@ -9,7 +9,7 @@ export interface AnswerSizeOptions {
   repeatsAnswer: boolean;
 }
 
-/** Counts the bytes of one answer, and says what of it is too large. */
+/** Counts the bytes of one answer, and finds the limits that it exceeds. */
 export class AnswerSize {
   readonly #options: AnswerSizeOptions;
   #received = 0;
@@ -19,7 +19,7 @@ export class AnswerSize {
     this.#options = options;
   }
 
-  /** Bytes since the last whole event: of one that has only begun, or of comments. */
+  /** Bytes since the last whole event. They belong to an event that has only begun, or to comments. */
   get sinceEvent(): number {
     return this.#sinceEvent;
   }
@@ -40,7 +40,7 @@ export class AnswerSize {
     return length > limit ? `an event of more than ${limit} bytes` : undefined;
   }
 
-  /** The same of the answer so far. */
+  /** The limit that the answer so far exceeds. */
   excess(): string | undefined {
     if (this.#received <= maxAnswerBytes + this.#options.echoBytes) return undefined;
     return `an answer of more than ${maxAnswerBytes} bytes`;

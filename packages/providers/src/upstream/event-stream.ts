@@ -37,7 +37,7 @@ const maxQueued = 1024;
 const maxQueuedCharacters = 256 * 1024;
 /** How long the connection of a complete answer may take to become idle, so that the next request can reuse it. */
 const lingerMs = 250;
-/** How long to wait for what follows a finish reason: usage and the end marker. */
+/** How long to wait for usage and the end marker after a finish reason. */
 const closingMs = 1000;
 
 type State = 'connecting' | 'sent' | 'answering' | 'closing' | 'released' | 'over';
@@ -270,7 +270,7 @@ export class EventStream implements Dispatcher.DispatchHandler {
     this.#end(brokenStream(this.#options.providerId, what, { ...this.#request, fault, cause }));
   }
 
-  /** Ends the stream for what is too large of it, if anything is. */
+  /** Ends the stream if it exceeds a limit of size. */
   #refuse(excess: string | undefined): void {
     if (excess !== undefined) this.#end(tooLarge(this.#options.providerId, excess, this.#request));
   }

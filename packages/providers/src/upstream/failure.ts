@@ -117,7 +117,7 @@ export function brokenStream(
   });
 }
 
-/** The answer is larger than what is read of one. It is not tried again, because the same answer would come again. */
+/** The answer exceeds a limit of size. It is not tried again, because the same answer would come again. */
 export function tooLarge(providerId: string, what: string, request: UpstreamRequest): ProviderError {
   return new ProviderError('upstream_error', `Provider '${providerId}' sent ${what}.`, {
     disposition: 'fail',

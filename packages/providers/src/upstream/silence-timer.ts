@@ -9,13 +9,13 @@ export interface Timeouts {
 }
 
 export interface SilenceTimerOptions {
-  /** Whether the upstream is waited for, and not the consumer of what it sent. */
+  /** Whether the call waits for the upstream, and not for the consumer. */
   isAwaited: () => boolean;
   onSilence: () => void;
 }
 
 /**
- * Notices when an upstream says nothing for too long. Time in which we read nothing from it is ours.
+ * Notices when an upstream says nothing for too long. Time in which we read nothing from it does not count.
  *
  * One timer serves a whole phase of a call and measures the silence when it fires. A timer for each event would cost more.
  */
@@ -78,7 +78,7 @@ export class SilenceTimer {
     return limitMs - (performance.now() - this.#heardAt);
   }
 
-  /** Time of the phase that was ours, once. */
+  /** Time of the phase in which nothing was read. Returned once. */
   #takeHeld(): number {
     if (this.#heldSince !== undefined) {
       this.resume();

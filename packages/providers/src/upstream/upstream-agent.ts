@@ -8,7 +8,7 @@ export function upstreamAgent({ connectMs }: { connectMs: number }): Agent {
   return new Agent({
     allowH2: false,
     pipelining: 1,
-    // Our own timers apply. Those of undici would end a slow answer after 300 s.
+    // Our own timers apply. The ones of undici would end a slow answer after 300 s.
     headersTimeout: 0,
     bodyTimeout: 0,
     // Shorter than the keep-alive of common servers, so that a request rarely meets a closing socket.

@@ -4,8 +4,8 @@ import { isObject, listOf, textOf } from '../json-fields.ts';
 const mostLookedAt = 400;
 
 /**
- * The words in which an upstream told of a failure, from the body of its answer or from the error in its stream. They are as it said
- * them: they may quote the prompt, an answer or a key.
+ * The upstream's own words for a failure, from the body of its answer or the error in its stream. They are unchanged, so
+ * they may quote the prompt, an answer or a key.
  */
 export function upstreamWords(said: unknown): { upstreamWords?: string } {
   const found = typeof said === 'string' ? wordsOfBody(said) : wordsOfError(said);

@@ -1,6 +1,6 @@
 import type { SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
-import type { FaultPlan } from './scenario.ts';
+import type { FaultPlan, ProcessFault, StoreFault } from './scenario.ts';
 
 /** How long a connection stays that gets nothing any more, when its process does not leave it before, in milliseconds. */
 const silentForMs = 6_000;
@@ -40,12 +40,11 @@ export class Faults {
   }
 
   #begin(fault: FaultPlan): void {
-    const { world, network } = this.#service;
-    if (fault.kind === 'freeze') {
-      world.note('store', `stands still for ${fault.forMs} ms`);
-      network.freeze(fault.forMs);
+    const { world } = this.#service;
+    if (!('process' in fault)) {
+      world.note('store', `${fault.kind} for ${fault.forMs} ms`);
       this.#lasts(fault.forMs);
-      return;
+      return this.#harmStore(fault);
     }
     const process = this.#service.processNamed(fault.process);
     if (!process || process.isDead) return;
@@ -70,9 +69,18 @@ export class Faults {
     }
   }
 
+  #harmStore({ kind, forMs }: StoreFault): void {
+    const { world, network } = this.#service;
+    if (kind === 'freeze') return network.freeze(forMs);
+    const harm = kind === 'full' ? ['CONFIG', 'SET', 'maxmemory', '1'] : ['REPLICAOF', '127.0.0.1', '1'];
+    const mend = kind === 'full' ? ['CONFIG', 'SET', 'maxmemory', '0'] : ['REPLICAOF', 'NO', 'ONE'];
+    network.ask(...harm);
+    world.after(forMs, undefined, () => network.ask(...mend));
+  }
+
   #breakConnection(
     process: SimulatedProcess,
-    { kind, connection: at }: Extract<FaultPlan, { connection: number }>,
+    { kind, connection: at }: Extract<ProcessFault, { connection: number }>,
   ): void {
     const { world, network } = this.#service;
     const connections = network.connectionsOf(process);

@@ -66,7 +66,7 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
   const messages = Math.floor(random.skewed(random.pick([2, 20])));
   // The first one has the short commands.
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
-  switch (random.between(0, 9)) {
+  switch (random.between(0, 11)) {
     case 0:
     case 1:
     case 2:
@@ -76,6 +76,10 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
       return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
     case 5:
       return { kind: 'freeze', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
+    case 10:
+      return { kind: 'full', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
+    case 11:
+      return { kind: 'replica', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
     case 6:
       return { kind: 'clock', atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
     case 7:

@@ -60,7 +60,16 @@ export interface CallPlan {
 }
 
 /** What goes wrong. */
-export type FaultPlan =
+export type FaultPlan = StoreFault | ProcessFault;
+
+/** The store does nothing, has no memory left, or is made a replica that has lost its primary. */
+export interface StoreFault {
+  kind: 'freeze' | 'full' | 'replica';
+  atMs: number;
+  forMs: number;
+}
+
+export type ProcessFault =
   /** A process is ended by SIGKILL and started again. `messages` more pass before, of those it sends and gets. */
   | { kind: 'kill'; atMs: number; process: string; messages: number; downMs: number }
   /** A process stands still. */
@@ -74,6 +83,4 @@ export type FaultPlan =
       process: string;
       connection: number;
       messages: number;
-    }
-  /** The store does nothing. */
-  | { kind: 'freeze'; atMs: number; forMs: number };
+    };

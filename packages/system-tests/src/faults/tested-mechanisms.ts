@@ -56,7 +56,7 @@ export const testedMechanisms: readonly TestedMechanism[] = [
   {
     name: 'one tenant may have all threads that read JSON',
     patch: {
-      file: `${api}/src/bodies/json-threads.ts`,
+      file: `${admission}/src/thread-pool.ts`,
       find: 'Math.max(1, this.#options.threads - 1)',
       replace: 'this.#options.threads',
     },

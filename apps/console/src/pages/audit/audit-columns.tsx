@@ -9,11 +9,7 @@ const outcomes: Record<AuditRow['outcome'], [tone: Tone, word: string, meaning: 
   done: ['good', 'Done', 'It was done'],
   refused: ['warn', 'Refused', 'The service said no, and nothing was changed'],
   failed: ['bad', 'Failed', 'It went wrong; part of it may have been done'],
-  asked: [
-    'quiet',
-    'No outcome',
-    'It is under way, or its process died before it could say what became of it',
-  ],
+  asked: ['quiet', 'No outcome', 'It is under way, or its process died before it could record the outcome'],
 };
 
 export const auditColumns: readonly Column<AuditRow>[] = [

@@ -36,7 +36,7 @@ export function AuditPage() {
       getJson<AuditList>('/audit', { limit: pageSize, after: pageParam }, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
-    // Read again while only the newest are shown; who looks further back is not disturbed.
+    // Read again while only the newest are shown; a reader further back is not disturbed.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : refreshMs),
   });
   const { data, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
@@ -58,7 +58,7 @@ export function AuditPage() {
     <>
       <PageHeader
         title="Audit"
-        description="Whatever was changed, or shown of prompts and answers, with the action token."
+        description="Every change, and every look at prompts and answers, with the action token."
       />
       <QueryView query={query}>
         {() => (
@@ -93,7 +93,7 @@ export function AuditPage() {
               {isFetchingNextPage && <LoadingState label="Looking further back" />}
               {isFetchNextPageError && (
                 <EmptyState
-                  title="What is older could not be read"
+                  title="Older entries could not be read"
                   action={
                     <Button variant="default" onClick={() => void fetchNextPage()}>
                       Try again

@@ -7,7 +7,7 @@ export interface AuditRow {
   action: string;
   target: string;
   address: string;
-  /** `asked`: there is no outcome, because it is still under way, or because its process died before it could say so. */
+  /** `asked`: there is no outcome, because the act is still under way or its process died before it could record one. */
   outcome: AuditEntry['outcome'];
   detail: string | null;
 }
@@ -30,7 +30,7 @@ export function auditRows(entries: readonly AuditEntry[]): AuditRow[] {
   return [...rows.values()];
 }
 
-/** What the words of the audit log mean: what was asked for, because it may have been refused. */
+/** The words of the audit log as sentences. They name the request, because it may have been refused. */
 const phrases: Readonly<Record<string, string>> = {
   'response.cancel': 'Cancel a response',
   'response.retry': 'Retry a response',
@@ -52,7 +52,7 @@ export function actionWords(action: string): string {
   return Object.hasOwn(phrases, action) ? (phrases[action] ?? action) : action;
 }
 
-/** What an act was done to. */
+/** The target of an act. */
 export type AuditTarget =
   | { kind: 'response'; id: string }
   | { kind: 'filter'; search: Record<string, string[]>; text: string }

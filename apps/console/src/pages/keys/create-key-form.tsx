@@ -16,7 +16,7 @@ interface CreateKeyFormProps {
   onCancel: () => void;
 }
 
-/** The rules of a new key. The service checks them; what it says stands at the field that it is about. */
+/** The rules of a new key. The service checks them, and its answer is shown at the field that it is about. */
 export function CreateKeyForm({ tenant, tenants, onCreated, onCancel }: CreateKeyFormProps) {
   const client = useQueryClient();
   const [form, setForm] = useState<KeyForm>({ ...emptyKeyForm, tenant });
@@ -105,7 +105,7 @@ function KeyFields({ form, tenants, errorOf, onChange: change }: KeyFieldsProps)
         </div>
       </Checkbox.Group>
       <KeyLimits
-        note="A limit that is left out is what other keys of the tenant say of it."
+        note="A limit that is left out stays as other keys of the tenant set it."
         limits={form.limits}
         onChange={(limits) => change({ limits })}
         errorOf={errorOf}

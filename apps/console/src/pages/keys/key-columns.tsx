@@ -86,7 +86,7 @@ function KeyName({ shown: { id, ends_with: end, origin } }: { shown: KeyReport }
 function Revoke({ shown, onRevoke }: { shown: KeyReport; onRevoke: (key: KeyReport) => void }) {
   const { id, state, tenant, ends_with: end } = shown;
   if (state !== 'active') {
-    // Where there is no room for the column of the state.
+    // Shown if there is no room for the column of the state.
     return <span className={classes['inactive']}>{stateWords[state]}</span>;
   }
   if (id === null) return null;

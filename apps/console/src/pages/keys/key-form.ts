@@ -23,7 +23,7 @@ export const emptyKeyForm: KeyForm = {
   expiresOn: '',
 };
 
-/** The body that creates the key. Text that is no number goes as it is, so that the service says what is wrong with it. */
+/** The body that creates the key. Text that is no number is sent unchanged, so that the service explains the error. */
 export function keyRequest(form: KeyForm): Record<string, unknown> {
   const limits = Object.entries(form.limits).filter(([, typed]) => typed.trim() !== '');
   return {

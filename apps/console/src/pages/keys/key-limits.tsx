@@ -5,7 +5,7 @@ import type { KeyField } from './key-form.ts';
 import classes from './keys.module.css';
 
 interface KeyLimitsProps {
-  /** What it means to leave a field empty. */
+  /** The meaning of an empty field. */
   note: string;
   limits: Record<LimitName, string>;
   onChange: (limits: Record<LimitName, string>) => void;
@@ -35,7 +35,7 @@ export function KeyLimits({ note, limits, onChange, errorOf }: KeyLimitsProps) {
   );
 }
 
-/** What holds for a tenant without the limit. Names of settings are in backquotes, for Markdown. */
+/** Describes a tenant without the limit. Names of settings are in backquotes, for Markdown. */
 export function otherwiseWords({ otherwise }: LimitRow): string {
   return typeof otherwise === 'number' ? formatCount(otherwise) : otherwise.words.replaceAll('`', '');
 }

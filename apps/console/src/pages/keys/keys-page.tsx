@@ -21,7 +21,7 @@ import { RevokeDialog } from './revoke-dialog.tsx';
 const filterKeys = ['q', 'tenant', 'state'] as const;
 const refreshMs = 10_000;
 
-/** Every API key: those of the settings file, and those that are stored, which can be created and revoked here. */
+/** Every API key: those of the settings file, and the stored ones, which can be created and revoked here. */
 export function KeysPage() {
   const filters = useFilters(filterKeys);
   const { tenant, state } = filters.values;

@@ -6,18 +6,18 @@ import { useState } from 'react';
 import { type Problem, problemsOf } from './attention.ts';
 import classes from './attention-strip.module.css';
 
-/** More are behind a button, so that what is under the strip stays in view. */
+/** More are behind a button, so that the page under the strip stays in view. */
 const shownFirst = 5;
 
-/** What needs attention, in sentences, each with a link to where to look. One calm line when nothing does. */
+/** The problems in sentences, each with a link to its page. One calm line if there are none. */
 export function AttentionStrip({ overview }: { overview: Overview }) {
   const [showsAll, setShowsAll] = useState(false);
   const problems = problemsOf(overview);
   const shown = showsAll ? problems : problems.slice(0, shownFirst);
   const rest = problems.length - shown.length;
   return (
-    <section aria-label="What needs attention">
-      {/* The figures in the sentences change all the time; who listens is told how many there are. */}
+    <section aria-label="Problems">
+      {/* The figures in the sentences change all the time, so a screen reader is told only how many there are. */}
       <p className="visually-hidden" role="status">
         {summary(problems.length)}
       </p>

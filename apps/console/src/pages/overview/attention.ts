@@ -14,12 +14,12 @@ export interface Problem {
   look: { word: string; to: '/' | '/queues' | '/responses' | '/tenants'; search?: UrlSearch; hash?: string };
 }
 
-/** A wait that is longer is worth a look, and one that is much longer is felt by callers, in milliseconds. */
+/** A longer wait is worth a look, and callers feel a much longer one, in milliseconds. */
 const longWaitMs = 60_000;
 const tooLongWaitMs = 300_000;
 /** Shares of the last five minutes that are worth a look, and that are bad. */
 const highRates = { warn: 0.05, bad: 0.2 };
-/** Fewer than so many say nothing about a rate. */
+/** Fewer than these say nothing about a rate. */
 const leastEnded = 20;
 const recentMs = 300_000;
 /** A process says that it is there every few seconds. */
@@ -43,7 +43,7 @@ export function isSilent({ seen_at }: Pick<ProcessOverview, 'seen_at'>, at: numb
   return at - seen_at > silentAfterMs;
 }
 
-/** What needs attention, the worst first; none when all is well. */
+/** The present problems, the worst first; none when all is well. */
 export function problemsOf(overview: Overview): Problem[] {
   const found = [
     ...redisProblems(overview),

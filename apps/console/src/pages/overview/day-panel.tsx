@@ -11,7 +11,7 @@ import classes from './overview.module.css';
 const dayMs = 24 * 3_600_000;
 /** How often it is read again, in milliseconds. */
 const everyMs = 60_000;
-/** And while the journal is being read, of which the counts lack the rest. */
+/** The same while the index still reads the journal, and the counts are incomplete. */
 const loadingEveryMs = 2_000;
 /** Values of each field that are shown; the list of responses has the others. */
 const mostValues = 8;

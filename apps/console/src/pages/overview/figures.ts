@@ -3,7 +3,7 @@ import { capacityOf } from '../../components/queue-capacity.ts';
 
 type Counted = Exclude<keyof Bucket, 'at' | `${string}_ms`>;
 
-/** What happened lately, over `seconds`. */
+/** The counts of the last `seconds`. */
 export interface Recent {
   buckets: readonly Bucket[];
   seconds: number;
@@ -39,14 +39,17 @@ export function fitting(buckets: readonly Bucket[], least = leastShown): readonl
   return buckets.slice(first < 0 ? latest : Math.min(first, latest));
 }
 
-/** Failed of those that ended by themselves, 0 to 1; null when none did. Who cancels has not met an error. */
+/**
+ * The share of failed responses among those that ended by themselves, 0 to 1; null when none did. A cancelled one is no
+ * error.
+ */
 export function errorRate(counts: Pick<Recent, 'sum'>): number | null {
   const failed = counts.sum('failed');
   const ended = failed + counts.sum('completed') + counts.sum('incomplete');
   return ended === 0 ? null : failed / ended;
 }
 
-/** Refused of those that came, 0 to 1; null when none came. */
+/** The share of refused requests, 0 to 1; null when none came. */
 export function refusalRate(counts: Pick<Recent, 'sum'>): number | null {
   const refused = counts.sum('refused');
   const came = refused + counts.sum('accepted');

@@ -2,7 +2,7 @@ import type { Overview } from '@sluice/contract/admin';
 
 const hourMs = 3_600_000;
 
-/** What was known, with the buckets and everything else of a newer reading. What is older than an hour is left out. */
+/** Merges a newer reading into the one before. Buckets that are older than an hour are left out. */
 export function foldOverview(before: Overview, event: Overview): Overview {
   const buckets = new Map(before.buckets.map((bucket) => [bucket.at, bucket]));
   for (const bucket of event.buckets) buckets.set(bucket.at, bucket);

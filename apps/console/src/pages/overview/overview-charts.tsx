@@ -22,7 +22,7 @@ const ranges = [
 ];
 const rangeKeys = ['range'] as const;
 
-/** What became of responses, how long they took, and tokens, for as far back as was chosen. */
+/** The outcomes of responses, their times and their tokens, over the chosen span. */
 export function OverviewCharts({ overview }: { overview: Overview }) {
   const filters = useFilters(rangeKeys);
   const range = filters.text('range') || 'hour';
@@ -85,7 +85,7 @@ function Charts({ fine, coarse, per }: ChartsProps) {
     <div className={classes['charts']}>
       <Panel title="Responses" note={per}>
         <TimeSeriesChart
-          title={`Responses ${per} by what became of them`}
+          title={`Responses ${per} by outcome`}
           hidesTitle
           times={coarseTimes}
           kind="bars"

@@ -32,7 +32,7 @@ export function OverviewPage() {
 
 function Content({ overview }: { overview: Overview }) {
   const hasNumbers = hasStatistics(overview);
-  // What an operator looks at first is painted first; charts take longer to draw than all tiles together.
+  // The parts that an operator looks at first are painted first. Charts take longer to draw than all tiles together.
   const showsRest = useDeferredValue(true, false);
   return (
     <div className={classes['page']}>

@@ -28,13 +28,11 @@ export function RedisPanel({ redis }: { redis: Overview['redis'] }) {
           )}
           <p className={classes['quiet']}>
             {percent === null
-              ? 'It has no limit of its own, and nobody can tell how much memory the machine has.'
+              ? 'It has no limit of its own, and the memory of its machine is not known.'
               : `${formatShare(percent / 100)} used. New work is refused past ${formatShare(mark / 100)}, the mark on the bar.`}
           </p>
           {!redis.is_persistent && (
-            <p className={classes['warn']}>
-              It writes nothing to disk: what it holds is gone when it restarts.
-            </p>
+            <p className={classes['warn']}>It writes nothing to disk: its data is lost when it restarts.</p>
           )}
         </div>
       </Panel>

@@ -25,7 +25,8 @@ export function WorkersPanel({ overview: { at, processes, lost = [] } }: { overv
       <Panel title="Processes" note={note} padded={false}>
         {workers.length === 0 && (
           <EmptyState title="No worker runs">
-            Start one, and it takes what waits. If one is running, see whether it reaches the same Redis.
+            Start one, and it takes the responses that wait. If one is running, see whether it reaches the
+            same Redis.
           </EmptyState>
         )}
         <ul className={classes['processes']}>
@@ -97,7 +98,7 @@ function Slots({ worker }: { worker: Worker }) {
   );
 }
 
-/** What a lost process had under way when it was heard of last. Others take it over. */
+/** The work of a lost process when it was last heard of. Others take it over. */
 function Held({ process }: { process: ProcessOverview }) {
   const held =
     process.role === 'api'
@@ -118,7 +119,7 @@ function Held({ process }: { process: ProcessOverview }) {
 function State({ process, at }: { process: ProcessOverview; at: number }) {
   if (isSilent(process, at)) {
     return (
-      <ToneBadge tone="bad" title="It says that it is there every few seconds, and has not">
+      <ToneBadge tone="bad" title="It should report every few seconds, and has not">
         Silent for {Math.round((at - process.seen_at) / 1000)} s
       </ToneBadge>
     );

@@ -1,4 +1,4 @@
-/** What a run has come to so far. Times are milliseconds since it was sent. */
+/** The state of a run so far. Times are milliseconds since it was sent. */
 export interface Run {
   state: 'running' | 'done' | 'failed' | 'stopped';
   id: string | undefined;
@@ -6,7 +6,7 @@ export interface Run {
   /** The place in its queue, beginning with 1, while it waits and the service says so. */
   position: number | undefined;
   text: string;
-  /** What the model asks the client to call, in order. */
+  /** The calls that the model asks the client for, in order. */
   calls: readonly RunCall[];
   events: number;
   firstTokenMs: number | undefined;
@@ -35,7 +35,7 @@ export const newRun: Run = {
   error: undefined,
 };
 
-/** What the console looks at in a response; the API's own schema has the rest. */
+/** The members of a response that the console reads; the API's own schema has the rest. */
 export interface ResponseBody {
   id?: string;
   status?: string;

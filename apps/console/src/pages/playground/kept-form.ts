@@ -1,6 +1,6 @@
 import { emptyForm, type RequestForm } from './request-body.ts';
 
-/** Reads what was typed before this page was loaded again. What is no form, such as that of another version, is left out. */
+/** Reads the form as it was typed before this page was loaded again. Members of another version are left out. */
 export function readForm(storage: Pick<Storage, 'getItem'>, name: string): RequestForm {
   const kept = parsed(storage.getItem(name));
   const known = Object.entries(emptyForm).map(([field, initial]) => {

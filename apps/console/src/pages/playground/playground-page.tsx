@@ -27,7 +27,7 @@ export function PlaygroundPage() {
   const { data: session } = useSession();
   const models = session?.models ?? [];
   const [typedKey, setTypedKey] = useState(() => sessionStorage.getItem(keyName));
-  // Where the service takes its development key, whoever may act need not look for one.
+  // If the service takes its development key, a tab that may act needs no other.
   const apiKey = typedKey ?? session?.development_key ?? '';
   const [isCompared, setCompared] = useState(false);
   const first = useSide('first', models[0] ?? '');

@@ -1,4 +1,4 @@
-/** What the form of the playground holds, as it was typed. */
+/** The form of the playground, as it was typed. */
 export interface RequestForm {
   model: string;
   instructions: string;
@@ -56,7 +56,7 @@ export const emptyForm: RequestForm = {
   isBackground: false,
 };
 
-/** Makes the body of the request, or says what of the form is no value. */
+/** Makes the body of the request, or finds the field without a valid value. */
 export function bodyOf(form: RequestForm): { body: Record<string, unknown> } | { problem: FormProblem } {
   const input = inputOf(form);
   if ('problem' in input) return input;

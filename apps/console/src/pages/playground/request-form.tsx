@@ -17,7 +17,7 @@ const byDefault = { value: '', label: 'Default' };
 const efforts = [byDefault, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const tiers = [byDefault, 'flex', 'priority'];
 
-/** What is asked of one model. A value that was refused says so where it stands. */
+/** The request to one model. A refused value is marked at its field. */
 export function RequestFields({ form, models, problem, onChange }: RequestFormProps) {
   const set = (change: Partial<RequestForm>) => onChange({ ...form, ...change });
   const errorOf = (field: RequestField) => (problem?.field === field ? problem.message : undefined);

@@ -27,7 +27,7 @@ export class PlaygroundRequest {
     this.#options = options;
   }
 
-  /** Sends it, and tells what it comes to. Rejects as `fetch` does, and for every answer that is an error. */
+  /** Sends it, and reports its progress. Rejects as `fetch` does, and for every answer that is an error. */
   async send(): Promise<void> {
     const { onChange } = this.#options;
     const answer = await this.#call('', 'POST', JSON.stringify(this.#body));

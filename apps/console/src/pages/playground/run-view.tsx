@@ -14,7 +14,7 @@ const states: Record<Run['state'], [Tone, string]> = {
   stopped: ['quiet', 'Stopped'],
 };
 
-/** What a run has come to: its text as it comes, and its figures. */
+/** A run: its text as it comes, and its figures. */
 export function RunView({ run }: { run: Run | undefined }) {
   if (run === undefined) return <p className={classes['quiet']}>Nothing was sent yet.</p>;
   const { state, id, status, text, events, firstTokenMs, tookMs, outputTokens, position, calls, error } = run;
@@ -77,7 +77,7 @@ export function RunView({ run }: { run: Run | undefined }) {
             // Calls are only ever added.
             <li key={at}>
               <span className={classes['call']}>{call.name}</span>
-              <CodeBlock text={call.arguments} label={`Copy what ${call.name} is called with`} />
+              <CodeBlock text={call.arguments} label={`Copy the arguments of ${call.name}`} />
             </li>
           ))}
         </ul>

@@ -17,7 +17,7 @@ interface QueueCardProps {
   onDrain: () => void;
 }
 
-/** One queue: its state, its figures, and what can be done with it. */
+/** One queue: its state, its figures and its acts. */
 export function QueueCard({ queue, onPause, onDrain }: QueueCardProps) {
   const { queue: name, models, paused, waiting, oldest_wait_ms: oldest } = queue;
   const resume = useSwitchQueue('resume');

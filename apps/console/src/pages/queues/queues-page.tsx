@@ -22,7 +22,7 @@ const refreshMs = 2_000;
 
 type Question = { kind: 'pause' | 'drain'; queue: string };
 
-/** Every queue with what waits and runs in it, and the switches to pause, resume and drain it. */
+/** Every queue with its waiting and running responses, and the switches to pause, resume and drain it. */
 export function QueuesPage() {
   const query = useQuery({ ...adminQuery<QueueList>('/queues'), refetchInterval: refreshMs });
   const filters = useFilters(filterKeys);

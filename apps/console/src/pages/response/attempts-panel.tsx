@@ -14,7 +14,7 @@ const outcomes: Record<AttemptReport['outcome'], [Tone, string]> = {
   lost: ['bad', 'Lost with its worker'],
 };
 
-/** Every run of the response: where it ran, and what became of it. */
+/** Every run of the response: where it ran, and its outcome. */
 export function AttemptsPanel({ attempts }: { attempts: readonly AttemptReport[] }) {
   return (
     <Panel title="Attempts" padded={false}>

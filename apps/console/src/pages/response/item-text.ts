@@ -4,7 +4,7 @@ export interface ItemText {
   text: string;
 }
 
-/** Reads what is text in an item. Whatever else it is made of is named, or shown as JSON. */
+/** Reads the text of an item. Its other parts are named, or shown as JSON. */
 export function itemText(item: unknown): ItemText {
   const members = membersOf(item);
   const type = typeof members['type'] === 'string' ? members['type'] : 'message';

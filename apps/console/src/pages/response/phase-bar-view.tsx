@@ -8,7 +8,7 @@ import { phaseReason, phaseTitle } from './wait-words.ts';
 /** Where the time of a response went: a bar to scale, and each piece of it in words. */
 export function PhaseBar({ phases }: { phases: readonly Phase[] }) {
   const pieces = piecesOf(phases, useNow());
-  if (pieces.length === 0) return <p className={classes['none']}>Nothing is known of where its time went.</p>;
+  if (pieces.length === 0) return <p className={classes['none']}>Its phases are not known.</p>;
   return (
     <>
       <div className={classes['bar']} aria-hidden="true">

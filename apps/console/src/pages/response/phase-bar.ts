@@ -9,7 +9,7 @@ export interface Piece {
   isOpen: boolean;
 }
 
-/** No piece is narrower, in percent: what took no time to speak of can still be seen and pointed at. */
+/** No piece is narrower, in percent, so that a very short one can still be seen and pointed at. */
 const narrowest = 1;
 
 /** Lays phases out to scale. The last one of an open response reaches to `now`. */

@@ -11,7 +11,7 @@ import { notifyDone, notifyFailed } from '../../components/notify.ts';
 import { useUnlocked } from '../../components/use-unlocked.ts';
 import { curlOf } from './curl.ts';
 
-/** Cancel it while it is open, try it again once it has ended, and copy what reads it. */
+/** Buttons to cancel it while it is open, to try it again once it has ended, and to copy a command that reads it. */
 export function ResponseActs({ detail: { row, is_kept: isKept } }: { detail: ResponseDetail }) {
   const { data: session } = useSession();
   const isOpen = row.ended_at === null;
@@ -40,7 +40,7 @@ function Cancel({ id }: { id: string }) {
   const client = useQueryClient();
   const cancel = async () => {
     await act('POST', `/responses/${encodeURIComponent(id)}/cancel`);
-    notifyDone('Its cancellation was asked for.');
+    notifyDone('Its cancellation was requested.');
     await client.invalidateQueries({ queryKey: [`/responses/${encodeURIComponent(id)}`] });
   };
   return (
@@ -59,7 +59,7 @@ function Cancel({ id }: { id: string }) {
         action="Cancel the response"
         onConfirm={cancel}
       >
-        Its caller is told that it was cancelled. What it has said so far stays.
+        Its caller is told that it was cancelled. Its output so far is kept.
       </ConfirmDialog>
     </>
   );

@@ -22,14 +22,14 @@ import { TailPanel } from './tail-panel.tsx';
 const whileOpenMs = 1_000;
 const whenEndedMs = 15_000;
 
-/** One response: where its time went, what became of it, and what can be done about it. Its content is shown when asked for. */
+/** One response: its phases, its outcome and its acts. Its content is shown on demand. */
 export function ResponsePage() {
   const { id } = useParams({ strict: false });
   if (id === undefined) return null;
   return isId(id) ? <Detail key={id} id={id} /> : <NoSuchResponse id={id} />;
 }
 
-/** An id of another shape is none that there could be, and the service would call it invalid. */
+/** No response has an id of another shape, and the service would call it invalid. */
 function isId(id: string): boolean {
   return /^(?:create-response|resp)_[A-Za-z0-9]{1,64}$/.test(id);
 }
@@ -74,7 +74,7 @@ function Panels({ detail }: { detail: ResponseDetail }) {
           says.
         </p>
       )}
-      <Panel title="What it is">
+      <Panel title="Details">
         <Facts detail={detail} />
         <Retries detail={detail} />
         {(error !== null || reason !== null) && (
@@ -95,7 +95,7 @@ function Panels({ detail }: { detail: ResponseDetail }) {
   );
 }
 
-/** Retried by an operator, a response is another one: in the background, whoever waited for the first. */
+/** A retry by an operator is another response, in the background, whatever the mode of the first. */
 function Retries({ detail: { retry_of: retryOf, retried_as: copies } }: { detail: ResponseDetail }) {
   return (
     <>
@@ -176,7 +176,7 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   );
 }
 
-/** What was asked for besides the content. */
+/** The request besides its content. */
 function RequestPanel({ detail }: { detail: ResponseDetail }) {
   const {
     metadata,
@@ -187,7 +187,7 @@ function RequestPanel({ detail }: { detail: ResponseDetail }) {
   } = detail;
   const pairs = Object.entries(metadata);
   return (
-    <Panel title="What was asked for">
+    <Panel title="Request parameters">
       <dl className={classes['facts']}>
         {request !== null && <Fact name="Request">{<IdText id={request} of="request" />}</Fact>}
         <Fact name="Input">{formatBytes(bytes)}</Fact>

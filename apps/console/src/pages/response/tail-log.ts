@@ -1,6 +1,6 @@
 import type { TailEvent } from '@sluice/contract/admin';
 
-/** What was received of the events of a response, and whether the numbers leave room for a gap or a repeat. */
+/** The received events of a response, and whether their numbers show a gap or a repeat. */
 export interface TailLog {
   /** The newest ones; older ones are only counted. */
   events: readonly TailEvent[];

@@ -97,7 +97,7 @@ export function TailPanel({ id, events }: { id: string; events: ResponseDetail['
   );
 }
 
-/** What arrived, and that nothing is missing or came twice. */
+/** The received events, and whether any are missing or came twice. */
 function Received({ tail: { log, state } }: { tail: Tail }) {
   if (log.received === 0 && log.cuts === 0) {
     return state === 'stopped' ? null : <p className={classes['quiet']}>No event yet.</p>;

@@ -20,7 +20,7 @@ export interface Tail {
 /** Long enough for an eye to see that it was cut, in milliseconds. */
 const cutForMs = 1_200;
 
-/** The events of a response, live. What arrives is taken in once for each frame of the screen. */
+/** The events of a response, live. New events are taken in once for each frame of the screen. */
 export function useTail(id: string): Tail {
   const [state, setState] = useState<TailState>('stopped');
   const [log, setLog] = useState<TailLog>(emptyLog(-1));

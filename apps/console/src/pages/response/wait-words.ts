@@ -21,12 +21,12 @@ const kinds: Record<Phase['kind'], string> = {
   generating: 'Generating',
 };
 
-/** What a piece of the bar is called. */
+/** The name of a piece of the bar. */
 export function phaseTitle({ kind }: Pick<Phase, 'kind'>): string {
   return kinds[kind];
 }
 
-/** Why it was a wait; undefined for one that needs no reason. */
+/** The reason of a wait; undefined if it needs none. */
 export function phaseReason({ because }: Pick<Phase, 'because'>): string | undefined {
   return because === null ? undefined : `It waited because ${reasons[because]}`;
 }

@@ -16,7 +16,7 @@ interface ActOnAllProps {
   onStarted: (started: Act) => void;
 }
 
-/** What is about to be done with how many: both as they were when it was chosen. */
+/** The chosen act and the number of responses, as they were when it was chosen. */
 type Wanted = StartAct;
 
 const verbs = { cancel: 'Cancel', retry: 'Retry' } as const;
@@ -82,8 +82,8 @@ function Confirm({ wanted, hasFilters, onClose, onStarted }: ConfirmProps) {
       </p>
       <p>
         {shown.action === 'cancel'
-          ? 'Those that wait or run are cancelled, and their callers are told. Those that have ended are passed over.'
-          : 'Each that has ended is created again, in the background, within the limits of its tenant. Those that are open are passed over.'}
+          ? 'Those that wait or run are cancelled, and their callers are told. Those that have ended are skipped.'
+          : 'Each that has ended is created again, in the background, within the limits of its tenant. Those that are open are skipped.'}
       </p>
     </ConfirmDialog>
   );

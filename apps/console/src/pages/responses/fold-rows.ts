@@ -11,8 +11,8 @@ export interface LiveRows {
 export const mostFresh = 500;
 
 /**
- * Takes in what has changed: rows that are shown change where they stand, new ones are gathered apart, so that nothing moves under
- * the reader's eyes.
+ * Takes in changes: rows that are shown change in place, and new ones are gathered apart, so that nothing moves under the
+ * reader's eyes.
  */
 export function foldRows(rows: LiveRows, { rows: changed, gone = [] }: RowsEvent): LiveRows {
   const news = new Map(changed.map((row) => [row.id, row]));
@@ -30,12 +30,12 @@ export function foldRows(rows: LiveRows, { rows: changed, gone = [] }: RowsEvent
   return { shown, fresh: fresh.slice(0, mostFresh) };
 }
 
-/** Shows what was gathered. */
+/** Shows the gathered rows. */
 export function showFresh({ shown, fresh }: LiveRows): LiveRows {
   return { shown: [...fresh, ...shown], fresh: [] };
 }
 
-/** The list as its first page says, and what was told while that was read, which may be newer. */
+/** The list from its first page, and the changes that came while that was read, which may be newer. */
 export function firstPage(page: readonly ResponseRow[], news: readonly RowsEvent[]): LiveRows {
   return showFresh(news.reduce(foldRows, { shown: page, fresh: [] }));
 }

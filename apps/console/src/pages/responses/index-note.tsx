@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import type { ResponseRows } from '@sluice/contract/admin';
 import { formatCount } from '../../format/numbers.ts';
 
-/** Says when the list is not all there is: while the index loads, or when there is none. */
+/** Says that the list is incomplete: while the index loads, or when there is none. */
 export function IndexNote({ index }: { index: ResponseRows['index'] | undefined }) {
   switch (index?.state) {
     case 'loading':
@@ -25,7 +25,7 @@ export function IndexNote({ index }: { index: ResponseRows['index'] | undefined 
     case 'unavailable':
       return (
         <Alert color="yellow" role="status" title="The journal cannot be read at the moment">
-          What is shown may be old. It goes on by itself when Redis answers.
+          This list may be out of date. It goes on by itself when Redis answers.
         </Alert>
       );
     case 'ready':

@@ -59,7 +59,7 @@ export function ResponsesPage() {
     <>
       <PageHeader
         title="Responses"
-        description="Of all tenants, newest first. Prompts and answers are not among what is searched."
+        description="The responses of all tenants, newest first. Prompts and answers are not searched."
         actions={
           // One response that was looked up is acted on where it is shown.
           filter.request_id === undefined && (
@@ -194,7 +194,7 @@ function Search({ filters }: { filters: ReturnType<typeof useFilters> }) {
   );
 }
 
-/** Said of a text that is none of what can be looked for. */
+/** Shown for a text that cannot be searched for. */
 const notSearched =
   'Only ids and metadata are searched, not prompts and answers: an id of a response or request, or key:value.';
 

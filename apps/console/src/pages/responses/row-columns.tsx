@@ -97,7 +97,7 @@ export const rowColumns: readonly Column<ResponseRow>[] = [
   },
 ];
 
-/** How the caller gets the response, as the console says it. */
+/** How the caller gets the response, in the words of the console. */
 export const modeWords: Record<ResponseRow['mode'], string> = {
   whole: 'sync',
   stream: 'stream',

@@ -1,7 +1,7 @@
 import type { ResponseSearch } from '@sluice/contract/admin';
 import type { UrlSearch } from '../../components/use-filters.ts';
 
-/** The parameters of the address that narrow the list. `since` is a span of time, `q` what was searched for. */
+/** The parameters of the address that narrow the list. `since` is a span of time, `q` the searched text. */
 export const rowFilterKeys = [
   'status',
   'model',
@@ -41,16 +41,16 @@ export function filterOf(values: UrlSearch, now: number): ResponseSearch {
     const at = Number(values[name]?.[0]);
     if (values[name]?.[0] !== undefined && Number.isSafeInteger(at)) filter[name] = at;
   }
-  // Values of the address that are none of the service's are refused there, with a message that names them.
+  // The service refuses values of the address that it does not know, with a message that names them.
   return filter;
 }
 
-/** What the search box can look for, as parameters of the address. */
+/** The kinds of search, as parameters of the address. */
 export type RowSearch = Record<'id' | 'request_id' | 'metadata', string>;
 
 /**
- * What a text in the search box means: a pair of metadata when it has a colon, how the id of a request begins, or how that of a
- * response does. Undefined for a text that can be none of them.
+ * The search that a text means: a pair of metadata if it has a colon, the beginning of the id of a request, or the beginning
+ * of the id of a response. Undefined for any other text.
  */
 export function searchOf(text: string): RowSearch | undefined {
   const wanted = text.trim();

@@ -20,7 +20,7 @@ export interface Rows extends LiveRows {
   reload: () => void;
 }
 
-/** How often a list is read again whose index is still loading, in milliseconds. */
+/** How often a list is read again while its index is loading, in milliseconds. */
 const whileLoadingMs = 1_500;
 
 /** The rows that match a filter: a page at a time, and kept up to date. `filter` changes only when its content does. */
@@ -31,7 +31,7 @@ export function useRows(filter: ResponseSearch): Rows {
   const [isLoading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
   const current = useRef<AbortController>(undefined);
-  /** What was told while the first page is read: it may be newer than the page. */
+  /** Changes that came while the first page is read. They may be newer than the page. */
   const told = useRef<RowsEvent[]>(undefined);
 
   const live = useLive(

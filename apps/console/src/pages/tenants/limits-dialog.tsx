@@ -17,7 +17,10 @@ interface LimitsDialogProps {
   onClose: () => void;
 }
 
-/** Changes what all stored keys of a tenant say of it. A field that the settings file decides shows the refusal. */
+/**
+ * Changes the limits and the weight of a tenant in all its stored keys. A field that the settings file decides shows the
+ * refusal.
+ */
 export function LimitsDialog({ row, isOpen, onClose }: LimitsDialogProps) {
   return (
     <Modal
@@ -37,7 +40,7 @@ export function LimitsDialog({ row, isOpen, onClose }: LimitsDialogProps) {
   );
 }
 
-/** Inside of the dialog, so that it begins anew each time. The report may change meanwhile; what was typed stays. */
+/** Inside of the dialog, so that it begins anew each time. The report may change meanwhile; the typed text stays. */
 function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose'>) {
   const { tenant } = row;
   const client = useQueryClient();
@@ -74,7 +77,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
         </p>
       )}
       <KeyLimits
-        note="All stored keys of the tenant say the same afterwards."
+        note="This changes all stored keys of the tenant."
         limits={form.limits}
         onChange={(limits) => change({ limits })}
         errorOf={errorOf}
@@ -100,7 +103,7 @@ function ChangeLimits({ row, onClose }: Pick<LimitsDialogProps, 'row' | 'onClose
 }
 
 function changedWords(tenant: string, keys: number): string {
-  if (keys === 0) return `Every stored key of ${tenant} said so already.`;
+  if (keys === 0) return `Every stored key of ${tenant} has these limits already.`;
   const changed = keys === 1 ? 'The stored key' : `${formatCount(keys)} stored keys`;
   return `${changed} of ${tenant} ${keys === 1 ? 'is' : 'are'} changed. Every api follows within seconds.`;
 }

@@ -2,13 +2,13 @@ import type { TenantReportRow } from '@sluice/contract/admin';
 import { forEachLimit, type LimitName, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import { numberOf } from '../keys/key-form.ts';
 
-/** The form as it is filled in. An empty limit is none, and an empty weight the default. */
+/** The form as it is filled in. An empty limit means no limit, and an empty weight the default. */
 export interface LimitsForm {
   weight: string;
   limits: Record<LimitName, string>;
 }
 
-/** The form with what holds for a tenant now. */
+/** The form with the values in effect for a tenant. */
 export function limitsFormOf({ weight, limits }: Pick<TenantReportRow, 'weight' | 'limits'>): LimitsForm {
   return {
     weight: String(weight),

@@ -60,7 +60,7 @@ export function Share({ row: { tenant, share, fair_share: fair } }: { row: Tenan
   );
 }
 
-/** A column of what is used of a limit. */
+/** A column with the use of a limit. */
 function used(
   name: CountedLimit,
   layout: Pick<Column<TenantReportRow>, 'width' | 'hideBelow'>,

@@ -91,7 +91,7 @@ function Details({ row }: { row: TenantReportRow }) {
         </ul>
         <p className={classes['note']}>
           {use.in_line === null
-            ? 'As many may run as there are slots, so nothing stands in line.'
+            ? 'It may use every slot, so nothing waits in line.'
             : `${formatCount(use.in_line)} in line: they come into their queue as others of this tenant end.`}
         </p>
       </section>

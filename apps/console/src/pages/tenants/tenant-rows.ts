@@ -6,7 +6,7 @@ import {
   tenantLimits,
 } from '@sluice/contract/tenant-limits';
 
-/** How the list can be ordered: the word for people, and what is compared, largest first. */
+/** The orders of the list: the word for people, and the compared value, largest first. */
 export const orders = {
   share: { word: 'Largest share', of: (row: TenantReportRow) => row.share ?? 0 },
   waiting: { word: 'Most waiting', of: ({ use }: TenantReportRow) => use.waiting + (use.in_line ?? 0) },
@@ -27,7 +27,7 @@ export function tenantRows(rows: readonly TenantReportRow[], order: Order): Tena
   return rows.toSorted((one, other) => of(other) - of(one) || one.tenant.localeCompare(other.tenant));
 }
 
-/** A limit with what is used of it. `max` null: no limit; `used` null: nobody counts. */
+/** A limit with its use. `max` null: no limit; `used` null: nobody counts. */
 export interface MeasuredLimit {
   key: LimitWireName;
   label: string;
@@ -45,7 +45,7 @@ export function measured(
   return { key: wire, label, used: use[counted], max: limits[wire], isBytes: unit === 'bytes' };
 }
 
-/** Those of a tenant, in the order in which a request meets them. */
+/** The limits of a tenant, in the order in which a request meets them. */
 export function measuredLimits(row: Pick<TenantReportRow, 'limits' | 'use'>): MeasuredLimit[] {
   return countedLimits.map((name) => measured(name, row));
 }
@@ -63,7 +63,7 @@ export function fullestOf(
   return fullest;
 }
 
-/** What a share means beside the fair one, in words. */
+/** A share compared with the fair one, in words. */
 export function shareWords(share: number | null, fair: number | null): string {
   if (share === null || fair === null) return 'No output in the last five minutes';
   if (share > fair * 1.1 + 0.005) return 'More than its fair share, which others leave to it';

@@ -21,7 +21,7 @@ const viewKeys = ['order', 'tenant'] as const;
 const refreshMs = 5_000;
 const orderOptions = Object.entries(orders).map(([value, { word }]) => ({ value, label: word }));
 
-/** Every tenant with its share of the work, its limits, and what it uses of them. */
+/** Every tenant with its share of the work, its limits and their use. */
 export function TenantsPage() {
   const filters = useFilters(filterKeys);
   const q = filters.text('q');
@@ -77,7 +77,7 @@ export function TenantsPage() {
                   empty={
                     <EmptyState title={q === '' ? 'There are no tenants' : 'No tenant matches'}>
                       {q === ''
-                        ? 'Without keys everybody may ask for everything, as one. Create a key to tell tenants apart.'
+                        ? 'Without keys, all callers are one tenant and may use every model. Create a key to tell tenants apart.'
                         : 'Search for another name, or clear the search.'}
                     </EmptyState>
                   }

@@ -6,7 +6,7 @@ import { setTime } from '../report/format.ts';
  * Why a request was not answered:
  *
  * - `status`: an HTTP status other than 2xx
- * - `connection`: no connection, or one that broke; not that of a stream whose status had arrived
+ * - `connection`: no connection, or one that broke; a stream that breaks after its status is a `broken_stream`
  * - `timeout`: no end within `--timeout`
  * - `broken_stream`: a stream that ended without a terminal event
  * - `response`: a response that failed or was cancelled
@@ -21,7 +21,7 @@ export interface Failure {
   /** `error.code` of the endpoint, or the code of a lost connection. */
   code?: string;
   message: string;
-  /** What `Retry-After` said, in milliseconds. */
+  /** The value of `Retry-After`, in milliseconds. */
   retryAfterMs?: number;
   isRetryable: boolean;
 }
@@ -32,7 +32,7 @@ const mostMessage = 200;
 
 const retryableStatuses = [408, 429, 500, 502, 503, 504];
 
-/** The failure that an answer of another status than 2xx is. */
+/** The failure of a request that was answered with a status other than 2xx. */
 export function failedStatus({ status, headers, text }: Answer): Failure {
   const error = readError(text);
   const retryAfterMs = readRetryAfter(headers);
@@ -54,7 +54,7 @@ export function failedResponse(error: unknown, fallbackCode: string): Failure {
   return { kind: 'response', code, message, isRetryable: false };
 }
 
-/** The failure that an error of the transport before the status is. */
+/** The failure of a request whose transport failed before the status. */
 export function lostConnection(error: Error): Failure {
   return {
     kind: 'connection',
@@ -88,7 +88,7 @@ function codeOf(error: Error): string {
   return short(errorCode(error) ?? errorCode(first) ?? error.name, mostCode) ?? '';
 }
 
-/** What `Retry-After` or `Retry-After-Ms` says, in milliseconds. */
+/** The value of `Retry-After` or `Retry-After-Ms`, in milliseconds. */
 function readRetryAfter(headers: Answer['headers']): number | undefined {
   const ms = headers['retry-after-ms'];
   if (typeof ms === 'string' && /^\d{1,9}(?:\.\d+)?$/.test(ms)) return Number(ms);

@@ -20,7 +20,7 @@ export type Outcome =
   /** The run was ended before the request was. */
   | { kind: 'unfinished' };
 
-/** Hears of what happens on the way to an outcome. */
+/** Hears of events on the way to an outcome. */
 export interface Witness {
   /** The time between two deltas of a stream, in milliseconds. */
   gap(gapMs: number): void;

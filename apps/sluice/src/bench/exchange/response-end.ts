@@ -6,7 +6,7 @@ export interface Tokens {
   output: number;
 }
 
-/** What a response object says about its end. */
+/** The end of a response, as its object states it. */
 export type ResponseEnd =
   | { kind: 'pending'; id: string }
   | { kind: 'answered'; tokens: Tokens | undefined }

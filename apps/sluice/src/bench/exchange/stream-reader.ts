@@ -3,14 +3,14 @@ import type { ServerEvent } from './exchange.ts';
 import { failedResponse } from './failure.ts';
 import { endOf, isObject, type ResponseEnd } from './response-end.ts';
 
-/** What a stream has said so far. Times are those of `performance.now()`. */
+/** The events of a stream so far. Times are those of `performance.now()`. */
 export interface StreamFacts {
   /** Events with a piece of output: text, reasoning, refusals and arguments of calls. */
   deltas: number;
   firstDeltaAt: number | undefined;
-  /** When the terminal event arrived, and what it said. */
+  /** When the terminal event arrived, and the end that it states. */
   end: { at: number; what: ResponseEnd } | undefined;
-  /** What an `error` event said. It counts when no terminal event comes. */
+  /** The content of an `error` event. It counts if no terminal event comes. */
   error: ResponseEnd | undefined;
 }
 

@@ -3,7 +3,7 @@ export const benchUsage = `Usage: sluice bench [flags]
 Drives an endpoint of the Responses API with load, this service or another one, and reports throughput, time to first
 token, latency and errors. It sends real requests: an endpoint that costs money will charge for them.
 
-Whom to ask:
+Endpoint and tenants:
   --url URL               base URL; /responses is appended [SLUICE_URL with /v1, this machine's service]
   --key [NAME=]KEY        an API key; give several for several tenants
                           [SLUICE_API_KEY, OPENAI_API_KEY, the development key of a service on this machine]
@@ -11,7 +11,7 @@ Whom to ask:
   --tenants MIX           how often each tenant asks, such as team-a=3,team-b=1 [all alike]
   --header 'NAME: VALUE'  one more header of each request; may be repeated
 
-What to ask for:
+Content of the requests:
   --model MODEL           [that of the body in --input, else the first one that the endpoint lists]
   --mode MIX              shares of whole, stream and background, such as whole=60,stream=30,background=10
                           [stream; with --input, what each body asks for]
@@ -21,13 +21,13 @@ What to ask for:
   --max-output-tokens N   [the endpoint's default]
   --service-tier TIER     [the endpoint's default]
 
-How much:
-  --concurrency N         closed loop: so many callers, each sends its next request after the answer [10]
+Load:
+  --concurrency N         closed loop: so many callers, each of which sends its next request after the answer [10]
   --rate R                open loop: so many requests a second, whether answers come or not
   --arrivals KIND         open loop: poisson (gaps as of independent callers) or constant [poisson]
-  --most-outstanding N    open loop: what is due while so many wait for answers is counted and not sent [10000]
+  --most-outstanding N    open loop: a request due while so many wait for answers is counted and not sent [10000]
   --requests N            stop after so many requests [100, unless --duration is given]
-  --duration TIME         stop sending after this time, such as 30s or 5m; what is under way is finished
+  --duration TIME         stop sending after this time, such as 30s or 5m; requests in flight are finished
   --warmup N|TIME         first send so many requests, or for so long, and count none of it [0]
 
 Each request:
@@ -41,7 +41,7 @@ Each request:
 Latencies of the open loop begin when a request was due, not when it was sent, so an endpoint that stalls cannot hide the
 requests that waited (no coordinated omission). A background response is polled to its end, and its latency is until then.
 
-Ctrl-C stops sending, waits for what is under way, and reports; a second one does not wait.
+Ctrl-C stops sending, waits for requests in flight, and reports; a second one does not wait.
 Ends with 0 when every request was answered, 1 when one was not, 2 for wrong flags, 130 after a second Ctrl-C.`;
 
 /** The flags of `sluice bench`, as `parseFlags` takes them. */

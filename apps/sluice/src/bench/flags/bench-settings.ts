@@ -21,7 +21,7 @@ export type Input =
   | { kind: 'prompt'; text: string }
   | { kind: 'invented'; tokens: number };
 
-/** What a run does, besides the address and the keys. */
+/** The settings of a run, besides the address and the keys. */
 export interface BenchSettings {
   /** Undefined: each body decides. */
   mix: Weighted<Mode>[] | undefined;

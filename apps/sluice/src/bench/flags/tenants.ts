@@ -1,7 +1,7 @@
 import type { Weighted } from '../load/deck.ts';
 import { badFlag, mixOf } from './flag-values.ts';
 
-/** Who asks: a name for the report and the key that is sent. */
+/** A tenant that sends requests: its name in the report, and its key. */
 export interface Tenant {
   name: string;
   /** Undefined for an endpoint that asks for none. */
@@ -11,7 +11,7 @@ export interface Tenant {
 /** Each tenant has figures of its own in memory. */
 const mostTenants = 1000;
 
-/** The flags that say who asks. */
+/** The flags that name the tenants. */
 export interface TenantFlags {
   /** Each `KEY` or `NAME=KEY`. */
   keys: readonly string[];
@@ -58,7 +58,7 @@ export function readTenants(
 
 function readTenant(flag: 'key' | 'keys', text: string, position: number): Tenant {
   const where = flag === 'keys' ? `line ${position}` : `key ${position}`;
-  // What follows `=` at the end of a key is padding of its encoding.
+  // A `=` at the end of a key is padding of its encoding.
   const [, name, key = text] = /^([\w.-]{1,64})=([^=].*)$/.exec(text) ?? [];
   if (!/^[\x21-\x7e]{1,4096}$/.test(key))
     throw badFlag(flag, `${where} is not NAME=KEY with a key of printable characters without spaces`);

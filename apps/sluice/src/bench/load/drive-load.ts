@@ -18,7 +18,7 @@ export interface DriveOptions {
   /** Chooses the arrivals of an open loop. */
   random: Random;
   next: () => Shot;
-  /** Stops sending. What is under way is waited for. */
+  /** Stops sending. Requests in flight are waited for. */
   stop: AbortSignal;
   /** Is kept up to date while the load runs. */
   counts: LoadCounts;
@@ -40,7 +40,7 @@ export async function driveLoad(options: DriveOptions): Promise<void> {
   else await openLoop(load, options);
 }
 
-/** So many callers, each of which sends its next request when it has its answer. */
+/** A number of callers. Each sends its next request when it has its answer. */
 async function closedLoop(concurrency: number, { extent, next, stop, counts }: DriveOptions): Promise<void> {
   const { requests = Number.POSITIVE_INFINITY, durationMs = Number.POSITIVE_INFINITY } = extent;
   const until = performance.now() + durationMs;
@@ -71,7 +71,7 @@ async function pauseUntil(at: number, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Requests at their times, whatever becomes of those before. The endpoint cannot slow the load down. */
+/** Sends requests at their times, whatever becomes of those before. The endpoint cannot slow the load down. */
 async function openLoop(
   { rate, arrivals, mostOutstanding }: Extract<Load, { kind: 'open' }>,
   { extent, random, next, stop, counts }: DriveOptions,

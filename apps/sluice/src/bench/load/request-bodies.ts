@@ -8,7 +8,7 @@ export type Mode = (typeof modes)[number];
 /** The body of a request before a mode is chosen. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** What the flags set in each body, over what the body itself says. */
+/** Members that the flags set in each body, in place of the body's own. */
 export interface BodyFlags {
   model: string | undefined;
   maxOutputTokens: number | undefined;
@@ -22,8 +22,7 @@ export type NextBody = () => RequestBody;
 export const mostInputBytes = 256 * 1024 * 1024;
 
 /**
- * Reads bodies from JSON Lines. A line is a body, or a line of a batch file, whose `body` is one. Lines without text are
- * passed over.
+ * Reads bodies from JSON Lines. A line is a body, or a line of a batch file, whose `body` is one. Empty lines are skipped.
  *
  * @throws {FatalError} that names the first line that is no body.
  */
@@ -77,7 +76,7 @@ export function ownMode(body: RequestBody): Mode {
   return body['stream'] === true ? 'stream' : 'whole';
 }
 
-/** The JSON of a request: the body with what the mode and the flags set. */
+/** The JSON of a request: the body with the members that the mode and the flags set. */
 export function writeBody(body: RequestBody, mode: Mode, flags: BodyFlags): string {
   const { stream: _stream, background: _background, stream_options, ...rest } = body;
   return JSON.stringify({

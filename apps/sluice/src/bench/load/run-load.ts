@@ -15,9 +15,9 @@ export interface RunOptions {
   endpoint: Endpoint;
   tenants: readonly Weighted<Tenant>[];
   bodies: NextBody;
-  /** Stops sending; what is under way is waited for. */
+  /** Stops sending; requests in flight are waited for. */
   stop: AbortSignal;
-  /** Ends what is under way, too. */
+  /** Ends requests in flight, too. */
   leave: AbortSignal;
   /** Is told of each part of the run when it begins. */
   onBegin?: (part: RunningPart) => void;
@@ -31,12 +31,12 @@ export interface RunningPart {
   tally: RunTally;
 }
 
-/** What a run was. */
+/** The result of a run. */
 export interface RunResult {
   tally: RunTally;
   /** From the start to the last end, in milliseconds. */
   elapsedMs: number;
-  /** What ended it. */
+  /** The reason of its end. */
   endedBy: 'extent' | 'interrupt';
   /** Share of the time in which the tool itself was busy, from 0 to 1. */
   busyShare: number;

@@ -91,7 +91,7 @@ function inputOf(input: ReportedSettings['input']): string {
   return 'the same prompt each time';
 }
 
-/** Names and shares. Of many names, the first ones. */
+/** Names and shares. Shows the first names if there are many. */
 function sharesOf(weights: Record<string, number>): string {
   const entries = Object.entries(weights);
   const sum = entries.reduce((total, [, weight]) => total + weight, 0);
@@ -158,7 +158,7 @@ function timesSection(
     const distribution = group[measure];
     return distribution ? [{ name, distribution }] : [];
   });
-  // What one mode alone has is the same for all.
+  // If one mode alone has figures, those of all are the same.
   const [all, second] = measured;
   if (all && second?.distribution.count === all.distribution.count) measured.shift();
   if (measured.length === 0) return [];

@@ -66,7 +66,7 @@ describe('the progress bar', () => {
     open.stopping();
     open.stopping();
     open.close();
-    expect(written()).toBe('sluice: waiting for what is under way; Ctrl-C again ends at once\n');
+    expect(written()).toBe('sluice: waiting for requests in flight; Ctrl-C again ends at once\n');
   });
 });
 

@@ -4,7 +4,7 @@ import type { RunningPart } from '../load/run-load.ts';
 /** How often the bar is drawn, in milliseconds. */
 const everyMs = 200;
 const barWidth = 24;
-const stoppingNote = 'waiting for what is under way; Ctrl-C again ends at once';
+const stoppingNote = 'waiting for requests in flight; Ctrl-C again ends at once';
 
 export interface ProgressBar {
   /** Shows a part of the run from now on. */

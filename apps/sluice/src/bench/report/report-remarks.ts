@@ -6,7 +6,7 @@ const busyFrom = 0.85;
 /** Lateness of one request in ten from which on it shows in the figures, in milliseconds. */
 const lateFrom = 10;
 
-/** What a reader of the report should know before believing it, and what to change. */
+/** Remarks for a reader of the report: reasons to doubt it, and what to change. */
 export function remarksOn(report: Report): string[] {
   const { all, modes, settings, ended_by, tool_busy_share, sent_late_ms } = report;
   const remarks: string[] = [];

@@ -6,7 +6,7 @@ import type { RunResult } from '../load/run-load.ts';
 import type { FailureCount, RunTally, Tally } from './tally.ts';
 import type { Tenant } from '../flags/tenants.ts';
 
-/** What a group of requests came to. Durations are in milliseconds; `null` where there is nothing to measure. */
+/** The results of a group of requests. Durations are in milliseconds; `null` where there is nothing to measure. */
 export interface GroupReport {
   /** All that were begun, or due and not sent. */
   requests: number;
@@ -44,7 +44,7 @@ export interface Report {
   ended_by: RunResult['endedBy'];
   /** Share of the time in which the tool itself was busy. Close to 1, it measures itself. */
   tool_busy_share: number;
-  /** How much later than due requests of an open loop were sent. It is part of their latency. */
+  /** How late requests of an open loop were sent. It is part of their latency. */
   sent_late_ms: Distribution | null;
   all: GroupReport;
   modes: Record<string, GroupReport>;

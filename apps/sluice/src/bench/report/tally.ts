@@ -10,7 +10,7 @@ export interface FailureCount extends Pick<Failure, 'kind' | 'status' | 'code' |
 /** Different failures that are told apart. An endpoint may invent a code for each answer. */
 const mostFailures = 100;
 
-/** What is counted of a group of requests. Its memory does not grow with their number. */
+/** The counts of a group of requests. Its memory does not grow with their number. */
 export class Tally implements Witness {
   answered = 0;
   failed = 0;
@@ -98,7 +98,7 @@ export class Tally implements Witness {
   }
 }
 
-/** Passes what happens to a request to each group that it belongs to. */
+/** Passes the events of a request to each group that it belongs to. */
 export class Groups implements Witness {
   readonly #tallies: readonly Tally[];
 
@@ -131,12 +131,12 @@ export class Groups implements Witness {
   }
 }
 
-/** Everything that is counted of a run: in all, for each mode and for each tenant that has sent something. */
+/** All counts of a run: in all, for each mode and for each tenant that has sent something. */
 export class RunTally {
   readonly all = new Tally();
   readonly modes = new Map<string, Tally>();
   readonly tenants = new Map<string, Tally>();
-  /** How much later than due requests of an open loop were sent, because the tool was busy. */
+  /** How late requests of an open loop were sent, because the tool was busy. */
   readonly lateness = new Histogram();
 
   groupsOf({ mode, tenant }: { mode: string; tenant: string }): Groups {
