@@ -63,6 +63,7 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
   /** Requests that may be open at once; see `OpenRequests`. */
   mostCallers?: number;
   indexHealEveryMs?: number;
+  lookForKeysEveryMs?: number;
 }
 
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
@@ -124,6 +125,7 @@ export function makeApiParts({
     logger,
     redisBytes: () => memory.used?.limitBytes,
     isSafe: () => store.isDurable(),
+    lookEveryMs: replaced.lookForKeysEveryMs,
   });
   const sealing = new SealingKeys({
     connection: commands,

@@ -12,7 +12,7 @@ import type { Traces } from '@sluice/traces';
 import { closeConnections } from '@sluice/wiring';
 import type { FastifyInstance } from 'fastify';
 import { buildAdminApp } from './admin/admin-app.ts';
-import { type ApiParts, makeApiParts } from './api-parts.ts';
+import { type ApiParts, makeApiParts, type ReplacedParts } from './api-parts.ts';
 import { buildApp } from './app.ts';
 import { listen } from './listen.ts';
 
@@ -39,6 +39,8 @@ export interface ApiProcessOptions {
   onListening?: (listening: ApiAddresses) => void;
   /** Called once requests are taken. */
   onReady: (ready: ApiAddresses & { acceptsDevelopmentKey: boolean }) => void;
+  /** Parts of a test. */
+  replaced?: ReplacedParts;
 }
 
 export interface ApiAddresses {

@@ -4,13 +4,12 @@ import { callerOf } from './caller.ts';
 import { startService } from './service.ts';
 import { runningAttempts } from './worker-metrics.ts';
 
-/** How much time a crash of a worker may cost a response with the default recovery settings. */
-const recoveredWithinMs = 20_000;
+const settings = { recovery: { lockMs: 3_000, stalledMs: 500 } };
 
 // What else becomes of responses when a process dies is in `faults/matrix.ts`. These mostly wait for locks to expire, so they run concurrently.
 describe.concurrent('a worker that is lost', () => {
   it('costs responses without a token nothing but time', async ({ expect }) => {
-    await using service = await startService({ apis: 2, workers: 3 });
+    await using service = await startService({ apis: 2, workers: 3, settings });
     const [first, second] = service.apiUrls.map((url) => callerOf(url, service.key));
     if (!first || !second) return expect.unreachable();
     const pending = Array.from({ length: 12 }, (_, at) => {
@@ -26,11 +25,9 @@ describe.concurrent('a worker that is lost', () => {
     });
     const victim = service.workers[running.indexOf(Math.max(...running))] ?? expect.unreachable();
 
-    const killedAt = performance.now();
     await victim.kill();
 
     const responses = await Promise.all(pending);
-    expect(performance.now() - killedAt).toBeLessThan(recoveredWithinMs);
     for (const [at, { status, output_text: text }] of responses.entries()) {
       expect(status).toBe('completed');
       expect(text).toContain(`topic-${at}`);
@@ -38,7 +35,7 @@ describe.concurrent('a worker that is lost', () => {
   });
 
   it('cannot write behind its successor when it was only frozen', async ({ expect }) => {
-    await using service = await startService({ apis: 1, workers: 1 });
+    await using service = await startService({ settings });
     const caller = callerOf(service.apiUrls[0] ?? '', service.key);
     const [zombie = expect.unreachable()] = service.workers;
     const pending = caller.stream({ input: 'Talk. [[sluice: first_token_ms=3000 tokens=5]]' });

@@ -14,6 +14,7 @@ it('gives the places of a tenant to its next responses when the worker that held
   await using service = await startService({
     workers: 1,
     settings: {
+      recovery: { lockMs: 3_000, stalledMs: 500 },
       keys: [crowd],
       providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
       models: ['one', 'two'].map((id) => ({ id, routes: [{ provider: 'upstream' }] })),

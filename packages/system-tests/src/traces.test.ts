@@ -202,7 +202,7 @@ describe('traces', () => {
     await using receiver = await startFakeOtlpReceiver();
     const upstream = await startScriptedUpstream();
     await using service = await startService({
-      settings: modelAt(upstream.fake),
+      settings: { ...modelAt(upstream.fake), recovery: { lockMs: 3_000, stalledMs: 500 } },
       env: tracedBy(receiver),
     });
     const expected = upstream.expect('nothing');

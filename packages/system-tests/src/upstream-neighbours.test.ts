@@ -104,13 +104,18 @@ it.each(['hostile', 'control'] as const)(
     try {
       await using service = await startWith(upstream);
       const caller = callerOf(service.apiUrls[0] ?? '', hostile.key);
-      const refused = run === 'hostile' ? caller.create({ model: 'fast', input: 'limited' }) : undefined;
+      const leaving = new AbortController();
+      const { signal } = leaving;
+      const refused =
+        run === 'hostile' ? caller.create({ model: 'fast', input: 'limited' }, { signal }) : undefined;
       refused?.catch(() => undefined);
       if (refused) await upstream.request(0);
       const { answered, asked } = await askQuietly(service);
       const calls = upstream.requests.filter((each) => promptOf(each) === 'limited').length;
       expect({ answered, asked }).toEqual({ answered: asked, asked });
       expect(calls).toBeLessThanOrEqual(2);
+      // A service that stops waits for its callers.
+      leaving.abort();
     } finally {
       await upstream.close();
     }

@@ -34,6 +34,8 @@ export interface TenantsOptions {
   /** Whether what was just written is as safe as `durability` of the settings asks for. */
   isSafe: () => Promise<boolean>;
   logger: Logger;
+  /** How often an api looks for changes of the stored keys, in milliseconds; every two seconds by default. */
+  lookEveryMs?: number | undefined;
 }
 
 /** Every key of a service and what comes of them, read once. */
@@ -61,11 +63,11 @@ export class Tenants {
   readonly #changes: KeyChanges;
 
   constructor(options: TenantsOptions) {
-    const { settings, connection, keyPrefix, logger, isSafe } = options;
+    const { settings, connection, keyPrefix, logger, isSafe, lookEveryMs } = options;
     const store = new KeyStore({ connection, keyPrefix });
     this.live = options.live ?? new LiveSettings({ ...settings, isComplete: false });
     this.#options = options;
-    this.#inEffect = new KeysInEffect({ settings, live: this.live, store, logger });
+    this.#inEffect = new KeysInEffect({ settings, live: this.live, store, logger, lookEveryMs });
     this.#changes = new KeyChanges({ store, isSafe });
   }
 

@@ -1,9 +1,11 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, UnreachableError } from './api-error.ts';
 import type { EventStreamOptions, LiveEvent } from './event-stream.ts';
 import type { LiveState } from './live-states.ts';
 
 vi.hoisted(() => {
+  // Another file may have loaded the token of the tab over its own storage.
+  vi.resetModules();
   vi.stubGlobal('sessionStorage', { getItem: () => null });
 });
 
@@ -14,6 +16,7 @@ const { followWhileVisible } = await import('./visible-connection.ts');
 afterEach(() => {
   vi.useRealTimers();
 });
+afterAll(() => vi.unstubAllGlobals());
 
 type Turn = (options: EventStreamOptions) => Promise<void> | void;
 

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ApiError, UnreachableError } from './api-error.ts';
 
-// The token of the tab is made when its module is loaded.
+// The token of the tab is made when its module is loaded, by another file perhaps.
 vi.hoisted(() => {
+  vi.resetModules();
   const kept = new Map<string, string>();
   vi.stubGlobal('sessionStorage', {
     getItem: (key: string) => kept.get(key) ?? null,
@@ -23,6 +24,7 @@ beforeEach(() => {
 });
 
 afterEach(() => actionToken.question?.answer(undefined));
+afterAll(() => vi.unstubAllGlobals());
 
 const json = (body: unknown, status = 200) => Response.json(body, { status });
 const refusal = (status: number, code: string, param: string | null = null) =>

@@ -91,15 +91,11 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
     eventually(async () => (await prometheus.firing(alert)) === undefined, patiently);
   const inBackground = (model: string) => caller.create({ model, input: 'Hi', background: true });
 
-  /** Asks for responses of each kind until told to stop. */
-  function load(): () => Promise<void> {
+  /** Asks again and again until told to stop. */
+  function load(ask: () => Promise<unknown>): () => Promise<void> {
     const over = new AbortController();
     const one = async () => {
-      while (!over.signal.aborted) {
-        await caller.stream({ input: 'Tell me more' });
-        await caller.create({ input: 'Hi' });
-        await inBackground('simulator');
-      }
+      while (!over.signal.aborted) await ask();
     };
     const all = Promise.all([one(), one()]);
     return async () => {
@@ -109,7 +105,11 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
   }
 
   it('scrapes every process with the token, and every query of the dashboard shows what it is for', async () => {
-    const stop = load();
+    const stop = load(async () => {
+      await caller.stream({ input: 'Tell me more' });
+      await caller.create({ input: 'Hi' });
+      await inBackground('simulator');
+    });
     await eventually(async () => {
       const targets = await prometheus.targets();
       expect(targets.map(({ health }) => health)).toEqual(['up', 'up', 'up']);
@@ -136,11 +136,13 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
   });
 
   it('tells of a model whose responses fail, every other one', async () => {
-    for (let at = 0; at < 15; at += 1) {
+    // A rate needs a scrape before the failures that it tells of.
+    const stop = load(async () => {
       await caller.create({ model: 'flaky', input: 'Hi' });
       await caller.create({ model: 'flaky', input: 'Hi [[sluice: fail=upstream_error]]' });
-    }
+    });
     await fires('SluiceErrors', { model: 'flaky', code: 'upstream_error' });
+    await stop();
   });
 
   it('tells of an upstream that fails, and of one whose limit is reached', async () => {

@@ -20,6 +20,8 @@ export interface KeysInEffectOptions {
   live: Pick<LiveSettings, 'replace'>;
   store: Pick<KeyStore, 'version' | 'read' | 'change'>;
   logger: Logger;
+  /** How often the stored keys are looked at; see `KeyWatch`. */
+  lookEveryMs?: number | undefined;
 }
 
 /** Keys of the file and of Redis. */
@@ -61,10 +63,11 @@ export class KeysInEffect {
   constructor(options: KeysInEffectOptions) {
     this.#options = options;
     this.#settings = options.settings;
-    const { store, logger } = options;
+    const { store, logger, lookEveryMs } = options;
     this.#warnOfStore = throttledWarning(logger, 'stored keys cannot be read, the keys in effect stay').warn;
     this.#watch = new KeyWatch({
       store,
+      ...(lookEveryMs !== undefined && { intervalMs: lookEveryMs }),
       apply: (snapshot) => this.#takeStored(snapshot),
       // That Redis is away is said elsewhere.
       onError: (error) => {
