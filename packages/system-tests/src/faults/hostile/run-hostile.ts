@@ -24,7 +24,7 @@ const momentMs: Record<Moment, number> = {
 };
 
 /** Times that each load is sent, in turn with its control. */
-export const rounds = 4;
+export const rounds = 3;
 
 /** As in the compose file. */
 const heapMiB = 768;
