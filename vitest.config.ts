@@ -27,6 +27,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           // These tests wait for locks to lapse and for connections to be given up: three of them leave a third of two cores idle.
           maxWorkers: 5,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -42,7 +43,7 @@ export default defineConfig({
           // So do these: three at a time keep one and a half of two cores busy.
           maxWorkers: 3,
           // Behind the others, which are enough for the machine.
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
