@@ -47,8 +47,8 @@ describe.skipIf(!hasServer)('a tenant that fills the store (needs a server on th
   it('is refused with 429 at half of it, and its neighbours are let in', async () => {
     const answers = await fill(apiKeys.first);
     expect(statuses(answers)).toEqual([
-      ...Array.from({ length: 3 }, () => 200),
-      ...Array.from({ length: 9 }, () => 429),
+      ...Array.from({ length: 4 }, () => 200),
+      ...Array.from({ length: 8 }, () => 429),
     ]);
     const neighbour: Answer[] = [];
     for (let at = 0; at < 10; at += 1) neighbour.push(await ask(apiKeys.second, 'Hi'));

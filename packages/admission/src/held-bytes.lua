@@ -18,10 +18,21 @@ local per_key, per_event = 512, 24
 -- An open response that is not stored goes this soon after its end, in ms.
 local unstored_ms = 60000
 
+-- The allocator rounds a value up to a quarter of the power of two below it, which counts from this many bytes on.
+local room_from = 262144
+
 local function held_key(load, tenant) return string.sub(load, 1, -5) .. 'held:' .. tenant end
 
 -- The bytes in the weight of a waiting response; see waiting.ts.
 local function bytes_of(weight) return weight % 4294967296 * 1024 end
+
+-- The spare room that the store gives a large value beside its bytes.
+local function room_of(bytes)
+  if bytes <= room_from then return 0 end
+  local step = 65536
+  while step * 8 <= bytes do step = step * 2 end
+  return (step - bytes % step) % step
+end
 
 -- Returns a second by which something that stays for so long from now is gone. It is later by at most a sixteenth of that
 -- time, so a tenant has at most thirty-two amounts for each time that things stay.

@@ -95,7 +95,7 @@ end
 -- A response counts its own bytes, not those that it continues from. A list of calls is copied, so it counts here.
 local context_calls = string.sub(calls_before .. calls, -calls_length)
 local mark = stored == '1' and '' or 'u'
-local bytes = bytes_of(tonumber(weight)) + per_record + #context_calls
+local bytes = bytes_of(tonumber(weight)) + room_of(large_bytes) + per_record + #context_calls
 local new_parts = { { mark .. gone_by(now, hold_ms), bytes } }
 if digest ~= '' then
   new_parts[2] = { gone_by(now, key_ms), per_key }

@@ -42,9 +42,9 @@ if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then r
 -- From now on it is known when it goes, and how large it is. The accept of an older release has counted nothing of it.
 now = now or now_ms()
 local before_parts = parts_of(f.held)
-local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + per_record
+local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + room_of(f.large_bytes or 0) + per_record
 local result_bytes = end_bytes or #result
-local parts = { { gone_by(now, record_ms), own + result_bytes + #calls } }
+local parts = { { gone_by(now, record_ms), own + result_bytes + room_of(end_bytes or 0) + #calls } }
 if f.stream then
   local log_bytes = (f.log_bytes or 0) + last * per_event
   for at = more_args, #ARGV do log_bytes = log_bytes + #ARGV[at] end
