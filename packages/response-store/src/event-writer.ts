@@ -131,10 +131,7 @@ export class EventWriter {
     this.#withdraw?.();
     await this.#running;
     this.#throwFailure();
-    while (this.#mustPrint || this.#waiting.length > this.#batchSize()) {
-      if (this.#mustPrint) await this.#printFirst();
-      else await this.#appendNext();
-    }
+    while (this.#waiting.length > this.#batchSize()) await this.#writeNext();
     if (this.#refusal) return this.#refusal;
     const { control, bulk, ends, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
     const events = this.#takeBatch();
@@ -165,11 +162,7 @@ export class EventWriter {
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */
   async #run(): Promise<void> {
     try {
-      while (this.#waiting.length > 0 && !this.#isEnding) {
-        // An end may come while a long event is printed: then the event goes with it.
-        if (this.#mustPrint) await this.#printFirst();
-        else await this.#appendNext();
-      }
+      while (this.#waiting.length > 0 && !this.#isEnding) await this.#writeNext();
     } catch (error) {
       this.#failure = { error };
       this.#waiting = [];
@@ -178,6 +171,15 @@ export class EventWriter {
     } finally {
       this.#running = undefined;
     }
+  }
+
+  /** Prints the next event, if that is a long one, or appends. An end that comes meanwhile takes a printed event along. */
+  async #writeNext(): Promise<void> {
+    const [next] = this.#waiting;
+    if (next === undefined || isPrinted(next) || this.#refusal) return this.#appendNext();
+    const printed = await printLong(next.form);
+    this.#waiting[0] = printed;
+    this.#waitingCharacters += printed.length - next.length;
   }
 
   async #appendNext(): Promise<void> {
@@ -205,27 +207,13 @@ export class EventWriter {
     }
   }
 
-  /** Whether the event that is next is a long one, and not printed yet. Others like it end the batch before them. */
-  get #mustPrint(): boolean {
-    const [first] = this.#waiting;
-    return first !== undefined && !isPrinted(first) && !this.#refusal;
-  }
-
-  async #printFirst(): Promise<void> {
-    const [first] = this.#waiting;
-    if (first === undefined || isPrinted(first)) return;
-    const printed = await printLong(first.form);
-    this.#waiting[0] = printed;
-    this.#waitingCharacters += printed.length - first.length;
-  }
-
   #takeBatch(): Printed[] {
     const events = this.#waiting.splice(0, this.#batchSize()).filter(isPrinted);
     for (const { length } of events) this.#waitingCharacters -= length;
     return events;
   }
 
-  /** How many of the events that wait go into the next append. A single event may be as large as it is. */
+  /** How many of the events that wait go into the next append: none beyond one that is not printed. A single event may be as large as it is. */
   #batchSize(): number {
     let characters = 0;
     let count = 0;

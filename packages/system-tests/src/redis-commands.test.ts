@@ -13,7 +13,7 @@ const input = 'Hi. [[sluice: tokens=1 first_token_ms=40]]';
 const requests = 1_000;
 
 /**
- * What is kept for the console has a price of its own: an entry of the journal from each process that a response passes. Two commands of an
+ * The console has a price of its own: an entry of the journal from each process that a response passes. Two commands of an
  * accept and two of an end count the bytes of their tenant (docs/decisions/0048-bytes-by-when-they-go.md).
  */
 const kept = [

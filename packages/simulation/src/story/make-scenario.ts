@@ -1,6 +1,6 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
-import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario } from './scenario.ts';
+import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario, StoreFault } from './scenario.ts';
 import { modes } from './scenario.ts';
 
 /** Makes the story of a seed. */
@@ -66,6 +66,11 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
   const messages = Math.floor(random.skewed(random.pick([2, 20])));
   // The first one has the short commands.
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
+  const storeFault = (kind: StoreFault['kind']): StoreFault => ({
+    kind,
+    atMs,
+    forMs: random.skewed(random.pick([300, 1_500, 4_000])),
+  });
   switch (random.between(0, 11)) {
     case 0:
     case 1:
@@ -75,11 +80,11 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
     case 4:
       return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
     case 5:
-      return { kind: 'freeze', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
+      return storeFault('freeze');
     case 10:
-      return { kind: 'full', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
+      return storeFault('full');
     case 11:
-      return { kind: 'replica', atMs, forMs: random.skewed(random.pick([300, 1_500, 4_000])) };
+      return storeFault('replica');
     case 6:
       return { kind: 'clock', atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
     case 7:

@@ -162,7 +162,7 @@ export function hostileSections({ cells, heaps, atRest, violations }: HostileRes
     },
     {
       title: 'Memory under a hostile tenant',
-      text: `What is alive in a process after a full collection while each hostile load is under way, beyond the ${figure(atRest.api)} MiB of an api and ${figure(atRest.worker)} MiB of a worker at rest. The budgets of a process add up to ${figure(heapBounds.api)} MiB in an api and ${figure(heapBounds.worker)} MiB in a worker ([budgets.md](budgets.md)); more than that is a violation.`,
+      text: `The live heap of a process after a full collection while each hostile load is under way, beyond the ${figure(atRest.api)} MiB of an api and ${figure(atRest.worker)} MiB of a worker at rest. The budgets of a process add up to ${figure(heapBounds.api)} MiB in an api and ${figure(heapBounds.worker)} MiB in a worker ([budgets.md](budgets.md)); more than that is a violation.`,
       columns: ['mechanism', 'api, MiB', 'worker, MiB', 'RSS of the api, MiB', 'RSS of the worker, MiB'],
       rows: heaps.map(({ mechanism, api, worker, rss }) => [
         mechanism,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { memoize } from '@sluice/runtime';
 
 /** A tenant that sends a load. Each of its calls resolves with what it came to. */
 export interface LoadCaller {
@@ -97,16 +98,11 @@ async function drain({ body }: Response): Promise<void> {
   for await (const _piece of body ?? []) continue;
 }
 
-const printed = new Map<string, Buffer>();
-
 /**
  * A text message of spaces in fragments, as a client writes them (RFC 6455, 5.2), printed once: a client library that prints
  * each of 20,000 fragments takes more of the machine than the service.
  */
-function framesOf(bytes: number, ofFragment: number): Buffer {
-  const name = `${bytes}/${ofFragment}`;
-  const known = printed.get(name);
-  if (known) return known;
+const framesOf = memoize((bytes: number, ofFragment: number): Buffer => {
   const frames: Buffer[] = [];
   for (let sent = 0; sent < bytes; sent += ofFragment) {
     const opcode = sent === 0 ? 1 : 0;
@@ -117,7 +113,5 @@ function framesOf(bytes: number, ofFragment: number): Buffer {
     // A mask of zeros changes nothing.
     frames.push(Buffer.from([...head, 0, 0, 0, 0]), Buffer.alloc(ofFragment, ' '));
   }
-  const all = Buffer.concat(frames);
-  printed.set(name, all);
-  return all;
-}
+  return Buffer.concat(frames);
+});

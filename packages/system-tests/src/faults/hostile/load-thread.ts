@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
+import { memoize } from '@sluice/runtime';
 import { hostileLoads, type Kind } from './hostile-loads.ts';
-import { type LoadCaller, loadCallerOf } from './load-caller.ts';
+import { loadCallerOf } from './load-caller.ts';
 
 /** Sends one load for some time, in the name of the tenants with these keys, who take turns. */
 export interface LoadOrder {
@@ -16,7 +17,8 @@ export interface LoadOrder {
 export type LoadResult = Map<string, number>;
 
 // A thread of its own: sending takes time in which nobody could look at how long others wait.
-const callers = new Map<string, LoadCaller>();
+/** Each service has callers of its own, who know what they have stored there. */
+const callerOf = memoize(loadCallerOf);
 
 parentPort?.on('message', (order: LoadOrder) => {
   void send(order).then((result) => parentPort?.postMessage(result));
@@ -42,12 +44,4 @@ async function send({ url, keys, mechanism, kind, forMs }: LoadOrder): Promise<L
   }
   await Promise.all(underWay);
   return result;
-}
-
-/** Each service has callers of its own, who know what they have stored there. */
-function callerOf(url: string, key: string): LoadCaller {
-  const name = `${url} ${key}`;
-  const caller = callers.get(name) ?? loadCallerOf(url, key);
-  callers.set(name, caller);
-  return caller;
 }
