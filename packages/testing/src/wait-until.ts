@@ -18,7 +18,7 @@ export async function eventually<T>(
   check: () => T | Promise<T>,
   { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAt = performance.now();
   let lastError: unknown;
   for (;;) {
     signal?.throwIfAborted();
@@ -30,11 +30,13 @@ export async function eventually<T>(
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() > deadline) {
+    if (performance.now() > startedAt + timeoutMs) {
       const reason = lastError instanceof Error ? `: ${lastError.message}` : '';
       throw new Error(`not true within ${timeoutMs} ms${reason}`, { cause: lastError });
     }
-    await pause(POLL_MS, undefined, signal === undefined ? {} : { signal });
+    const waitedMs = performance.now() - startedAt;
+    const pauseMs = Math.min(Math.max(POLL_MS.first, waitedMs * POLL_MS.share), POLL_MS.longest);
+    await pause(pauseMs, undefined, signal === undefined ? {} : { signal });
   }
 }
 
@@ -79,4 +81,5 @@ export async function within<T>(
   }
 }
 
-const POLL_MS = 10;
+/** Checks may be costly, so the longer a wait has taken, the rarer they are. No wait takes a tenth longer by that. */
+const POLL_MS = { first: 10, share: 0.1, longest: 100 };
