@@ -1,8 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 const conditions = ['sluice-source', 'node', 'import', 'module', 'default'];
 const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } };
 const redis = ['packages/testing/src/redis-for-the-run.ts'];
+
+// Tests start threads and processes from source, hundreds of them. Each takes what it imports from here, compiled and without types.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compile-cache', import.meta.url));
 
 export default defineConfig({
   test: {
