@@ -26,6 +26,8 @@ export interface RedisProxy {
   refuse(): void;
   /** Lets connections through again. */
   mend(): void;
+  /** From now on, `hear` gets each piece of what clients send. */
+  onRequest(hear: (data: Buffer) => void): void;
   /** Replies lost so far. */
   readonly lost: number;
   /** Ends every connection and accepts no more. May be called twice. */
@@ -54,6 +56,7 @@ export async function startRedisProxy(
     textToLose: undefined,
     path: { isLost: false },
     isRefusing: false,
+    hear: () => undefined,
   };
   const server = createServer({ allowHalfOpen }, (downstream) => pipe(state, downstream));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -98,6 +101,9 @@ export async function startRedisProxy(
     leadTo(next) {
       state.target = new URL(next);
     },
+    onRequest(hear) {
+      state.hear = hear;
+    },
     refuse() {
       state.isRefusing = true;
       for (const socket of state.sockets) socket.resetAndDestroy();
@@ -127,6 +133,7 @@ interface ProxyState {
   /** The path of new connections. */
   path: { isLost: boolean };
   isRefusing: boolean;
+  hear: (data: Buffer) => void;
 }
 
 /** Connects a client to the Redis behind the proxy. */
@@ -160,6 +167,7 @@ function pipe(state: ProxyState, downstream: Socket): void {
   let mustLose = false;
   downstream.on('data', (data) => {
     if (path.isLost) return;
+    state.hear(data);
     if (state.textToLose !== undefined && data.includes(state.textToLose)) {
       state.textToLose = undefined;
       mustLose = true;
