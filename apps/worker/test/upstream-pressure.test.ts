@@ -149,17 +149,14 @@ describe('an upstream that takes some calls a second', () => {
   it.each([
     ['with Retry-After', { 'retry-after': '1' }],
     ['without Retry-After', {}],
-  ])('is used up, %s, and no response fails', async (_, headers) => {
-    const rate = 40;
+  ])('is not asked for more, %s, and no response fails', async (_, headers) => {
+    // That what it takes is used up is a matter of timing; `call-pace.test.ts` has it with a clock of its own.
+    const rate = 80;
     const upstream = await anUpstream(limitedTo(rate, headers));
     const port = await startWorker([upstream]);
-    const count = rate * 7;
+    const count = rate * 3;
     const ids = await acceptMany(count);
-    const startedAt = performance.now();
     expect(await statusesOf(ids)).toEqual({ completed: count });
-    // What was saved up at first comes on top of each second's share. Real time, because the upstream counts in it.
-    const seconds = (performance.now() - startedAt) / 1000;
-    expect(count / (seconds + 1) / rate).toBeGreaterThan(0.8);
     // Not one refusal for each response, but those of the slots once, and a few at each look for more.
     expect(upstream.requests.length - count).toBeLessThan(60);
     for (const id of ids) expect(await responses.attempts(id)).toBe(1);
