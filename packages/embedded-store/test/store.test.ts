@@ -130,10 +130,11 @@ describe.each(['the run', ...LOCAL_KINDS] as const)('the store of %s', (kind) =>
 
   it('answers lone commands without waiting for a timer', async () => {
     const { client } = await user(store.url);
-    const startedAt = performance.now();
-    for (let count = 0; count < 200; count += 1) await client.ping();
-    // At one turn of a 50 ms timer for each it would be ten seconds.
-    expect(performance.now() - startedAt).toBeLessThan(2000);
+    const pings = async () => {
+      for (let count = 0; count < 400; count += 1) await client.ping();
+    };
+    // At one turn of a 50 ms timer for each it would take twenty seconds, which is more than any wait may.
+    await within(pings());
   });
 
   it('takes and gives back a large value', async () => {

@@ -159,7 +159,6 @@ describe('a process', () => {
     const process = run('broken-stop');
     await says(process, 'started');
     process.child.kill('SIGTERM');
-    // Its server stays open, too, which the process reports after a while.
     expect(await process.ended).toBe(1);
     expect(process.errors()).toContain('stop failed');
   });

@@ -164,7 +164,7 @@ describe.skipIf(!hasServer)('a process that starts (needs a server on the PATH)'
     const { directory, port, pid } = first;
     cleanups.push(() => first.stop());
     const writer = client(queueClient, first.url);
-    await writer.mset(Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`key:${at}`, 'x'])));
+    await writer.mset(Object.fromEntries(Array.from({ length: 800 }, (_, at) => [`key:${at}`, 'x'])));
     await writer.call('SAVE');
     process.kill(pid, 'SIGKILL');
     await first.exited;

@@ -41,8 +41,8 @@ await runProcess({
         finishDrain = resolve;
       });
     }
-    if (behaviour === 'broken-stop') throw new Error('could not close');
     if (behaviour !== 'leak') server.close();
+    if (behaviour === 'broken-stop') throw new Error('could not close');
   },
   onForcedExit() {
     say('forced');
