@@ -1,4 +1,4 @@
-import { eventually, latch, startLocalRedis, startRedisProxy, testRedis } from '@sluice/testing';
+import { eventually, latch, startLocalRedis, startRedisProxy, testRedis, within } from '@sluice/testing';
 import type { ResponseDetail, ResponseRow, ResponseRows } from '@sluice/contract/admin';
 import { journalKey, JournalWriter, subjectOfResponse } from '@sluice/journal';
 import { ResponseIndex } from '@sluice/operator';
@@ -405,12 +405,10 @@ describe('while Redis is silent', () => {
     const { api, proxy, get, list } = await overProxy();
     await api.create(body);
     proxy.silence();
-    const since = performance.now();
-    expect(await get('/responses')).toMatchObject({
+    expect(await within(get('/responses'))).toMatchObject({
       status: 503,
       body: { error: { code: 'server_is_overloaded' } },
     });
-    expect(performance.now() - since).toBeLessThan(12_000);
     proxy.speak();
     await eventually(async () => (await list()).total === 1);
   });

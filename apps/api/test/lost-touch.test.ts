@@ -1,22 +1,25 @@
 import { checkEventGrammar, eventually, readSse } from '@sluice/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
 // The api lives, and its lease has lapsed: workers take its callers for gone after some seconds.
-beforeEach(async () => {
+beforeAll(async () => {
   api = await startTestApi({ withoutLease: true });
   api.worker.onRun(async (run) => {
     run.say('Half an answer');
     await run.hang();
   });
 });
-afterEach(() => api.stop());
+afterAll(() => api.stop());
 
 describe('a caller who is still there when its response is ended as one that nobody waits for', () => {
-  it('is told to come back, and not that it cancelled', async () => {
-    const answer = await api.create({ model, input: 'Hi' });
+  it('is told to come back, and not that it cancelled, or reads a failure at the end of its stream', async () => {
+    const [answer, response] = await Promise.all([
+      api.create({ model, input: 'Hi' }),
+      api.stream({ model, input: 'Hi' }),
+    ]);
     expect(answer.status).toBe(503);
     expect(answer.json()).toMatchObject({
       error: {
@@ -27,10 +30,6 @@ describe('a caller who is still there when its response is ended as one that nob
     });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect(answer.headers['x-should-retry']).toBeUndefined();
-  });
-
-  it('reads a failure at the end of its stream', async () => {
-    const response = await api.stream({ model, input: 'Hi' });
     const { events, done, problems } = await readSse(await response.text());
     expect({ done, problems, grammar: checkEventGrammar(events) }).toEqual({
       done: true,

@@ -199,28 +199,27 @@ describe('the live overview', () => {
 });
 
 describe('without Redis', () => {
-  it.each(['/overview', '/overview/events', '/queues', '/tenants'])(
-    'GET %s is refused soon, and answered when it is back',
-    async (path) => {
-      const redis = await testRedis();
-      cleanups.push(() => redis.close());
-      const proxy = await startRedisProxy(redis.url);
-      cleanups.push(() => proxy.stop());
-      const api = await startApi(proxy.url, `${redis.prefix}:`);
-      proxy.silence();
-      const askedAt = performance.now();
-      const refused = await within(ask(api, path));
-      expect(refused).toMatchObject({ status: 503, body: { error: { code: 'server_is_overloaded' } } });
-      expect(performance.now() - askedAt).toBeLessThan(3_000);
-      proxy.speak();
+  it('requests are refused soon, and answered when it is back', async () => {
+    const paths = ['/overview', '/overview/events', '/queues', '/tenants'];
+    const redis = await testRedis();
+    cleanups.push(() => redis.close());
+    const proxy = await startRedisProxy(redis.url);
+    cleanups.push(() => proxy.stop());
+    const api = await startApi(proxy.url, `${redis.prefix}:`);
+    proxy.silence();
+    const refused = await within(Promise.all(paths.map((path) => ask(api, path))));
+    const overloaded = { error: { code: 'server_is_overloaded' } };
+    expect(refused).toMatchObject(paths.map(() => ({ status: 503, body: overloaded })));
+    proxy.speak();
+    for (const path of paths) {
       await eventually(async () => {
         const leaving = new AbortController();
         const answer = await fetch(`${api.adminUrl}/admin/v1${path}`, { signal: leaving.signal });
         leaving.abort();
         return answer.status === 200;
       });
-    },
-  );
+    }
+  });
 
   it('a live overview says so, and goes on when it is back', async () => {
     const redis = await testRedis();
