@@ -1,14 +1,15 @@
 import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
-import { startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
 
 beforeEach(async () => {
-  api = await startTestApi({ withoutWorker: true });
+  api = await takeTestApi({ withoutWorker: true });
 });
 afterEach(async () => {
   await admin.stop();

@@ -2,10 +2,11 @@ import { newResponseId } from '@sluice/contract';
 import type { Act, ResponseFilter } from '@sluice/contract/admin';
 import type { MatchingResponses } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
-import { randomBytes } from '@sluice/runtime';
+import { isNeverSent, randomBytes } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
@@ -35,8 +36,8 @@ class FakeIndex implements MatchingResponses {
   }
 }
 
-async function start(options: Parameters<typeof startTestApi>[0] = { withoutWorker: true }): Promise<void> {
-  api = await startTestApi(options);
+async function start(options: Parameters<typeof takeTestApi>[0] = { withoutWorker: true }): Promise<void> {
+  api = await takeTestApi(options);
   index = new FakeIndex();
   admin = await startTestAdmin(api, { matching: index });
 }
@@ -324,7 +325,8 @@ describe('while Redis is silent', () => {
     };
     const { body } = await cancelAll(30);
     await gate.wait();
-    await new Promise((resolve) => setTimeout(resolve, 1_500)); // Redis owns the clock: its silence is told after a second.
+    // From here on the act is told that Redis is silent, without waiting for it.
+    await eventually(async () => isNeverSent(await api.commands.ping().catch((error: unknown) => error)));
     proxy.speak();
     const act = await admin.ended(body['id']);
     expect(act).toMatchObject({ state: 'done', failed: 0 } satisfies Partial<Act>);

@@ -3,7 +3,8 @@ import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import { adminAppOf } from './test-admin.ts';
 
 const token = 'admin-token-of-the-test';
@@ -12,7 +13,7 @@ let api: TestApi;
 let admin: FastifyInstance;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
 });
 
 afterEach(async () => {

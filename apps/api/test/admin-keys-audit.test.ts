@@ -1,15 +1,16 @@
 import { hashKey } from '@sluice/config';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
-import { eventually, startRedisProxy, testRedis } from '@sluice/testing';
+import { eventually, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { model, type TestApi } from './test-api.ts';
 import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
 
 beforeEach(async () => {
-  api = await startTestApi({ withoutWorker: true });
+  api = await takeTestApi({ withoutWorker: true });
   admin = await startTestAdmin(api);
 });
 afterEach(async () => {
@@ -259,7 +260,7 @@ describe('while Redis is silent', () => {
     const redis = await testRedis();
     const proxy = await startRedisProxy(redis.url);
     await redis.close();
-    api = await startTestApi({ withoutWorker: true, commandsUrl: proxy.url });
+    api = await takeTestApi({ withoutWorker: true, commandsUrl: proxy.url });
     admin = await startTestAdmin(api);
     const { json } = await api.create({ model, input: 'Hi', background: true });
     const id = String(json()['id']);
@@ -273,14 +274,12 @@ describe('while Redis is silent', () => {
       ['GET', '/audit'],
       ['GET', '/acts'],
     ] as const) {
-      const begun = performance.now();
-      const answer = await admin.ask(path, { method, ...(body && { body }) });
+      const answer = await within(admin.ask(path, { method, ...(body && { body }) }));
       expect([path, answer.status, answer.body]).toMatchObject([
         path,
         503,
         { error: { code: 'server_is_overloaded' } },
       ]);
-      expect(performance.now() - begun).toBeLessThan(5_000);
     }
     proxy.speak();
     // An entry that was sent may still have been written; the act was not done.
@@ -290,7 +289,7 @@ describe('while Redis is silent', () => {
     await admin.stop();
     await api.stop();
     await proxy.stop();
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     admin = await startTestAdmin(api, { operator: operatorOf(api) });
   });
 });

@@ -5,7 +5,8 @@ import type { Figures, StatsReading } from '@sluice/service-stats';
 import { type KnownKeys, LiveSettings, type StoredKey } from '@sluice/tenants';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type TestApi } from './test-api.ts';
 import { adminAppOf, operatorOf } from './test-admin.ts';
 
 type Sources = NonNullable<OperatorOptions['sources']>;
@@ -13,7 +14,7 @@ type Sources = NonNullable<OperatorOptions['sources']>;
 let api: TestApi;
 let admin: FastifyInstance;
 beforeEach(async () => {
-  api = await startTestApi({ withoutWorker: true });
+  api = await takeTestApi({ withoutWorker: true });
 });
 afterEach(async () => {
   await admin.close();

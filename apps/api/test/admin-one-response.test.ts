@@ -3,14 +3,15 @@ import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
 
-async function start(options: Parameters<typeof startTestApi>[0] = {}): Promise<void> {
-  api = await startTestApi(options);
+async function start(options: Parameters<typeof takeTestApi>[0] = {}): Promise<void> {
+  api = await takeTestApi(options);
   admin = await startTestAdmin(api);
 }
 beforeEach(() => start());

@@ -2,14 +2,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net';
 import { eventually, freePort, latch, readSse, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import { actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
   admin = await startTestAdmin(api);
 });
 afterEach(async () => {

@@ -3,14 +3,15 @@ import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { eventually, latch, sseFrames, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from './scripted-worker.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 import { operatorOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
 
 let api: TestApi;
 let admin: TestAdmin;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
   admin = await startTestAdmin(api);
 });
 afterEach(async () => {

@@ -1,14 +1,15 @@
 import { compactionSchema } from '@sluice/contract';
 import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, apiKeys, model, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
 
 let api: TestApi;
 
 afterEach(() => api.stop());
 
 async function start(options: TestApiOptions = {}): Promise<void> {
-  api = await startTestApi(options);
+  api = await takeTestApi(options);
   api.worker.onRun((run) => {
     run.think('What matters here?');
     run.say('They spoke of rain.');

@@ -1,11 +1,12 @@
 import { checkEventGrammar, checkResponse, eventually, latch, readSse, sseFrames } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
 });
 
 afterEach(async () => {
@@ -96,7 +97,7 @@ describe('a synchronous call', () => {
 describe('a synchronous call that takes too long', () => {
   it('answers 504 and cancels the response', async () => {
     await api.stop();
-    api = await startTestApi({ syncWaitMs: 100 });
+    api = await takeTestApi({ syncWaitMs: 100 });
     api.worker.onRun((run) => run.hang());
     const answer = await api.create({ model, input: 'Hi' });
     expect(answer.status).toBe(504);
@@ -108,7 +109,7 @@ describe('a synchronous call that takes too long', () => {
 
   it('while nobody ran it cancels it before anybody does', async () => {
     await api.stop();
-    api = await startTestApi({ syncWaitMs: 100, withoutWorker: true });
+    api = await takeTestApi({ syncWaitMs: 100, withoutWorker: true });
     expect((await api.create({ model, input: 'Hi' })).status).toBe(504);
     expect(await api.queue.counts(model)).toMatchObject({ waiting: 0, active: 0 });
   });

@@ -2,7 +2,8 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 afterEach(() => api.stop());
@@ -25,7 +26,7 @@ const preflight = (url: string, { origin = page, method = 'POST' } = {}) =>
 
 describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', (mount) => {
   it('may call with the headers that clients send, and needs no key to ask', async () => {
-    api = await startTestApi({ corsOrigins: [page], withoutWorker: true });
+    api = await takeTestApi({ corsOrigins: [page], withoutWorker: true });
     for (const [path, method] of [
       ['/responses', 'POST'],
       ['/responses/x', 'DELETE'],
@@ -44,7 +45,7 @@ describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', 
   });
 
   it('reads every answer: a response, its streams, and each refusal', async () => {
-    api = await startTestApi({ corsOrigins: ['http://localhost:5173', page] });
+    api = await takeTestApi({ corsOrigins: ['http://localhost:5173', page] });
     const base = await api.listen();
     const ask = (
       path: string,
@@ -87,7 +88,7 @@ describe.each(['/v1', '/api/v1'])('a page of an origin that is allowed, at %s', 
 
 describe('a page of another origin', () => {
   it('is told nothing, and its request is answered as that of any client', async () => {
-    api = await startTestApi({ corsOrigins: [page], withoutWorker: true });
+    api = await takeTestApi({ corsOrigins: [page], withoutWorker: true });
     const other = { authorization, origin: 'https://chat.example.com.evil.example' };
     const { statusCode, headers } = await api.app.inject({ url: '/v1/models', headers: other });
     expect(statusCode).toBe(200);
@@ -97,7 +98,7 @@ describe('a page of another origin', () => {
   });
 
   it('is one like all where any origin may call', async () => {
-    api = await startTestApi({ corsOrigins: ['*'], withoutWorker: true });
+    api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
     const { headers } = await preflight('/v1/responses', { origin: 'null' });
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(headers).not.toHaveProperty('vary');
@@ -105,7 +106,7 @@ describe('a page of another origin', () => {
   });
 
   it('is told nothing beside the mounts', async () => {
-    api = await startTestApi({ corsOrigins: ['*'], withoutWorker: true });
+    api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
     for (const url of ['/openapi.json', '/healthz', '/v1x', '/']) {
       const { headers } = await api.app.inject({ url, headers: { origin: page } });
       expect(headers).not.toHaveProperty('access-control-allow-origin');
@@ -114,7 +115,7 @@ describe('a page of another origin', () => {
 });
 
 it('names no header to a preflight that lists none in their form', async () => {
-  api = await startTestApi({ corsOrigins: ['*'], withoutWorker: true });
+  api = await takeTestApi({ corsOrigins: ['*'], withoutWorker: true });
   const { hostname, port } = new URL(await api.listen());
   const socket = connect(Number(port), hostname);
   await once(socket, 'connect');
@@ -127,7 +128,7 @@ it('names no header to a preflight that lists none in their form', async () => {
 });
 
 it('adds nothing to any answer unless the settings name an origin', async () => {
-  api = await startTestApi({ withoutWorker: true });
+  api = await takeTestApi({ withoutWorker: true });
   const { headers } = await api.app.inject({ url: '/v1/models', headers: { authorization, origin: page } });
   expect(Object.keys(headers).filter((name) => /^access-control|^vary$/.test(name))).toEqual([]);
   expect((await preflight('/v1/responses')).statusCode).toBe(405);

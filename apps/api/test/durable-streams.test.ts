@@ -1,6 +1,7 @@
 import { stream } from '@durable-streams/client';
 import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { takeTestApi } from './kept-api.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 
 type Event = { type: string; sequence_number: number } & Record<string, unknown>;
@@ -8,7 +9,7 @@ type Event = { type: string; sequence_number: number } & Record<string, unknown>
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi({ longPollMs: 2_000 });
+  api = await takeTestApi({ longPollMs: 2_000 });
 });
 
 afterEach(async () => {
@@ -328,6 +329,8 @@ describe('an event stream', () => {
   });
 
   it('ends in good order when the process stops, so that its reader comes back', async () => {
+    await api.stop();
+    api = await startTestApi();
     const { id, end } = await startTalk();
     const reading = read(id, '?offset=-1&live=sse');
     await eventually(() => api.open.size === 1);

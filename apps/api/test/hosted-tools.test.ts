@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
 });
 afterEach(() => api.stop());
 

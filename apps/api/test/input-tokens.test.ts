@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
 beforeEach(async () => {
   // A thread loads a tokenizer slowly on a busy machine.
-  api = await startTestApi({ bodyBytes: 8_000_000, threadMs: 25_000 });
+  api = await takeTestApi({ bodyBytes: 8_000_000, threadMs: 25_000 });
 });
 
 afterEach(() => api.stop());
@@ -145,7 +146,7 @@ describe('counting input tokens', () => {
 
   it('estimates what no thread has counted in time', async () => {
     await api.stop();
-    api = await startTestApi({ threadMs: 1 });
+    api = await takeTestApi({ threadMs: 1 });
     expect(await tokensOf(hello)).toMatchObject({ input_tokens: 7, method: 'estimate' });
   });
 

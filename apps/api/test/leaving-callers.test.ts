@@ -1,12 +1,13 @@
 import { eventually, latch, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 let caller: AbortController;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
   caller = new AbortController();
 });
 
@@ -53,7 +54,7 @@ function runThatHangs() {
 describe('a caller who leaves', () => {
   it('while the response waits in the queue, cancels it before anybody runs it', async () => {
     await api.stop();
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     const answer = ask();
     const id = await theResponse();
     caller.abort();
@@ -64,7 +65,7 @@ describe('a caller who leaves', () => {
 
   it('while a stream waits in the queue, cancels it before anybody runs it', async () => {
     await api.stop();
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     await api.stream({ model, input: 'Hi' }, { signal: caller.signal });
     const id = await theResponse();
     caller.abort();

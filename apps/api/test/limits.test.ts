@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
@@ -24,7 +25,7 @@ function expectTimeToComeBack({ headers }: Answer) {
 
 describe('a store that is nearly full', () => {
   it('takes nothing new, says when to come back, and goes on with what it has', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     const { id } = (await ask(undefined, { background: true })).json() as { id: string };
     api.memory.usedPercent = 80;
     const refused = await ask();
@@ -40,7 +41,7 @@ describe('a store that is nearly full', () => {
 
 describe('a limit of reads a minute', () => {
   it('refuses every request over it that creates nothing, and says when to come back', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     const key = apiKeys.reader;
     const { id } = (await ask(key, { background: true })).json() as { id: string };
     for (const url of [`/v1/responses/${id}`, '/v1/models', '/api/v1/responses']) {
@@ -62,7 +63,7 @@ describe('a limit of reads a minute', () => {
   });
 
   it('leaves creating alone, and the neighbours', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     for (let at = 0; at < 4; at += 1) await api.get('/v1/models', apiKeys.reader);
     expect((await api.get('/v1/models', apiKeys.reader)).status).toBe(429);
     expect((await ask(apiKeys.reader)).status).toBe(200);
@@ -72,7 +73,7 @@ describe('a limit of reads a minute', () => {
 
 describe('requests that stay open', () => {
   it('are half of all for a tenant, and the others are served', async () => {
-    api = await startTestApi({ withoutWorker: true, mostCallers: 4 });
+    api = await takeTestApi({ withoutWorker: true, mostCallers: 4 });
     const { id } = (await ask(undefined, { background: true, stream: false })).json() as { id: string };
     const url = `${await api.listen()}/v1/responses`;
     const left = new AbortController();
@@ -92,7 +93,7 @@ describe('requests that stay open', () => {
 
 describe('a limit of requests a minute', () => {
   it('is counted down in the headers of every create', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const first = await ask(apiKeys.limited);
     const second = await ask(apiKeys.limited);
     expect([first.status, second.status]).toEqual([200, 200]);
@@ -105,7 +106,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is told with a response that failed, too', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     api.worker.onRun((run) => run.fail('model_error'));
     const failed = await ask(apiKeys.limited);
     expect(failed.status).toBe(500);
@@ -113,7 +114,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('refuses what is over it with 429 and says when to come back', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     const refused = await ask(apiKeys.limited);
@@ -131,7 +132,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('refuses a stream in plain JSON', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     const response = await api.stream({ model, input: 'Hi' }, { key: apiKeys.limited });
@@ -141,7 +142,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is not used up by requests that are refused for another reason', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await ask(apiKeys.limited, { temperature: 9 });
     await ask(apiKeys.limited, { model: 'nope' });
     await api.create('{', { key: apiKeys.limited });
@@ -150,7 +151,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('leaves nothing of a refused request in the store, and runs nothing', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await ask(apiKeys.limited);
     await ask(apiKeys.limited);
     // The answers come before the queue has heard that the jobs are done.
@@ -162,14 +163,14 @@ describe('a limit of requests a minute', () => {
   });
 
   it('is exact for requests that come at once', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask(apiKeys.limited)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(10);
   });
 
   it('does not concern another tenant', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await Promise.all(Array.from({ length: 3 }, () => ask(apiKeys.limited)));
     const other = await ask(apiKeys.second);
     expect(other.status).toBe(200);
@@ -177,7 +178,7 @@ describe('a limit of requests a minute', () => {
   });
 
   it('does not count reads', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     for (let read = 0; read < 5; read += 1) {
       expect((await api.get('/v1/models', apiKeys.limited)).status).toBe(200);
     }
@@ -186,7 +187,7 @@ describe('a limit of requests a minute', () => {
 
 describe('a queue that is full', () => {
   it('for the tenant answers 429, and others are let in', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     const waiting = { background: true };
     expect((await ask(apiKeys.short, waiting)).status).toBe(200);
     const before = await api.stored();
@@ -204,7 +205,7 @@ describe('a queue that is full', () => {
   });
 
   it('for everybody answers 503', async () => {
-    api = await startTestApi({ withoutWorker: true, queued: 2 });
+    api = await takeTestApi({ withoutWorker: true, queued: 2 });
     const waiting = { background: true };
     await ask(apiKeys.first, waiting);
     await ask(apiKeys.second, waiting);
@@ -221,7 +222,7 @@ describe('bodies that arrive at once', () => {
   const bodyBytes = 100_000;
 
   it('may be as large as the settings say by then', async () => {
-    api = await startTestApi({ bodyBytes });
+    api = await takeTestApi({ bodyBytes });
     const large = { input: 'x'.repeat(bodyBytes) };
     expect((await api.create({ model, ...large })).status).toBe(413);
     const { keys, limits } = api.settings;
@@ -245,7 +246,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('are refused with 429 where a tenant has its half, and with 503 where there is no room', async () => {
-    api = await startTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
+    api = await takeTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
     const first = await begin(apiKeys.first, bodyBytes);
     await eventually(() => api.bodyBudget.held === bodyBytes);
     const over = await ask(apiKeys.first);
@@ -270,7 +271,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('are given back when their accept is over, while their callers wait', async () => {
-    api = await startTestApi({ bodyBytes });
+    api = await takeTestApi({ bodyBytes });
     const begun = latch();
     const over = latch();
     api.worker.onRun(async (run) => {
@@ -287,7 +288,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('are given back when they are refused', async () => {
-    api = await startTestApi({ bodyBytes });
+    api = await takeTestApi({ bodyBytes });
     await api.create('{"model":');
     await api.create('x'.repeat(90_000));
     await api.create('x'.repeat(bodyBytes + 1));
@@ -295,7 +296,7 @@ describe('bodies that arrive at once', () => {
   });
 
   it('of nobody with a key are not held, nor those of a path that takes none', async () => {
-    api = await startTestApi({ bodyBytes });
+    api = await takeTestApi({ bodyBytes });
     const bare = await begin('sk-wrong', bodyBytes);
     const { port } = new URL(await api.listen());
     const headers = headersOf(apiKeys.first, bodyBytes);

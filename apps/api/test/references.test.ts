@@ -1,6 +1,7 @@
 import { eventually, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
 
 let api: TestApi;
 let own: LocalRedis | undefined;
@@ -14,7 +15,7 @@ afterEach(async () => {
 /** An api whose Redis nobody else uses, so that what it sends can be counted. */
 async function apart(options: TestApiOptions = {}): Promise<void> {
   own = await startLocalRedis();
-  api = await startTestApi({ redisUrl: own.url, ...options });
+  api = await takeTestApi({ redisUrl: own.url, ...options });
 }
 
 async function sentByRedis(step: () => Promise<unknown>): Promise<number> {
@@ -83,7 +84,7 @@ describe('a request that is refused', () => {
     { what: 'responses', options: { contextTurns: 1 } },
     { what: 'bytes', options: { contextBytes: 1_024 } },
   ])('is told that it continues from too many $what', async ({ options }) => {
-    api = await startTestApi(options);
+    api = await takeTestApi(options);
     const first = await ended({ input: 'long '.repeat(200) });
     const chained = { model, input: 'Hi', previous_response_id: first };
     const second = options.contextTurns ? await ended(chained) : first;
@@ -95,7 +96,7 @@ describe('a request that is refused', () => {
   });
 
   it('is told that its items belong to too many responses', async () => {
-    api = await startTestApi({ contextTurns: 2 });
+    api = await takeTestApi({ contextTurns: 2 });
     const ids = [await ended({}), await ended({}), await ended({})];
     const refused = await api.create({ model, input: ids.map(itemOf) });
     expect(refused.status).toBe(400);
@@ -108,7 +109,7 @@ describe('a request that is refused', () => {
 
 describe('an item that is referred to', () => {
   it('may be the call that an output answers, and counts as one of the conversation', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const call = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{}' };
     const called = await ended({ input: [call] });
     const reference = { type: 'item_reference', id: `${called.replace('create-response_', 'fc_')}00000` };
@@ -128,7 +129,7 @@ describe('what is read of large stored inputs', () => {
 
   /** An api in which a tenant may have one of these in memory, and its stored response. */
   async function stored(): Promise<string> {
-    api = await startTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
+    api = await takeTestApi({ bodyBytes, bodyBytesInFlight: 2 * bodyBytes });
     return ended({ input });
   }
 
@@ -168,7 +169,7 @@ describe('what is read of large stored inputs', () => {
 
 describe('large bodies', () => {
   it('are taken several at once, beside the small ones of a neighbour', async () => {
-    api = await startTestApi({ bodyBytes: 20_000_000 });
+    api = await takeTestApi({ bodyBytes: 20_000_000 });
     const part = { type: 'input_text', text: 'x'.repeat(8_000_000) };
     const body = JSON.stringify({ model, input: [{ role: 'user', content: [part, part] }] });
     let isDone = false;
@@ -190,7 +191,7 @@ describe('large bodies', () => {
   });
 
   it('are shown whole when it is their instructions that are large', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const instructions = 'rules '.repeat(20_000);
     const id = await ended({ instructions });
     expect((await api.get(`/v1/responses/${id}`)).json()).toMatchObject({ instructions });

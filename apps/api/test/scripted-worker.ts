@@ -28,8 +28,17 @@ export interface ScriptedWorker {
   runs: Run[];
   /** What is done with responses from now on; by default each says `Hello` and is complete. */
   onRun(script: RunScript): void;
+  /** Whether it runs nothing, and may be given more. */
+  readonly isIdle: boolean;
+  /** Forgets the runs so far, and does the default with those to come. */
+  forget(): void;
   stop(): Promise<void>;
 }
+
+const sayHello: RunScript = async (run) => {
+  run.say('Hello');
+  await run.complete();
+};
 
 const usage = {
   input_tokens: 3,
@@ -56,16 +65,17 @@ export async function startScriptedWorker({
   journal?: boolean;
 }): Promise<ScriptedWorker> {
   const runs: Run[] = [];
-  let script: RunScript = async (run) => {
-    run.say('Hello');
-    await run.complete();
-  };
+  let script = sayHello;
+  let running = 0;
+  let isStopped = false;
   const provider: Provider = {
     id: 'scripted',
     generate: (generation, call) => {
       const { run, chunks } = startRun(generation, call);
       runs.push(run);
-      return chunks(script(run));
+      running += 1;
+      const scripted = script(run).finally(() => (running -= 1));
+      return chunks(scripted);
     },
     close: () => Promise.resolve(),
   };
@@ -99,7 +109,17 @@ drainTimeoutMs: 5000
     onRun(next) {
       script = next;
     },
-    stop: () => worker.stop('terminated'),
+    get isIdle() {
+      return running === 0 && !isStopped;
+    },
+    forget() {
+      runs.length = 0;
+      script = sayHello;
+    },
+    stop() {
+      isStopped = true;
+      return worker.stop('terminated');
+    },
   };
 }
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
   api.worker.onRun((run) => {
     run.think('Let me ');
     run.think('think.');

@@ -1,12 +1,13 @@
 import { CallerStore } from '@sluice/response-store';
 import { eventually, latch, readSse } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -118,7 +119,7 @@ describe('a reader of a response that was not created as a stream', () => {
 describe('item references', () => {
   it('may not stand for more than a body may hold', async () => {
     await api.stop();
-    api = await startTestApi({ bodyBytes: 64 * 1024 });
+    api = await takeTestApi({ bodyBytes: 64 * 1024 });
     api.worker.onRun((run) => run.complete());
     const text = 'long '.repeat(2_000);
     const { id } = (await api.create({ model, input: text })).json() as { id: string };

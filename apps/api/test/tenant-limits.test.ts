@@ -1,6 +1,7 @@
 import { eventually, type Latch, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Answer, apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
 
 let api: TestApi;
 
@@ -16,7 +17,7 @@ function errorOf(answer: Answer) {
 
 describe('a limit of tokens a minute', () => {
   it('is counted down by what a response may take, and then by what it took', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const first = await ask(apiKeys.tokens, { max_output_tokens: 400 });
     expect(first.status).toBe(200);
     const left = Number(first.headers['x-ratelimit-remaining-tokens']);
@@ -33,7 +34,7 @@ describe('a limit of tokens a minute', () => {
   });
 
   it('refuses with 429 what does not fit, and says when it will', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     api.worker.onRun((run) => run.hang());
     const taken = await ask(apiKeys.tokens, { max_output_tokens: 700, background: true });
     expect(taken.status).toBe(200);
@@ -56,7 +57,7 @@ describe('a limit of tokens a minute', () => {
   });
 
   it('tells a request that asks for more than a minute has that waiting is no use', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const refused = await ask(apiKeys.tokens, { max_output_tokens: 2_000 });
     expect(refused.status).toBe(429);
     expect(refused.headers).toMatchObject({ 'x-should-retry': 'false' });
@@ -71,7 +72,7 @@ describe('a limit of tokens a minute', () => {
 
 describe('a limit of what runs at a time', () => {
   it('makes further responses wait in their order, and refuses none', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const gates = new Map<string, Latch>();
     const started: string[] = [];
     let most = 0;
@@ -119,7 +120,7 @@ describe('a limit of what runs at a time', () => {
   });
 
   it('lets the next one in when one is cancelled', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const started: string[] = [];
     api.worker.onRun((run) => {
       started.push(String(run.record.request.user));
@@ -147,7 +148,7 @@ describe('a limit of what runs at a time', () => {
 
 describe('limits of one request', () => {
   it('refuse more output than the tenant or the model may have, and name the member', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     for (const [key, asked, more] of [
       [apiKeys.capped, 51, {}],
       [apiKeys.first, 91, { model: 'small' }],
@@ -164,7 +165,7 @@ describe('limits of one request', () => {
   });
 
   it('are told to the upstream where the request names none', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     await ask(apiKeys.capped);
     await ask(apiKeys.first, { model: 'small' });
     await ask(apiKeys.capped, { model: 'small', max_output_tokens: 20 });
@@ -174,7 +175,7 @@ describe('limits of one request', () => {
   });
 
   it('refuse an input that the context cannot hold', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const refused = await ask(apiKeys.first, { model: 'small', input: 'word '.repeat(100) });
     expect(refused.status).toBe(400);
     expect(errorOf(refused)).toMatchObject({ code: 'context_length_exceeded', param: 'input' });
@@ -191,7 +192,7 @@ describe('limits of one request', () => {
   });
 
   it('leave out the oldest items of an input that the context cannot hold, where the client wants that', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     const words = 'word '.repeat(60);
     const first = await ask(apiKeys.first, {
       model: 'small',
@@ -219,7 +220,7 @@ describe('limits of one request', () => {
   });
 
   it('reserve no more tokens for a truncated input than the context holds', async () => {
-    api = await startTestApi();
+    api = await takeTestApi();
     // A thousand tokens a minute: the input alone has twice as many.
     const answer = await ask(apiKeys.tokens, {
       model: 'small',
@@ -233,7 +234,7 @@ describe('limits of one request', () => {
   });
 
   it('refuse requests of a tenant whose waiting ones take too many bytes', async () => {
-    api = await startTestApi({ withoutWorker: true });
+    api = await takeTestApi({ withoutWorker: true });
     const refused = await ask(apiKeys.capped, { background: true, input: 'x'.repeat(2_000) });
     expect(refused.status).toBe(429);
     expect(errorOf(refused).message).toContain('waiting');

@@ -350,6 +350,8 @@ const noLease: Lease = { start: () => Promise.resolve(), stop: () => Promise.res
 const idleWorker: ScriptedWorker = {
   runs: [],
   onRun: () => undefined,
+  isIdle: true,
+  forget: () => undefined,
   stop: () => Promise.resolve(),
 };
 

@@ -7,7 +7,8 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
-import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+import { takeTestApi } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
 
 /** Far shorter than the half minute of the service. */
 const stalledMs = 2_000;
@@ -17,7 +18,7 @@ const text = 'x'.repeat(10_000_000);
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi({ stalledMs });
+  api = await takeTestApi({ stalledMs });
   api.worker.onRun(async (run) => {
     run.say(text);
     await run.complete();
@@ -88,7 +89,7 @@ describe('an answer that its caller does not read', () => {
 
   it('counts as held for its tenant, once for all who read it', async () => {
     await api.stop();
-    api = await startTestApi({ stalledMs, bodyBytesInFlight: 5 * text.length });
+    api = await takeTestApi({ stalledMs, bodyBytesInFlight: 5 * text.length });
     api.worker.onRun(async (run) => {
       run.say(text);
       await run.complete();
@@ -133,7 +134,7 @@ describe('an answer that its caller does not read', () => {
 
   it('makes that of a create wait for room, since its work is done', async () => {
     await api.stop();
-    api = await startTestApi({ stalledMs, bodyBytesInFlight: 3 * text.length });
+    api = await takeTestApi({ stalledMs, bodyBytesInFlight: 3 * text.length });
     api.worker.onRun(async (run) => {
       run.say(text);
       await run.complete();

@@ -1,13 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { takeTestApi } from './kept-api.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
 
 let api: TestApi;
 
 beforeEach(async () => {
-  api = await startTestApi();
+  api = await takeTestApi();
 });
 
 afterEach(async () => {
@@ -242,7 +243,7 @@ describe('a response that is not stored', () => {
 
   it('is forgotten when there is no room for it', async () => {
     await api.stop();
-    api = await startTestApi({ webSocketContextBytes: 4096 });
+    api = await takeTestApi({ webSocketContextBytes: 4096 });
     const client = await api.connect();
     const first = idOf(await client.turn({ ...create, store: false }));
     await client.turn({ model, input: 'x'.repeat(1900), store: false });
@@ -321,7 +322,7 @@ describe('an upgrade', () => {
   it('is refused where WebSockets are switched off, and on every other path', async () => {
     expect((await refused({ mount: '/v1/models' })).status).toBe(426);
     await api.stop();
-    api = await startTestApi({ webSockets: false });
+    api = await takeTestApi({ webSockets: false });
     const { status, body } = await refused({});
     expect(status).toBe(426);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'upgrade_required' } });
@@ -345,6 +346,8 @@ describe('an upgrade', () => {
 
   it('that is refused leaves no connection behind, whatever its client does', async () => {
     const { port } = new URL(await api.listen());
+    const served = latch<Socket>();
+    api.app.server.once('connection', (accepted) => served.open(accepted));
     const raw = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     const closed = new Promise((resolve) => raw.once('close', resolve));
     raw.resume();
@@ -353,9 +356,8 @@ describe('an upgrade', () => {
         'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
     );
     await new Promise((resolve) => raw.once('end', resolve));
-    const connections = () =>
-      new Promise<number>((resolve) => api.app.server.getConnections((_, count) => resolve(count)));
-    await eventually(async () => (await connections()) === 0);
+    const connection = await served.wait();
+    await eventually(() => connection.closed);
     raw.destroy();
     await closed;
   });
@@ -419,7 +421,7 @@ describe('a frame that is wrong', () => {
 
   it('because there is no room for it is told so, and its client comes back', async () => {
     await api.stop();
-    api = await startTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    api = await takeTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
     const held = api.bodyBudget.open('first');
     held.grow(90_000);
     const client = await api.connect();
@@ -565,7 +567,7 @@ describe('a client that sends its frames in pieces', () => {
 
   it('is refused a message of more fragments than its bytes may be', async () => {
     await api.stop();
-    api = await startTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
+    api = await takeTestApi({ bodyBytes: 100_000, bodyBytesInFlight: 200_000 });
     const client = await api.connect();
     const empty = frame(0, Buffer.alloc(0), { fin: false });
     await write(client, [
@@ -652,7 +654,7 @@ describe('a connection', () => {
 
   it('has turns under way as far as its tenant may have requests open', async () => {
     await api.stop();
-    api = await startTestApi({ mostCallers: 2 });
+    api = await takeTestApi({ mostCallers: 2 });
     const goOn = talkUntil();
     const client = await api.connect();
     client.send({ type: 'response.create', ...create, stream_id: 'a' });
@@ -671,7 +673,7 @@ describe('a connection', () => {
 
   it('that has nothing to do ends with a key that was revoked, and those of other keys stay', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
     const [first, second] = [await api.connect(), await api.connect({ key: apiKeys.second })];
     const keys = api.settings.keys.filter(({ name }) => name !== 'first');
     api.live.replace({ keys, limits: api.live.limits });
@@ -683,7 +685,7 @@ describe('a connection', () => {
 
   it('stays as long as nobody can tell whether its key was revoked', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
     const client = await api.connect();
     api.live.replace({ keys: [], limits: api.live.limits, isComplete: false });
     expect(errorOf(await client.turn(create))).toMatchObject({ code: 'server_is_overloaded' });
@@ -694,7 +696,7 @@ describe('a connection', () => {
 
   it('lets the turn go on that its key began before it was revoked, and takes none of those that wait', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 300 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 300 } });
     const goOn = talkUntil();
     const client = await api.connect();
     for (let at = 0; at < 2; at += 1) client.send({ type: 'response.create', ...create });
@@ -730,7 +732,7 @@ describe('a connection', () => {
 
   it('lasts so long and no longer, and lets its turn end', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { lifetimeMs: 300 } });
+    api = await takeTestApi({ socketTimes: { lifetimeMs: 300 } });
     const goOn = talkUntil();
     const client = await api.connect();
     client.send({ type: 'response.create', ...create });
@@ -743,14 +745,14 @@ describe('a connection', () => {
 
   it('that has nothing to do is closed, so that its client opens another when it needs one', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 50, idleMs: 100 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 50, idleMs: 100 } });
     const client = await api.connect();
     expect((await client.closed).code).toBe(1001);
   });
 
   it('that shows no sign of life is cut', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 50 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 50 } });
     const client = await api.connect();
     client.socket.pause();
     await eventually(() => api.sockets.size === 0);
@@ -759,13 +761,15 @@ describe('a connection', () => {
 
   it('that begins a frame and does not go on is cut', async () => {
     await api.stop();
-    api = await startTestApi({ socketTimes: { pingMs: 100 } });
+    api = await takeTestApi({ socketTimes: { pingMs: 100 } });
     const client = await api.connect();
     client.socket.send('{"type":', { fin: false });
     expect((await client.closed).code).toBe(1006);
   });
 
   it('of a process that stops finishes its turns, and its client goes elsewhere', async () => {
+    await api.stop();
+    api = await startTestApi();
     const goOn = talkUntil();
     const [busy, idle] = [await api.connect(), await api.connect()];
     busy.send({ type: 'response.create', ...create });

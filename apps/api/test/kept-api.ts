@@ -1,0 +1,62 @@
+import { journalKey } from '@sluice/journal';
+import { eventually } from '@sluice/testing';
+import { afterAll, vi } from 'vitest';
+import { startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
+
+const kept = new Map<string, TestApi>();
+afterAll(() => Promise.all(Array.from(kept.values(), (api) => api.stop())));
+
+/**
+ * Starts an api, or takes the one of an earlier test of the file with the same options. To stop it is to keep it for the next
+ * test, emptied, unless something in it is under way. Its telemetry, its metrics and the reads of a minute go on counting. A test
+ * that lets it drain starts one of its own.
+ */
+export async function takeTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const name = JSON.stringify(options);
+  const api = kept.get(name) ?? (await startTestApi(options));
+  kept.delete(name);
+  return {
+    ...api,
+    async stop() {
+      vi.restoreAllMocks();
+      if (kept.has(name) || !(await isIdle(api, options))) return api.stop();
+      await empty(api);
+      kept.set(name, api);
+    },
+  };
+}
+
+/** Whether nothing is under way, and its Redis is that of the run. What a test has just ended is given a moment. */
+async function isIdle(api: TestApi, options: TestApiOptions): Promise<boolean> {
+  const { open, sockets, bodyBudget, readLimits, worker, operator, redis, keys } = api;
+  const { redisUrl, commandsUrl, subscriberUrl, withoutWorker = false } = options;
+  if (operator.index.isRunning || (redisUrl ?? commandsUrl ?? subscriberUrl) !== undefined) return false;
+  // The api itself counts them, for a minute.
+  if (readLimits.count('first', 10_000) !== undefined) return false;
+  try {
+    await eventually(
+      async () =>
+        open.size + sockets.size + bodyBudget.held === 0 &&
+        worker.isIdle &&
+        (withoutWorker || (await redis.client.zcard(keys.open)) === 0),
+      { timeoutMs: 200 },
+    );
+  } catch {
+    return false;
+  }
+  const metas = await redis.client.keys(`${keys.prefix}bull:*:meta`);
+  const paused = await Promise.all(metas.map((meta) => redis.client.hexists(meta, 'paused')));
+  return paused.every((found) => found === 0);
+}
+
+async function empty(api: TestApi): Promise<void> {
+  const { worker, logged, live, settings, memory, redis, keys } = api;
+  worker.forget();
+  logged.length = 0;
+  live.replace(settings);
+  memory.usedPercent = 0;
+  memory.limitBytes = undefined;
+  // All but the lease of the worker, and the marks by which processes find that a store was emptied.
+  const left = (await api.stored()).filter((key) => !/\}:(worker:|store-mark:)/.test(key));
+  await redis.client.unlink(journalKey(keys.prefix), ...left);
+}
