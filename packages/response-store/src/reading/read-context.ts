@@ -8,7 +8,7 @@ import { type Turn, walk } from './walk.ts';
 const turnsPerWalk = 100;
 
 /** A context of at most so many bytes comes along when it is looked at. */
-const shortBytes = 256 * 1024;
+const shortContext = 256 * 1024;
 
 /** Read at once: so many bytes of short turns, or one longer turn. */
 const pageBytes = 1024 * 1024;
@@ -32,7 +32,7 @@ export async function readContext(
   { previousId, tenant }: { previousId: string | undefined; tenant: string },
   limits: ContextLimits,
 ): Promise<ResponseContext> {
-  const before = await walkBack(access, { previousId, tenant, shortBytes }, limits);
+  const before = await walkBack(access, { previousId, tenant, shortBytes: shortContext }, limits);
   if (before.kind !== 'walked') return before;
   const items: InputItem[] = [];
   for (const page of pagesOf(before.turns)) {
