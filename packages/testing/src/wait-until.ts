@@ -11,14 +11,15 @@ export interface WaitOptions {
 
 /**
  * Calls `check` until it returns something other than `undefined`, `null` and `false`, and resolves with that. A check
- * that throws counts as not true yet, so it may contain assertions. The message of the time-out has the last error. If
+ * that throws counts as not true yet, so it may contain assertions. The message of the time-out has the last error. A long
+ * wait is looked at less often, which makes it a twentieth longer at most: looks cost the machine what other tests need. If
  * there is a promise or a latch to wait for, await that instead.
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
   { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
-  const deadline = performance.now() + timeoutMs;
+  const startedAt = performance.now();
   let lastError: unknown;
   for (;;) {
     signal?.throwIfAborted();
@@ -30,11 +31,13 @@ export async function eventually<T>(
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() > deadline) {
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > timeoutMs) {
       const reason = lastError instanceof Error ? `: ${lastError.message}` : '';
       throw new Error(`not true within ${timeoutMs} ms${reason}`, { cause: lastError });
     }
-    await pause(POLL_MS, undefined, signal === undefined ? {} : { signal });
+    const pauseMs = Math.min(Math.max(LEAST_PAUSE_MS, waitedMs / 20), MOST_PAUSE_MS);
+    await pause(pauseMs, undefined, signal === undefined ? {} : { signal });
   }
 }
 
@@ -79,4 +82,5 @@ export async function within<T>(
   }
 }
 
-const POLL_MS = 10;
+const LEAST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 100;
