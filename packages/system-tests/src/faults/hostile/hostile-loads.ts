@@ -108,6 +108,14 @@ export const hostileLoads: readonly HostileLoad[] = [
     },
   },
   {
+    mechanism: 'answers under way, streamed',
+    words: { hostile: 'streams of 15 MB', good: 'the same bytes in streams of 500 kB' },
+    loads: {
+      hostile: create(1, { input: `say ${15 * megabyte}`, stream: true }),
+      good: create(30, { input: `say ${megabyte / 2}`, stream: true }),
+    },
+  },
+  {
     mechanism: 'inputs that are read',
     words: { hostile: 'short requests behind 20 MB', good: 'the same bytes behind 1 MB' },
     loads: { hostile: goOn(1, 20 * megabyte - 1), good: goOn(20, megabyte) },
