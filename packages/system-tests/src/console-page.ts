@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { eventually } from '@sluice/testing';
 import type { Browser, Page } from 'playwright-core';
 
 export const wide = { width: 1280, height: 800 };
@@ -31,6 +33,29 @@ export async function openConsole(
   await page.goto(url);
   await page.locator('h1').waitFor();
   return { page, complaints };
+}
+
+const frames = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
+const isAtRest = `document.getAnimations().every(
+  ({ playState, effect }) => playState !== 'running' || effect.getComputedTiming().endTime === Infinity
+)`;
+
+/** Changes how an open page is looked at, and resolves when it has followed. */
+export async function lookAgain(
+  page: Page,
+  { viewport = wide, colorScheme = 'light' }: Look = {},
+): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(viewport);
+  await page.evaluate(frames);
+  const hasTheme = `document.documentElement.dataset.mantineColorScheme === '${colorScheme}'`;
+  await eventually(() => page.evaluate<boolean>(`${hasTheme} && ${isAtRest}`));
+}
+
+/** Saves a picture of a page for people, where `SCREENSHOT_DIR` names a folder for it. */
+export async function takePicture(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOT_DIR'];
+  if (folder !== undefined) await page.screenshot({ path: join(folder, `sluice-${name}.png`) });
 }
 
 /** Pixels that the page is wide, with what would have to be scrolled to sideways. */

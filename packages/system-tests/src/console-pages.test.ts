@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Session } from '@sluice/contract/admin';
 import { tenantLimits } from '@sluice/contract/tenant-limits';
 import { eventually, latch } from '@sluice/testing';
@@ -9,12 +7,14 @@ import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
-import { type Look, openConsole, pageWidth, phone, wide } from './console-page.ts';
+import { lookAgain, openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
 const prompt = 'What only its tenant may read: zanzibar-7431.';
 const completed = 20;
+/** Every page that refreshes itself has done so after this long, in milliseconds. */
+const pageRefreshMs = 10_000;
 
 describe.skipIf(chromiumPath === undefined)('the pages of the console in a browser (need Chromium)', () => {
   let service: Service;
@@ -51,8 +51,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await service?.stop();
   });
 
-  const open = (path: string, look: Look = {}) =>
-    openConsole(browser, `${service.adminUrls[0]}/console${path}`, look);
+  const open = (path: string) => openConsole(browser, `${service.adminUrls[0]}/console${path}`);
   const button = (page: Page, name: string | RegExp) =>
     page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
   const table = (page: Page) => page.getByRole('table', { name: 'Responses' });
@@ -79,59 +78,51 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     return began.promise;
   }
 
-  const pages: [string, string, (page: Page) => Promise<unknown>][] = [
-    ['overview', '', (page) => page.getByRole('heading', { name: 'Redis' }).waitFor()],
-    ['responses', '/responses', (page) => page.getByText(`${completed + 1} responses`).waitFor()],
-    ['queues', '/queues', (page) => button(page, 'Pause slow').waitFor()],
+  const pages: [string, () => string, (page: Page) => Promise<unknown>][] = [
+    ['overview', () => '', (page) => page.getByRole('heading', { name: 'Redis' }).waitFor()],
+    ['responses', () => '/responses', (page) => page.getByText(`${completed + 1} responses`).waitFor()],
+    [
+      'one response',
+      () => `/responses/${answeredId}`,
+      (page) => page.getByText('Generating', { exact: true }).waitFor(),
+    ],
+    ['queues', () => '/queues', (page) => button(page, 'Pause slow').waitFor()],
     [
       'tenants',
-      '/tenants',
+      () => '/tenants',
       (page) => page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor(),
     ],
-    ['keys', '/keys', (page) => button(page, 'Create a key').waitFor()],
-    ['playground', '/playground', (page) => button(page, 'Send').waitFor()],
-    ['audit', '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],
+    ['keys', () => '/keys', (page) => button(page, 'Create a key').waitFor()],
+    ['playground', () => '/playground', (page) => button(page, 'Send').waitFor()],
+    ['audit', () => '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],
   ];
-  describe.each([
+  const looks = [
     { name: 'light', colorScheme: 'light', viewport: wide },
     { name: 'dark', colorScheme: 'dark', viewport: wide },
     { name: 'phone', colorScheme: 'light', viewport: phone },
-  ] as const)('$name', ({ name, ...look }) => {
-    it.each(pages)('shows %s without a barrier or an error', async (what, path, ready) => {
-      const { page, complaints } = await open(path, look);
-      await ready(page);
-      const picture = `sluice-console-${what}-${name}.png`;
-      await page.screenshot({ path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), picture) });
-      expect(await accessibilityViolations(page)).toEqual([]);
-      expect(await pageWidth(page)).toBeLessThanOrEqual(look.viewport.width);
-      expect(complaints).toEqual([]);
-      await page.context().close();
-    });
+  ] as const;
+  const widthsBetween = [1000, 720];
 
-    it('shows one response without a barrier or an error, and none of its content', async () => {
-      const { page, complaints } = await open(`/responses/${answeredId}`, look);
-      await page.getByText('Generating', { exact: true }).waitFor();
+  it.each(pages)(
+    'shows %s in both themes and every width without a barrier or an error, and no content of a response',
+    async (what, path, ready) => {
+      const { page, complaints } = await open(path());
+      for (const { name, ...look } of looks) {
+        await lookAgain(page, look);
+        await ready(page);
+        await takePicture(page, `console-${what.replace(' ', '-')}-${name}`);
+        expect([name, await accessibilityViolations(page)]).toEqual([name, []]);
+        expect(await pageWidth(page)).toBeLessThanOrEqual(look.viewport.width);
+      }
+      for (const width of widthsBetween) {
+        await lookAgain(page, { viewport: { width, height: wide.height } });
+        expect(await pageWidth(page)).toBeLessThanOrEqual(width);
+      }
       expect(await page.content()).not.toContain('zanzibar');
-      await page.screenshot({
-        path: join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), `sluice-console-response-${name}.png`),
-      });
-      expect(await accessibilityViolations(page)).toEqual([]);
-      expect(await pageWidth(page)).toBeLessThanOrEqual(look.viewport.width);
       expect(complaints).toEqual([]);
       await page.context().close();
-    });
-  });
-
-  it.each([1280, 1000, 720])('fits its tables into a width of %i', async (width) => {
-    const { page } = await open('/responses', { viewport: { width, height: 800 } });
-    await page.getByText(`${completed + 1} responses`).waitFor();
-    await table(page).getByRole('row').nth(1).waitFor();
-    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
-    await page.goto(page.url().replace('/responses', '/tenants'));
-    await page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor();
-    expect(await pageWidth(page)).toBeLessThanOrEqual(width);
-    await page.context().close();
-  });
+    },
+  );
 
   it('narrows the list by filters that complete themselves, by metadata and by an id', async () => {
     const { page, complaints } = await open('/responses');
@@ -311,6 +302,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
 
   it('makes a key that is taken, shows it once, and revokes it', async () => {
     const { page, complaints } = await open('/keys');
+    await page.clock.install();
     await button(page, 'Create a key').click();
     await unlock(page);
     await page
@@ -326,6 +318,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await eventually(async () => expect((await models()).status).toBe(200));
     await button(page, 'I have copied it').click();
     expect(await page.content()).not.toContain(key);
+    await page.clock.fastForward(pageRefreshMs);
     await page
       .getByRole('row', { name: /newcomers/ })
       .getByRole('button', { name: /revoke/i })
@@ -338,13 +331,15 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
   });
 
   it('changes the limits of a tenant, and says at the field what cannot be', async () => {
-    const { page, complaints } = await open('/tenants');
     const made = await fetch(`${service.adminUrls[0]}/admin/v1/keys`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'sluice-action-token': actionToken },
       body: JSON.stringify({ tenant: 'limited', limits: { queued: 40 } }),
     });
     const { key } = (await made.json()) as { key: string }; // As the schema of the answer says.
+    const tenants = async () => (await fetch(`${service.adminUrls[0]}/admin/v1/tenants`)).text();
+    await eventually(async () => expect(await tenants()).toContain('limited'));
+    const { page, complaints } = await open('/tenants');
     await page.getByRole('link', { name: 'limited', exact: true }).click();
     await button(page, 'Change limits').click();
     await unlock(page);

@@ -1,9 +1,8 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
+import { takePicture } from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs Chromium)', () => {
@@ -59,15 +58,12 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs C
     return { page, complaints };
   }
 
-  const screenshotPath = (name: string) =>
-    join(process.env['SCREENSHOT_DIR'] ?? tmpdir(), `sluice-dashboard-${name}.png`);
-
   it('shows the queues of every model', async () => {
     const { page, complaints } = await open('/queues');
     await page.getByText('meta-llama/Llama-3.1-8B').first().waitFor();
     await page.getByText('simulator', { exact: true }).first().waitFor();
     await page.getByText('Loading...').waitFor({ state: 'hidden' });
-    await page.screenshot({ path: screenshotPath('queues') });
+    await takePicture(page, 'dashboard-queues');
     expect(page.url()).toContain('/queues');
     expect(complaints).toEqual([]);
     await page.close();
@@ -76,7 +72,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs C
   it('shows a job by the id of its response, without prompt or answer', async () => {
     const { page, complaints } = await open('/queues/queue/simulator?status=completed');
     await page.getByText(responseId).first().waitFor();
-    await page.screenshot({ path: screenshotPath('completed') });
+    await takePicture(page, 'dashboard-completed');
     for (const text of [await page.content(), await page.innerText('body')]) {
       expect(text).not.toContain('zanzibar-7431');
       expect(text).not.toContain(answer);
@@ -89,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard in a browser (needs C
     const { page, complaints } = await open('/queues/queue/simulator?status=failed');
     await page.getByText(failedId).first().waitFor();
     await page.getByText('invalid_prompt').first().waitFor();
-    await page.screenshot({ path: screenshotPath('failed') });
+    await takePicture(page, 'dashboard-failed');
     expect(await page.content()).not.toContain('zanzibar-7431');
     expect(complaints).toEqual([]);
     await page.close();

@@ -202,10 +202,10 @@ it('a cancel that races a completion has one winner, and every door tells the sa
   expect([...winners].toSorted()).toEqual(['cancelled', 'completed']);
 });
 
-/** Far longer than the promise, so that a slow end fails by its time. */
+/** Two rounds of the rescue, and more. `npm run test:faults` holds them to their time. */
 const patienceMs = 60_000;
 
-it('the death of an api closes the upstream connections of its callers within ten seconds', async () => {
+it('the death of an api closes the upstream connections of its callers, and calls none for those that wait', async () => {
   const api = await site.service.addApi();
   const at = site.service.apis.indexOf(api);
   const place = await holdPlace();
@@ -217,14 +217,10 @@ it('the death of an api closes the upstream connections of its callers within te
   }
   const callsBefore = site.upstream.fake.requests.length;
   const ends = running.map(({ upstreamCall }) => endOf(upstreamCall));
-  const killedAt = performance.now();
   await api.kill();
   site.service.apis.splice(at, 1);
-  const ended = await Promise.all(ends.map((end) => abortedAt(end, patienceMs)));
-  expect(Math.max(...ended) - killedAt).toBeLessThan(10_000);
-  // Queued responses wait for two rounds of the rescue, and no upstream is called for them.
+  await Promise.all(ends.map((end) => abortedAt(end, patienceMs)));
   await Promise.all(waiting.map((id) => untilCancelled(0, id, patienceMs)));
-  expect(performance.now() - killedAt).toBeLessThan(20_000);
   await place.release();
   // The last call belongs to the response that got the place after them.
   expect(site.upstream.fake.requests.length - callsBefore).toBe(1);

@@ -1,5 +1,5 @@
 import { eventually, type FakeUpstream, startFakeUpstream } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { promptOf } from './scripted-upstream.ts';
 import { type Service, startService } from './service.ts';
@@ -15,11 +15,6 @@ const pieceBytes = 16_000;
 
 let upstream: FakeUpstream;
 let service: Service;
-
-afterEach(async () => {
-  await service?.stop();
-  await upstream?.close();
-});
 
 const chunkOf = (delta: object, finish: 'stop' | null = null, more: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: finish, ...more }],
@@ -41,14 +36,14 @@ const pieces = {
   },
 };
 
-async function start(kind: keyof typeof pieces): Promise<void> {
+beforeAll(async () => {
   upstream = await startFakeUpstream();
-  const { chunk, bytes } = pieces[kind];
-  const atOnce = Math.ceil(64_000 / bytes);
-  const written = `data: ${JSON.stringify(chunk)}\n\n`.repeat(atOnce);
   upstream.onChatCompletions(async ({ request, stream, signal }) => {
     const out = stream();
-    const most = promptOf(request) === 'large' ? answerBytes : bytes;
+    const { chunk, bytes } = promptOf(request).includes('logprobs') ? pieces.logprobs : pieces.text;
+    const atOnce = Math.ceil(64_000 / bytes);
+    const written = `data: ${JSON.stringify(chunk)}\n\n`.repeat(atOnce);
+    const most = promptOf(request).includes('large') ? answerBytes : bytes;
     for (let sent = 0; sent < most && !signal.aborted; sent += atOnce * bytes) await out.raw(written);
     await out.send(chunkOf({}, 'stop'));
     out.done();
@@ -65,7 +60,11 @@ async function start(kind: keyof typeof pieces): Promise<void> {
     },
     env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
   });
-}
+});
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
 
 /** How many responses of a worker have ended in a status. */
 async function ended(status: string): Promise<number> {
@@ -77,27 +76,32 @@ async function ended(status: string): Promise<number> {
 }
 
 describe.each([
-  ['text' as const, 'large'],
-  ['logprobs' as const, 'large'],
   // The control.
-  ['text' as const, 'small'],
-])('many answers at once that are of %s and %s', (kind, input) => {
+  ['text', 'small'],
+  ['text', 'large'],
+  ['logprobs', 'large'],
+])('many answers at once that are of %s and %s', (kind, size) => {
   it('end no worker, and no neighbour goes without its own', async () => {
-    await start(kind);
     const url = service.apiUrls[0] ?? '';
+    const before = await ended('completed');
     const logprobs = kind === 'logprobs' && { include: ['message.output_text.logprobs'], top_logprobs: 20 };
     // Nobody waits for them, so the api has none in hand.
     const accepted = await Promise.all(
       Array.from({ length: answers }, () =>
-        callerOf(url, hostile).create({ model: 'm', input, background: true, ...logprobs }),
+        callerOf(url, hostile).create({
+          model: 'm',
+          input: `${size} ${kind}`,
+          background: true,
+          ...logprobs,
+        }),
       ),
     );
     expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 200));
     let answered = 0;
-    const isOver = async () => (await ended('completed')) >= answers + answered;
+    const isOver = async () => (await ended('completed')) >= before + answers + answered;
     await eventually(
       async () => {
-        const { body } = await callerOf(url, neighbour).create({ model: 'm', input: 'small' });
+        const { body } = await callerOf(url, neighbour).create({ model: 'm', input: 'small text' });
         expect(body.status).toBe('completed');
         answered += 1;
         expect(service.workers[0]?.isRunning()).toBe(true);

@@ -1,5 +1,5 @@
 import { eventually, type FakeUpstream, latch, startFakeUpstream } from '@sluice/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 
@@ -18,14 +18,28 @@ const isLarge = (body: unknown) => JSON.stringify(body).length > smallBytes / 2;
 let upstream: FakeUpstream;
 let service: Service;
 
-afterEach(async () => {
+beforeAll(async () => {
+  upstream = await startFakeUpstream();
+  service = await startService({
+    settings: {
+      keys: [
+        { name: 'hostile', key: hostile },
+        { name: 'neighbour', key: neighbour },
+      ],
+      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
+      models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
+      workerConcurrency: 2 * responses,
+    },
+    env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
+  });
+});
+afterAll(async () => {
   await service?.stop();
   await upstream?.close();
 });
 
-/** Starts everything. The upstream answers prompts with the context once `answer` is open, and others at once. */
-async function start() {
-  upstream = await startFakeUpstream();
+/** From now on the upstream answers prompts with the context, but for the first, once `answer` is open, and others at once. */
+function holdAnswers() {
   const answer = latch();
   const calls = { underWay: 0, most: 0 };
   let isFirst = true;
@@ -41,28 +55,16 @@ async function start() {
     await out.send({ choices: [{ index: 0, delta: { content: 'Well.' }, finish_reason: 'stop' }] });
     out.done();
   });
-  service = await startService({
-    settings: {
-      keys: [
-        { name: 'hostile', key: hostile },
-        { name: 'neighbour', key: neighbour },
-      ],
-      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.baseUrl }],
-      models: [{ id: 'm', routes: [{ provider: 'upstream' }] }],
-      workerConcurrency: 2 * responses,
-    },
-    env: { NODE_OPTIONS: `--max-old-space-size=${heapMiB}` },
-  });
   return { answer, calls };
 }
 
 describe.each([
-  ['large', largeBytes, 1],
   // The control.
   ['small', smallBytes, responses],
+  ['large', largeBytes, 1],
 ] as const)('short requests of one tenant that continue from a %s one', (_size, bytes, atOnce) => {
   it('end no worker, keep no neighbour waiting, and are all answered', async () => {
-    const { answer, calls } = await start();
+    const { answer, calls } = holdAnswers();
     const url = service.apiUrls[0] ?? '';
     const caller = callerOf(url, hostile);
     const { body: first } = await caller.create({ model: 'm', input: 'x'.repeat(bytes) });

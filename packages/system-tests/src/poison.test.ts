@@ -45,7 +45,8 @@ async function startWithModel({ answersFrom, ready }: Model) {
   return { service, calls, ask, stop };
 }
 
-it('a response that kills its process runs twice, and costs its neighbours nothing but time', async () => {
+// Each has a service of its own, and spends its time in waits for locks to lapse.
+it.concurrent('a response that kills its process runs twice, and costs its neighbours nothing but time', async () => {
   const { service, calls, ask, stop } = await startWithModel({
     answersFrom: (prompt) => (prompt === 'poison' ? 3 : 2),
   });
@@ -79,7 +80,7 @@ it('a response that kills its process runs twice, and costs its neighbours nothi
   }
 }, 90_000);
 
-it('what ran in a worker that died runs again at once, and whoever dies beside others runs once more alone', async () => {
+it.concurrent('what ran in a worker that died runs again at once, and whoever dies beside others runs once more alone', async () => {
   const all = Promise.withResolvers<void>();
   const { service, calls, ask, stop } = await startWithModel({ answersFrom: () => 2, ready: all.promise });
   try {
@@ -105,7 +106,7 @@ it('what ran in a worker that died runs again at once, and whoever dies beside o
   }
 }, 90_000);
 
-it('a response that runs apart survives the death of its worker, too', async () => {
+it.concurrent('a response that runs apart survives the death of its worker, too', async () => {
   const { service, calls, ask, stop } = await startWithModel({ answersFrom: () => 3 });
   try {
     const prompts = ['one', 'two', 'three'];

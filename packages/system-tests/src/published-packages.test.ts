@@ -76,7 +76,8 @@ for await (const event of client.stream({ model: 'simulator', input: 'Hello!' })
 console.log(status, events > 5, typeof createChatTransport);
 `;
 
-describe('the package @sluice/client', () => {
+// Each uses a folder of its own, and one may wait for a registry.
+describe.concurrent('the package @sluice/client', () => {
   let service: Service;
   let at: string;
   let env: Record<string, string>;

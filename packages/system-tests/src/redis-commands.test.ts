@@ -21,9 +21,9 @@ const kept = [
   { what: 'with all that the console shows', console: { journal: true, statistics: true }, most: 68 },
 ];
 
-describe.skipIf(!hasServer).each(kept)(
-  'a synchronous response, $what (needs a server on the PATH)',
-  (about) => {
+// Both at once: each has a Redis of its own, and most of its time passes in the waits of its model.
+describe.skipIf(!hasServer)('a synchronous response (needs a server on the PATH)', () => {
+  describe.concurrent.each(kept)('$what', (about) => {
     let own: LocalRedis;
     let service: Service;
 
@@ -94,5 +94,5 @@ describe.skipIf(!hasServer).each(kept)(
       );
       expect(each).toBeLessThanOrEqual(about.most);
     });
-  },
-);
+  });
+});

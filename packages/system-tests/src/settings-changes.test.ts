@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { eventually, type WaitOptions } from '@sluice/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { readStream } from './read-stream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 import { type Service, type SettingsFile, startService } from './service.ts';
 
 /** How soon a revoked key must be refused by every api. */
@@ -23,21 +23,26 @@ const narrow: KeyEntry = {
   limits: { requestsPerMinute: 1 },
 };
 
+let upstream: ScriptedUpstream;
 let service: Service;
 let first: string;
 
 beforeAll(async () => {
+  upstream = await startScriptedUpstream();
   service = await startService({
     apis: 2,
     settings: {
       keys: [team, other, narrow],
-      providers: [{ id: 'local', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 20 }],
-      models: [{ id: 'simulator', routes: [{ provider: 'local' }] }],
+      providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: upstream.fake.baseUrl }],
+      models: [{ id: 'scripted', routes: [{ provider: 'upstream' }] }],
     },
   });
   first = await readFile(service.file, 'utf8');
 });
-afterAll(() => service?.stop());
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
 
 /** Replaces the file in one step, as an editor or a deployment does. */
 async function save(text: string): Promise<void> {
@@ -87,25 +92,19 @@ it('a revoked key is refused, also a disabled one, and a key that is added or ro
 });
 
 it('a stream that is open when its key is revoked goes on to its end', async () => {
-  const [url = ''] = service.apiUrls;
-  const response = await fetch(`${url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${team.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
-      model: 'simulator',
-      stream: true,
-      input: 'Say this again, and take so long for it that the key is gone: '.repeat(5),
-    }),
-  });
+  const call = upstream.expect('one word');
+  const caller = callerOf(service.apiUrls[0] ?? '', team.key);
+  const streamed = caller.stream({ model: 'scripted', input: call.input });
+  await call.arrived.wait();
   await saveWith({ keys: [other] });
   await everywhere(team.key, 'refused');
-  const { final } = await readStream(response);
-  expect(final.status).toBe('completed');
+  call.finish();
+  expect((await streamed).final.status).toBe('completed');
 });
 
 it('a limit that is raised lets requests in that it would have refused', async () => {
   const callers = service.apiUrls.map((url) => callerOf(url, narrow.key));
-  const ask = async (at: number) => (await callers[at]?.create({ input: 'Hi' }))?.status;
+  const ask = async (at: number) => (await callers[at]?.create({ model: 'scripted', input: 'Hi' }))?.status;
   expect(await ask(0)).toBe(200);
   expect(await ask(1)).toBe(429);
   await saveWith({ keys: [team, { ...narrow, limits: { requestsPerMinute: 1000 } }] });

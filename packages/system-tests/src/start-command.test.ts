@@ -4,33 +4,58 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, hasServer, testRedis, within } from '@sluice/testing';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { eventually, hasServer, type TestRedis, testRedis, within } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { descendantsOf, stillRunning } from './process-tree.ts';
+import type { ResponseObject } from './read-stream.ts';
 import { type SluiceProcess, type SluiceProcessOptions, startProcess } from './sluice-process.ts';
 
-let directory: string;
-const started: SluiceProcess[] = [];
+/** A new folder to run commands in, on free ports, with their data in that folder. Disposal stops all that still run. */
+interface Place {
+  directory: string;
+  /** Writes the settings file. */
+  configure: (settings: object) => Promise<void>;
+  run: (options: SluiceProcessOptions) => SluiceProcess;
+  [Symbol.asyncDispose]: () => Promise<void>;
+}
 
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'sluice-start-'));
-});
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((process) => process.stop()));
-  await rm(directory, { recursive: true, force: true });
-});
+async function newPlace(): Promise<Place> {
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-start-'));
+  const started: SluiceProcess[] = [];
+  return {
+    directory,
+    configure: (settings) => writeFile(join(directory, 'sluice.yaml'), JSON.stringify(settings)),
+    run(options) {
+      const process = startProcess({
+        cwd: directory,
+        ...options,
+        env: { DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0', ...options.env },
+      });
+      started.push(process);
+      return process;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(started.map((process) => process.stop()));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
 
-/** Runs a command in a new folder, on free ports, with its data in that folder. */
-function run(options: SluiceProcessOptions): SluiceProcess {
-  const process = startProcess({
-    cwd: directory,
-    ...options,
-    env: { DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0', ...options.env },
-  });
-  started.push(process);
-  return process;
+/** The same, with the keys of its service under a prefix of their own in the Redis of the run. */
+async function newPlaceAtRedis(): Promise<Place & { redis: TestRedis }> {
+  const redis = await testRedis();
+  const place = await newPlace();
+  await place.configure({ keyPrefix: `${redis.prefix}:` });
+  return {
+    ...place,
+    redis,
+    async [Symbol.asyncDispose]() {
+      await place[Symbol.asyncDispose]();
+      await redis.close();
+    },
+  };
 }
 
 interface Banner {
@@ -92,10 +117,27 @@ const stores = [
 ] as const;
 
 for (const { store, says, env, isHere } of stores) {
+  // One service in the order of its life: it is used, ended, started again, and killed.
   describe.skipIf(!isHere)(`start, on ${store}`, () => {
+    let place: Place;
+    let service: SluiceProcess;
+    let banner: Banner;
+    let audit: unknown[];
+    let kept: ResponseObject;
+    const auditOf = async ({ adminUrl }: Banner) => {
+      const answer = await fetch(`${adminUrl}/admin/v1/audit`);
+      return ((await answer.json()) as { data: unknown[] }).data;
+    };
+
+    beforeAll(async () => {
+      place = await newPlace();
+      service = place.run({ command: 'start', env, leadsGroup: true });
+      banner = await bannerOf(service);
+    });
+    afterAll(() => place?.[Symbol.asyncDispose]());
+
     it('says where it is and how to try it, and that works', async () => {
-      const process = run({ command: 'start', env });
-      const { text, url, adminUrl, key } = await bannerOf(process);
+      const { text, url, adminUrl, key } = banner;
       expect(text).toMatch(says);
       expect(text).toContain(`${url}/api/v1`);
       expect(text).toMatch(/Models +simulator, simulator-reasoning/);
@@ -105,12 +147,11 @@ for (const { store, says, env, isHere } of stores) {
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
       expect((await fetch(`${adminUrl}/queues/`)).status).toBe(200);
       expect(await (await fetch(`${adminUrl}/metrics`)).text()).toContain('sluice_');
-      expect(process.errors()).not.toContain(key);
+      expect(service.errors()).not.toContain(key);
     });
 
     it('lets whoever started it act, with the token that it shows', async () => {
-      const first = run({ command: 'start', env });
-      const { url, adminUrl, key, token } = await bannerOf(first);
+      const { url, adminUrl, key, token } = banner;
       const act = (path: string, given: string, init: RequestInit = { method: 'POST' }) =>
         fetch(`${adminUrl}/admin/v1${path}`, { ...init, headers: { 'sluice-action-token': given } });
       expect((await act('/queues/simulator/pause', `${token}x`)).status).toBe(401);
@@ -128,156 +169,147 @@ for (const { store, says, env, isHere } of stores) {
       expect(await content.json()).toMatchObject({ output_text: expect.stringContaining('Hi') });
       const retried = await act(`/responses/${body.id}/retry`, token);
       expect(await retried.json()).toMatchObject({ object: 'retried', retry_of: body.id });
-      expect(first.errors()).not.toContain(token);
-      await first.stop('SIGINT');
-
-      const after = await bannerOf(run({ command: 'start', env }));
-      expect(after.token).toBe(token);
-      const audit = (await (await fetch(`${after.adminUrl}/admin/v1/audit`)).json()) as { data: unknown[] };
+      expect(service.errors()).not.toContain(token);
+      audit = await auditOf(banner);
       // The wrong token, too.
-      expect(audit.data).toHaveLength(9);
+      expect(audit).toHaveLength(9);
     });
 
-    it('leaves no process and no port after a Ctrl-C', async () => {
-      const process = run({ command: 'start', env, leadsGroup: true });
-      const { url, adminUrl } = await bannerOf(process);
-      const below = descendantsOf(process.pid);
+    it('is found by the command with its data folder alone', async () => {
+      const { text, url, key } = banner;
+      expect(url).not.toContain(':3000');
+      kept = (await callerOf(url, key).create({ input: 'Keep this.' })).body;
+      const [, at = ''] = /redis:\/\/(\S+?:\d+)/.exec(text) ?? [];
+      const results = besideService.map(async ([command, args]) => {
+        const beside = place.run({ command, args, env: { PORT: '' } });
+        const { code } = await beside.exited;
+        return { command, code, out: beside.output(), errors: beside.errors() };
+      });
+      for (const { command, code, out, errors } of await Promise.all(results)) {
+        expect([command, code, out]).toEqual([command, 0, expect.any(String)]);
+        if (command === 'responses') expect(out).toContain(kept.id);
+        else expect(errors).toContain(`using redis://${at}, the store of`);
+      }
+    });
+
+    it('leaves no process and no port after a Ctrl-C, and nothing for the command to find', async () => {
+      const { url, adminUrl } = banner;
+      const below = descendantsOf(service.pid);
       expect(below.length).toBeGreaterThanOrEqual(3);
 
-      process.signalGroup('SIGINT');
-      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
+      service.signalGroup('SIGINT');
+      await expect(within(service.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
 
       expect(stillRunning(below)).toEqual([]);
       await expect(fetch(`${url}/healthz`)).rejects.toThrow();
       await expect(fetch(`${adminUrl}/metrics`)).rejects.toThrow();
-      expect(process.output()).not.toMatch(/^\s+at /m);
-    });
-
-    it('is found by the command with its data folder alone, and no longer when it has stopped', async () => {
-      const service = run({ command: 'start', env });
-      const { text, url } = await bannerOf(service);
-      const [, at = ''] = /redis:\/\/(\S+?:\d+)/.exec(text) ?? [];
-      const alone = { PORT: '' };
-      for (const [command, args] of besideService) {
-        const beside = run({ command, args, env: alone });
-        expect([await beside.exited, beside.output()]).toEqual([
-          { code: 0, signal: null },
-          expect.any(String),
-        ]);
-        if (command !== 'responses') expect(beside.errors()).toContain(`using redis://${at}, the store of`);
-      }
-      const listed = run({ command: 'responses', args: ['list', '--json'], env: alone });
-      await listed.exited;
-      expect(url).not.toContain(':3000');
-      expect(listed.output()).toBe('');
-      await service.stop('SIGINT');
-      const after = run({ command: 'queues', args: ['list'], env: alone });
+      expect(service.output()).not.toMatch(/^\s+at /m);
+      const after = place.run({ command: 'queues', args: ['list'] });
       expect(await after.exited).toMatchObject({ code: 1 });
       expect(after.output()).toMatch(/^sluice: REDIS_URL is not set, and no service runs with /);
     });
 
-    it('keeps its key and its responses over a restart', async () => {
-      const first = run({ command: 'start', env });
-      const before = await bannerOf(first);
-      const { body } = await callerOf(before.url, before.key).create({ input: 'Keep this.' });
-      await expect(first.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
+    it('keeps its key, its token, its audit log and its responses over a restart', async () => {
+      service = place.run({ command: 'start', env });
+      const after = await bannerOf(service);
+      expect([after.key, after.token]).toEqual([banner.key, banner.token]);
+      expect((await callerOf(after.url, after.key).get(kept.id)).body).toEqual(kept);
+      expect(await auditOf(after)).toEqual(audit);
+    });
 
-      const after = await bannerOf(run({ command: 'start', env }));
-      expect(after.key).toBe(before.key);
-      const read = await callerOf(after.url, after.key).get(body.id);
-      expect(read.body).toEqual(body);
+    it('takes everything with it when it is killed itself', async () => {
+      const below = descendantsOf(service.pid);
+      expect(below.length).toBeGreaterThanOrEqual(3);
+      await service.kill();
+      await eventually(() => stillRunning(below).length === 0, { timeoutMs: 30_000 });
     });
   });
 }
 
-it('start passes a SIGHUP on to its api, which takes a key from a file that was not there', async () => {
-  const redis = await testRedis();
-  try {
-    const process = run({ command: 'start', env: { REDIS_URL: redis.url } });
-    const { url, key } = await bannerOf(process);
+describe('start, with two workers', () => {
+  let place: Place;
+  let service: SluiceProcess;
+  let banner: Banner;
+  const fileKey = 'sk-of-the-file-0123456789';
+
+  beforeAll(async () => {
+    place = await newPlace();
+    service = place.run({ command: 'start', args: ['--workers', '2'] });
+    banner = await bannerOf(service);
+  });
+  afterAll(() => place?.[Symbol.asyncDispose]());
+
+  it('passes a SIGHUP on to its api, which takes a key from a file that was not there', async () => {
+    const { url, key } = banner;
     const statusOf = async (tried: string) =>
       (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${tried}` } })).status;
-    process.signal('SIGHUP');
-    await process.logged('settings read again, nothing to put into effect');
-    await writeFile(join(directory, 'sluice.yaml'), 'keys: [{ name: a, key: sk-of-the-file-0123456789 }]\n');
-    await process.logged('settings changed');
-    expect(await statusOf('sk-of-the-file-0123456789')).toBe(200);
+    service.signal('SIGHUP');
+    await service.logged('settings read again, nothing to put into effect');
+    await place.configure({ keys: [{ name: 'a', key: fileKey }] });
+    await service.logged('settings changed');
+    expect(await statusOf(fileKey)).toBe(200);
     expect(await statusOf(key)).toBe(401);
-    expect(process.output()).not.toContain('starting it again');
-  } finally {
-    await Promise.all(started.splice(0).map((process) => process.stop()));
-    await redis.close();
-  }
+    expect(service.output()).not.toContain('starting it again');
+  });
+
+  it('says that a worker was killed, and replaces it', async () => {
+    const workers = descendantsOf(service.pid).filter(({ args }) => args.includes('main.js worker'));
+    expect(workers).toHaveLength(2);
+    for (const { pid } of workers) process.kill(pid, 'SIGKILL');
+    await service.printed(/the worker 1 \(process \d+\) died with signal SIGKILL; starting it again/);
+    await service.printed(/the worker 1 is back \(process \d+\)/);
+    await service.printed(/the worker 2 is back \(process \d+\)/);
+    const { body } = await callerOf(banner.url, fileKey).create({ input: 'Is anybody there?' });
+    expect(body.status).toBe('completed');
+  });
 });
 
-it('start uses the Redis that REDIS_URL names, and does not show its password', async () => {
-  const redis = await testRedis();
-  try {
-    const file = join(directory, 'sluice.yaml');
-    await writeFile(file, `keyPrefix: '${redis.prefix}:'\n`);
-    const named = new URL(redis.url);
-    const process = run({ command: 'start', env: { REDIS_URL: redis.url, PATH: pathWithoutServers } });
-    const { text, url, key } = await bannerOf(process);
+describe('start, on the Redis that REDIS_URL names', () => {
+  let place: Awaited<ReturnType<typeof newPlaceAtRedis>>;
+  let service: SluiceProcess;
+  let banner: Banner;
+  let stored: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    place = await newPlaceAtRedis();
+    env = { REDIS_URL: place.redis.url, PATH: pathWithoutServers };
+    const made = place.run({ command: 'keys', args: ['create', '--tenant', 'a', '--json'], env });
+    await made.exited;
+    ({ key: stored } = JSON.parse(made.output()) as { key: string });
+    service = place.run({ command: 'start', env });
+    banner = await bannerOf(service);
+  });
+  afterAll(() => place?.[Symbol.asyncDispose]());
+
+  it('says which that is, and keeps its data there', async () => {
+    const { text, url, key } = banner;
     expect(text).toMatch(/Store +redis:\/\//);
-    expect(text).toContain(named.host);
+    expect(text).toContain(new URL(place.redis.url).host);
     const { body } = await callerOf(url, key).create({ input: 'Where does this go?' });
     expect(body.status).toBe('completed');
-    expect(await redis.client.keys(`${redis.prefix}:*`)).not.toEqual([]);
-    await expect(process.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
-  } finally {
-    await redis.close();
-  }
-});
+    const { client, prefix } = place.redis;
+    expect((await client.keys(`${prefix}:*`)).join('\n')).toContain(body.id);
+  });
 
-it('start takes its development key beside a stored one until that is revoked, and shows a curl that works', async () => {
-  const redis = await testRedis();
-  try {
-    await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
-    const env = { REDIS_URL: redis.url };
-    const made = run({ command: 'keys', args: ['create', '--tenant', 'a', '--json'], env });
-    await made.exited;
-    const { key } = JSON.parse(made.output()) as { key: string };
-    const process = run({ command: 'start', env });
-    const { text, url } = await bannerOf(process);
+  it('takes its development key beside a stored one until that is revoked, and shows a curl that works', async () => {
+    const { text, url } = banner;
     expect((await curlOf(text)).status).toBe('completed');
-    expect((await callerOf(url, key).create({ input: 'Hi' })).body.status).toBe('completed');
-    const revoking = run({ command: 'keys', args: ['revoke', 'development'] });
+    expect((await callerOf(url, stored).create({ input: 'Hi' })).body.status).toBe('completed');
+    const revoking = place.run({ command: 'keys', args: ['revoke', 'development'] });
     expect(await revoking.exited).toMatchObject({ code: 0 });
-    await process.stop('SIGINT');
+    await expect(service.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
 
-    const again = run({ command: 'start', env });
+    const again = place.run({ command: 'start', env });
     await again.printed(/Ctrl-C stops it\./, { timeoutMs: 60_000 });
     expect(again.output()).toMatch(/Key +one of those that 'sluice keys list' shows/);
     expect(await curlOf(again.output())).toMatchObject({ status: 'ready' });
     expect(again.output()).not.toContain('sk-sluice-dev-');
-  } finally {
-    await Promise.all(started.splice(0).map((process) => process.stop()));
-    await redis.close();
-  }
+  });
 });
 
-it('start says that a worker was killed, and replaces it', async () => {
-  const process = run({ command: 'start', args: ['--workers', '2'], env: { PATH: pathWithoutServers } });
-  const { url, key } = await bannerOf(process);
-  const workers = descendantsOf(process.pid).filter(({ args }) => args.includes('main.js worker'));
-  expect(workers).toHaveLength(2);
-  for (const { pid } of workers) globalThis.process.kill(pid, 'SIGKILL');
-  await process.printed(/the worker 1 \(process \d+\) died with signal SIGKILL; starting it again/);
-  await process.printed(/the worker 1 is back \(process \d+\)/);
-  await process.printed(/the worker 2 is back \(process \d+\)/);
-  const { body } = await callerOf(url, key).create({ input: 'Is anybody there?' });
-  expect(body.status).toBe('completed');
-});
-
-it('start takes everything with it when it is killed itself', async () => {
-  const process = run({ command: 'start' });
-  await bannerOf(process);
-  const below = descendantsOf(process.pid);
-  await process.kill();
-  await eventually(() => stillRunning(below).length === 0, { timeoutMs: 30_000 });
-});
-
-describe('a command that cannot start', () => {
+// One of them waits for a Redis for seconds, beside the others.
+describe.concurrent('a command that cannot start', () => {
   // An api that has none says so.
   beforeAll(builtConsole);
 
@@ -289,12 +321,13 @@ describe('a command that cannot start', () => {
       .filter((line) => line !== '' && !line.startsWith('{'));
 
   it('names the setting of a port that is taken, and exits with 1', async () => {
+    await using place = await newPlace();
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const address = taken.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     try {
-      const process = run({ command: 'start', env: { PORT: String(port), PATH: pathWithoutServers } });
+      const process = place.run({ command: 'start', env: { PORT: String(port) } });
       await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
       expect(wordsOf(process)).toEqual([expect.stringContaining('set PORT to another port')]);
       expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
@@ -304,17 +337,20 @@ describe('a command that cannot start', () => {
   });
 
   it('says what is wrong in the file, and exits with 2', async () => {
-    await writeFile(join(directory, 'sluice.yaml'), 'limits: { queud: 5 }\n');
-    const process = run({ command: 'start' });
+    await using place = await newPlace();
+    await place.configure({ limits: { queud: 5 } });
+    const process = place.run({ command: 'start' });
     await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     expect(wordsOf(process)).toEqual([expect.stringMatching(/queud.*queued/)]);
   });
 
   it('says what this machine lacks for a model, and exits with 2', async () => {
-    const models = 'models: [{ id: m, routes: [{ provider: here, model: m }] }]';
-    const providers = 'providers: [{ id: here, type: llama-cpp, modelPath: none.gguf }]';
-    await writeFile(join(directory, 'sluice.yaml'), `${providers}\n${models}\n`);
-    const process = run({ command: 'worker', env: { REDIS_URL: 'redis://127.0.0.1:1' } });
+    await using place = await newPlace();
+    await place.configure({
+      providers: [{ id: 'here', type: 'llama-cpp', modelPath: 'none.gguf' }],
+      models: [{ id: 'm', routes: [{ provider: 'here', model: 'm' }] }],
+    });
+    const process = place.run({ command: 'worker', env: { REDIS_URL: 'redis://127.0.0.1:1' } });
     await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
     // The one or the other, as the package is there or not.
     expect(wordsOf(process)).toEqual([
@@ -324,19 +360,20 @@ describe('a command that cannot start', () => {
   });
 
   it('says which package of a provider to install, and exits with 2', async () => {
-    const settings = {
+    await using place = await newPlace();
+    await place.configure({
       providers: [{ id: 'vendor', type: 'ai-sdk', package: '@example/not-installed' }],
       models: [{ id: 'm', routes: [{ provider: 'vendor' }] }],
-    };
-    await writeFile(join(directory, 'sluice.yaml'), JSON.stringify(settings));
-    const process = run({ command: 'start', env: { PATH: pathWithoutServers } });
+    });
+    const process = place.run({ command: 'start' });
     await expect(within(process.exited, { timeoutMs: 60_000 })).resolves.toMatchObject({ code: 2 });
     expect(wordsOf(process)).toEqual([expect.stringContaining("'vendor'")]);
     expect(wordsOf(process)).toEqual([expect.stringMatching(/npm install @example\/not-installed$/)]);
   });
 
   it('says that Redis cannot be reached, and exits with 1', async () => {
-    const process = run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
+    await using place = await newPlace();
+    const process = place.run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
     await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
     expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
     // It must not be in the log lines either.
@@ -347,44 +384,35 @@ describe('a command that cannot start', () => {
   it.each(['start', 'api'] as const)(
     '%s says that DATA_DIR cannot be used, and exits with 2',
     async (command) => {
-      const redis = await testRedis();
-      const file = join(directory, 'a-file');
+      await using place = await newPlaceAtRedis();
+      const file = join(place.directory, 'a-file');
       await writeFile(file, '');
-      await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
-      try {
-        // Whether it needs a development key is known once Redis has answered.
-        const process = run({ command, env: { DATA_DIR: file, REDIS_URL: redis.url } });
-        await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
-        expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
-        expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
-      } finally {
-        await redis.close();
-      }
+      // Whether it needs a development key is known once Redis has answered.
+      const process = place.run({ command, env: { DATA_DIR: file, REDIS_URL: place.redis.url } });
+      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+      expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
+      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     },
   );
 
   it.each(['start', 'api'] as const)(
     '%s says that it needs a key beyond loopback, and exits with 2',
     async (command) => {
-      const redis = await testRedis();
-      await writeFile(join(directory, 'sluice.yaml'), `keyPrefix: '${redis.prefix}:'\n`);
-      try {
-        const process = run({ command, env: { HOST: '0.0.0.0', REDIS_URL: redis.url } });
-        await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
-        expect(wordsOf(process)).toEqual([
-          expect.stringContaining(
-            'HOST: is not a loopback address and there is no key; add `keys` to the file',
-          ),
-        ]);
-        expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
-      } finally {
-        await redis.close();
-      }
+      await using place = await newPlaceAtRedis();
+      const process = place.run({ command, env: { HOST: '0.0.0.0', REDIS_URL: place.redis.url } });
+      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+      expect(wordsOf(process)).toEqual([
+        expect.stringContaining(
+          'HOST: is not a loopback address and there is no key; add `keys` to the file',
+        ),
+      ]);
+      expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     },
   );
 
   it('lists several problems below each other, and exits with 2', async () => {
-    const process = run({ command: 'start', env: { PORT: '80000', ADMIN_PORT: '-1' } });
+    await using place = await newPlace();
+    const process = place.run({ command: 'start', env: { PORT: '80000', ADMIN_PORT: '-1' } });
     await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     expect(wordsOf(process)).toEqual([
       'sluice: bad configuration, 2 problems:',
@@ -394,7 +422,8 @@ describe('a command that cannot start', () => {
   });
 
   it.each(['api', 'worker'] as const)('%s asks for REDIS_URL, and exits with 2', async (command) => {
-    const process = run({ command });
+    await using place = await newPlace();
+    const process = place.run({ command });
     await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
   });

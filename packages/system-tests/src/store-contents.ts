@@ -6,7 +6,9 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
   const contents = new Map<string, string>();
   for await (const found of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
     // Each element of the stream is one reply of SCAN, an array that may name a key twice.
-    for (const key of found as string[]) contents.set(key, JSON.stringify(await read(redis, key)));
+    await Promise.all(
+      (found as string[]).map(async (key) => contents.set(key, JSON.stringify(await read(redis, key)))),
+    );
   }
   return contents;
 }

@@ -36,7 +36,8 @@ const slow = 'Talk. [[sluice: tokens=60 tokens_per_second=30]]';
 /** Longer than it takes to notice that an api is gone. */
 const long = 'Talk. [[sluice: tokens=5000 tokens_per_second=30]]';
 
-it('continues what is stored over another api when the first one is killed, and nothing of it runs on', async () => {
+// Each has a service of its own. One waits for the lease of a dead api to lapse.
+it.concurrent('continues what is stored over another api when the first one is killed, and nothing of it runs on', async () => {
   await using service = await startService({ apis: 2 });
   const [first = '', second = ''] = service.apiUrls;
   const client = connect(first, service.key);
@@ -57,7 +58,7 @@ it('continues what is stored over another api when the first one is killed, and 
   other.ws.close();
 });
 
-it('finishes its turn when its api is told to stop, and says that another connection is to be made', async () => {
+it.concurrent('finishes its turn when its api is told to stop, and says that another connection is to be made', async () => {
   await using service = await startService({ apis: 2 });
   const [first = '', second = ''] = service.apiUrls;
   const client = connect(first, service.key);

@@ -50,7 +50,9 @@ export type Cell = Promised | Impossible;
 
 /** Another worker takes over: a lock, two scans, and the start of a process; README promises 20 s with its defaults. */
 const takeoverMs = 20_000;
-/** The lease of a dead api lapses, and the worker or the rescue looks: `delivery-ends.test.ts` holds a call to 10 s. */
+/** The lease of a dead api lapses, and the worker that makes the call looks. */
+const abandonedCallMs = 10_000;
+/** The same, and the rescue looks twice. */
 const abandonedMs = 20_000;
 /** A job whose worker may live is put off for a second at a time until leases are trusted again. */
 const recoveryMs = 10_000;
@@ -94,11 +96,11 @@ const outage = (what: string): Record<Moment, Record<Mode, Cell>> => ({
   ),
 });
 
-const abandoned = (calls: readonly [number, number], how: string): Promised => ({
+const abandoned = (calls: readonly [number, number], how: string, withinMs: number): Promised => ({
   promise: `Is cancelled when the lease of its api has lapsed, because its caller is gone; ${how}.`,
   ends: ['cancelled'],
   calls,
-  withinMs: abandonedMs,
+  withinMs,
   isHeldToItsEnd: true,
 });
 
@@ -119,15 +121,15 @@ const noCallYet = 'no upstream has been called for a response that is queued';
 export const matrix: Record<Fault, Record<Moment, Record<Mode, Cell>>> = {
   'api killed': {
     queued: {
-      synchronous: abandoned([0, 0], 'no upstream is called'),
+      synchronous: abandoned([0, 0], 'no upstream is called', abandonedMs),
       ...overDeadApi('while it is queued', turnMs),
     },
     'running without output': {
-      synchronous: abandoned([1, 1], 'the call of the upstream is closed'),
+      synchronous: abandoned([1, 1], 'the call of the upstream is closed', abandonedCallMs),
       ...overDeadApi('before its first token'),
     },
     'in the middle': {
-      synchronous: abandoned([1, 1], 'the call of the upstream is closed'),
+      synchronous: abandoned([1, 1], 'the call of the upstream is closed', abandonedCallMs),
       ...overDeadApi('in the middle'),
     },
     'at the end': {

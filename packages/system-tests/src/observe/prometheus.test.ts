@@ -38,14 +38,12 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
   let service: Service;
   let prometheus: Prometheus;
   let caller: Caller;
-  /** What the upstream says from now on. */
-  let answer: 'error' | 'limit' = 'error';
 
   beforeAll(async () => {
     redis = await startLocalRedis({ kind: 'server' });
     upstream = await startFakeUpstream();
-    upstream.onChatCompletions(({ json }) => {
-      if (answer === 'error') json(500, { error: { message: 'no' } });
+    upstream.onChatCompletions(({ request, json }) => {
+      if ((request.body as { model: string }).model === 'b') json(500, { error: { message: 'no' } });
       else json(429, { error: { message: 'later' } }, { 'retry-after': '30' });
     });
     service = await startService({
@@ -135,7 +133,8 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
       expect(await prometheus.firing(alert), alert).toBeUndefined();
   });
 
-  it('tells of a model whose responses fail, every other one', async () => {
+  // Three things that go wrong at once, and are told apart.
+  it.concurrent('tells of a model whose responses fail, every other one', async () => {
     // A rate needs a scrape before the failures that it tells of.
     const stop = load(async () => {
       await caller.create({ model: 'flaky', input: 'Hi' });
@@ -145,16 +144,15 @@ describe.skipIf(!canRun)('a real Prometheus (needs prometheus and a Redis server
     await stop();
   });
 
-  it('tells of an upstream that fails, and of one whose limit is reached', async () => {
+  it.concurrent('tells of an upstream that fails, and of one whose limit is reached', async () => {
     // Those that find the upstream given up wait for it.
     for (let at = 0; at < 30; at += 1) await inBackground('broken');
-    await fires('SluiceUpstreamDown', { provider: 'broken' });
-    answer = 'limit';
     for (let at = 0; at < 4; at += 1) await inBackground('limited');
+    await fires('SluiceUpstreamDown', { provider: 'broken' });
     await fires('SluiceUpstreamParked', { provider: 'limited', upstream_model: 'l' });
   });
 
-  it('tells of a queue that is paused', async () => {
+  it.concurrent('tells of a queue that is paused', async () => {
     const queues = (act: string) =>
       startProcess({
         command: 'queues',
