@@ -1,16 +1,27 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
-import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario, StoreFault } from './scenario.ts';
+import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
+
+/** How many ask, over how long, and how many of them meet an upstream that fails. */
+interface Crowd {
+  callers: number;
+  durationMs: number;
+  /** The share of first calls that fail. */
+  failing: number;
+  /** The share of the limited tenant, and of the narrow model: both run few at a time. */
+  limited: number;
+  narrow: number;
+}
 
 /** Makes the story of a seed. */
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed).fork('scenario');
   const apis = random.pick([1, 2, 2]);
   const workers = random.pick([1, 2, 2]);
-  const durationMs = random.pick([200, 1_000, 4_000]);
-  const callers = Array.from({ length: random.between(2, 16) }, (_, at) =>
-    makeCaller(random.fork(`caller ${at}`), `c${at}`, durationMs),
+  const crowd = makeCrowd(random.fork('crowd'));
+  const callers = Array.from({ length: crowd.callers }, (_, at) =>
+    makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
   );
   const names = [
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
@@ -22,38 +33,66 @@ export function makeScenario(seed: number): Scenario {
   return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
 }
 
-function makeCaller(random: Random, name: string, durationMs: number): CallerPlan {
+function makeCrowd(random: Random): Crowd {
+  const few = {
+    callers: random.between(2, 16),
+    durationMs: random.pick([200, 1_000, 4_000]),
+    failing: 0.3,
+    limited: 0.5,
+    narrow: 0.25,
+  };
+  const many = {
+    callers: random.between(60, 200),
+    durationMs: random.pick([0, 300, 2_000]),
+    failing: 0.05,
+    limited: 0.2,
+    narrow: 0.1,
+  };
+  return random.happens(0.5) ? few : many;
+}
+
+function makeCaller(
+  random: Random,
+  name: string,
+  { durationMs, failing, limited, narrow }: Crowd,
+): CallerPlan {
   const acts: ActPlan[] = [];
-  if (random.happens(0.35)) {
+  if (random.happens(failing)) {
     acts.push({
       kind: random.pick(['leave', 'drop', 'drop', 'cancel']),
       afterMs: random.skewed(random.pick([1, 30, 1_000])),
     });
   }
+  const first = random.happens(failing) ? bad(random) : good(random);
+  // Another call of the same kind: what crashes once may crash again, up to the end of all patience.
+  const again = Array.from({ length: random.happens(failing) ? random.pick([1, 1, 1, 5]) : 0 }, () => first);
   return {
     name,
     atMs: random.fraction() * durationMs,
     mode: random.pick(modes),
-    tenant: random.happens(0.5) ? tenants.free : tenants.limited,
-    model: random.happens(0.75) ? models.wide : models.narrow,
+    tenant: random.happens(limited) ? tenants.limited : tenants.free,
+    model: random.happens(narrow) ? models.narrow : models.wide,
     idempotencyKey: random.happens(0.4) ? `key-${name}` : undefined,
-    calls: [makeCall(random), ...(random.happens(0.3) ? [makeCall(random)] : []), good(random)],
+    calls: [first, ...again, good(random)],
     acts,
+    ...(random.happens(0.1) && { readMs: random.skewed(random.pick([5, 100])) }),
   };
 }
 
-function makeCall(random: Random): CallPlan {
-  if (random.happens(0.7)) return good(random);
-  const end = random.pick<CallEnd>(['cut', 'hang', 'refused', 'limited', 'broken', 'fatal']);
+function bad(random: Random): CallPlan {
+  const end = random.pick<CallEnd>(['cut', 'hang', 'refused', 'limited', 'broken', 'fatal', 'crash']);
   const tokens = end === 'refused' || end === 'limited' || random.happens(0.4) ? 0 : random.between(1, 5);
   return { ...good(random), tokens, end };
 }
 
+/** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
 function good(random: Random): CallPlan {
+  const isLong = random.happens(0.01);
   return {
     firstMs: random.skewed(random.pick([2, 20, 300])),
     betweenMs: random.skewed(random.pick([0.5, 5, 60])),
-    tokens: random.between(1, 6),
+    tokens: isLong ? 24 : random.between(1, 6),
+    ...(isLong && { tokenLength: random.pick([4_000, 20_000]) }),
     end: 'finish',
   };
 }
@@ -66,31 +105,36 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
   const messages = Math.floor(random.skewed(random.pick([2, 20])));
   // The first one has the short commands.
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
-  const storeFault = (kind: StoreFault['kind']): StoreFault => ({
-    kind,
-    atMs,
-    forMs: random.skewed(random.pick([300, 1_500, 4_000])),
-  });
-  switch (random.between(0, 11)) {
+  const forMs = random.skewed(random.pick([300, 1_500, 4_000]));
+  const downMs = random.skewed(random.pick([100, 3_000]));
+  switch (random.between(0, 14)) {
     case 0:
     case 1:
     case 2:
     case 3:
-      return { kind: 'kill', atMs, process, messages, downMs: random.skewed(random.pick([100, 3_000])) };
+      return { kind: 'kill', atMs, process, messages, downMs };
     case 4:
       return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
     case 5:
-      return storeFault('freeze');
-    case 10:
-      return storeFault('full');
-    case 11:
-      return storeFault('replica');
+      return { kind: 'freeze', atMs, forMs };
     case 6:
       return { kind: 'clock', atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
     case 7:
       return { kind: 'cut', atMs, process, connection, messages };
     case 8:
       return { kind: 'silence', atMs, process, connection, messages };
+    case 9:
+      return { kind: 'full', atMs, forMs };
+    case 10:
+      return { kind: 'replica', atMs, forMs };
+    case 11:
+      return { kind: 'forget', atMs, forMs };
+    case 12:
+      return { kind: 'empty', atMs, forMs: 0 };
+    case 13:
+      return random.happens(0.5)
+        ? { kind: 'two rescuers', atMs, forMs: 8_000 }
+        : { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
     default:
       return { kind: 'lose replies', atMs, process, connection, messages };
   }

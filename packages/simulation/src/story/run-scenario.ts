@@ -27,8 +27,11 @@ export interface Result {
 /** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
 const restWithinMs = queueMs + totalMs + 60_000;
 
+/** How long a process is away that a call of an upstream has killed, in milliseconds. */
+const restartMs = 500;
+
 /** How often it is looked whether all is at rest, in milliseconds. */
-const lookEveryMs = 400;
+const lookEveryMs = 200;
 
 /** Tells a scenario in a world of its own, and checks its history. */
 export async function runScenario(scenario: Scenario, log?: (line: string) => void): Promise<Result> {
@@ -41,6 +44,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       ...scenario,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
     });
+    upstream.onCrash = (crashed) => service.kill(crashed, restartMs);
     const paths = new RarePaths();
     world.onLogged = (line) => paths.logged(line);
     service.network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
@@ -105,6 +109,7 @@ async function tell(
     callers,
     fates,
     faultsOverMs: faults.overMs,
+    losses: faults.losses,
   });
   return [...left, ...problems];
 }
