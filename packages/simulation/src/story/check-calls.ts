@@ -1,5 +1,5 @@
 import { mostRunning, models, tenants } from '../service/names.ts';
-import type { History } from './check-history.ts';
+import type { History } from './history.ts';
 import type { CallEnd, FaultPlan } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
 import { limitedForMs, type UpstreamCall } from './upstream.ts';
@@ -23,8 +23,8 @@ function hasCall({ scenario }: History, wanted: CallEnd): boolean {
   return scenario.callers.some(({ calls }) => calls.some(({ end }) => end === wanted));
 }
 
-/** A store that was away for less than this has taken no lease away, in milliseconds. */
-const shortMs = 1_000;
+/** A store may be away for so long in all, and what runs completes in the call that was open, in milliseconds. */
+const outageMs = 8_000;
 
 /**
  * A response that nothing went wrong for completes in one call, or in two if the first one failed before it said anything. A
@@ -40,10 +40,12 @@ export function checkCompletion(
   const areSmall = scenario.faults.every(
     (fault) =>
       fault.kind === 'cut' ||
+      fault.kind === 'lose a reply' ||
       ((fault.kind === 'lose replies' || fault.kind === 'silence') && fault.process.startsWith('api')) ||
-      (fault.kind === 'freeze' && fault.forMs < shortMs),
+      fault.kind === 'freeze',
   );
-  if (!areSmall || (scenario.faults.length > 0 && !isAccepted)) return [];
+  const frozenMs = scenario.faults.reduce((sum, fault) => sum + ('forMs' in fault ? fault.forMs : 0), 0);
+  if (!areSmall || frozenMs > outageMs || (scenario.faults.length > 0 && !isAccepted)) return [];
   // Others that hang may take all the time that a response has to wait.
   if (end.error?.code === 'timeout' && hasCall(history, 'hang')) return [];
   const [first, second] = plan.calls;
@@ -57,7 +59,7 @@ export function checkCompletion(
 /** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
 function checkOverlaps(history: History): string[] {
   const { calls } = history.upstream;
-  if (!hasOnly(history, 'kill', 'cut', 'freeze')) return [];
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'freeze')) return [];
   return [...Map.groupBy(calls, ({ responseId }) => responseId).values()].flatMap((ofResponse) =>
     ofResponse.flatMap((call, at) => {
       const running = ofResponse.slice(0, at).find((other) => endOf(other) > call.fromMs);
@@ -76,7 +78,7 @@ const limitsWithinMs = 6_000;
  * locks (its `LockManager` compares times of the wall clock), so the limit of a model does not hold then.
  */
 function checkLimits(history: History): string[] {
-  if (!hasOnly(history, 'kill', 'cut', 'forget', 'empty')) return [];
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'forget', 'empty')) return [];
   const knownSince = Math.max(0, ...history.losses.map(({ toMs }) => toMs + limitsWithinMs));
   const calls = history.upstream.calls.filter(({ fromMs }) => fromMs >= knownSince);
   return [
@@ -155,7 +157,7 @@ const goneWithinMs = { running: 12_000, queued: 17_000 };
 
 /** A response whose only caller is gone is ended, and its call with it. */
 function checkAbandoned(history: History): string[] {
-  if (!hasOnly(history, 'kill', 'cut')) return [];
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply')) return [];
   return history.callers.flatMap(({ plan, doneMs, responseId }, at) => {
     const isGone = history.fates[at]?.kind === 'gone';
     if (!isGone || plan.mode !== 'synchronous' || plan.idempotencyKey !== undefined) return [];

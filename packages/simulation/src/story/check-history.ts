@@ -3,24 +3,12 @@ import type { SimulatedService } from '../service/simulated-service.ts';
 import { maxAttempts } from '../service/service-settings.ts';
 import { tenants } from '../service/names.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
+import type { History } from './history.ts';
 import type { Loss } from './inject-faults.ts';
 import { follow, list, type Request, retrieve, type Told } from './request.ts';
-import type { CallerPlan, Scenario } from './scenario.ts';
+import type { CallerPlan } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
-import { tokenOf, type SimulatedUpstream } from './upstream.ts';
-
-/** Everything that is known when a story is over. */
-export interface History {
-  service: SimulatedService;
-  upstream: SimulatedUpstream;
-  scenario: Scenario;
-  callers: readonly SimulatedCaller[];
-  fates: readonly Fate[];
-  /** When the last fault was over, in milliseconds of the world. */
-  faultsOverMs: number;
-  /** What the store has forgotten. */
-  losses: readonly Loss[];
-}
+import { tokenOf } from './upstream.ts';
 
 /** A response as it is read in the end. */
 interface ReadResponse {

@@ -13,7 +13,9 @@ const usurpEveryMs = 300;
 interface Armed {
   isMeant: (process: SimulatedProcess) => boolean;
   messages: number;
-  happen: (process: SimulatedProcess) => void;
+  /** Whether it happens to a reply. */
+  isOfReply?: boolean;
+  happen: (connection: SimulatedConnection) => void;
 }
 
 /** A time whose writes the store has lost, in milliseconds of the world. */
@@ -36,7 +38,7 @@ export class Faults {
     this.#service = service;
     const { world, network } = service;
     this.#overMs = world.elapsedMs;
-    network.onMessage = (process) => this.#count(process);
+    network.onMessage = (connection, direction) => this.#count(connection, direction === 'got');
     for (const fault of faults) {
       this.#lasts(fault.atMs);
       world.after(fault.atMs, undefined, () => this.#begin(fault));
@@ -69,8 +71,8 @@ export class Faults {
       ? ({ name }: SimulatedProcess) => name === fault.process
       : (other: SimulatedProcess) => other === process;
     if (fault.kind === 'kill') {
-      const happen = (killed: SimulatedProcess) => {
-        this.#service.kill(killed, fault.downMs);
+      const happen = (connection: SimulatedConnection) => {
+        this.#service.kill(connection.process, fault.downMs);
         this.#lasts(fault.downMs);
       };
       this.#armed.push({ isMeant, messages: fault.messages, happen });
@@ -87,6 +89,14 @@ export class Faults {
         world.note(process.name, `has its clock set by ${fault.byMs} ms`);
         process.clockErrorMs += fault.byMs;
         return;
+      case 'lose a reply': {
+        const happen = (connection: SimulatedConnection) => {
+          world.note(process.name, `loses a reply on connection ${connection.number}`);
+          this.#service.network.cut(connection);
+        };
+        this.#armed.push({ isMeant, messages: fault.messages, isOfReply: true, happen });
+        return;
+      }
       default: {
         const happen = () => this.#breakConnection(process, fault);
         this.#armed.push({ isMeant, messages: fault.messages, happen });
@@ -161,13 +171,16 @@ export class Faults {
     this.#silent.push({ connection, untilMs: world.elapsedMs + noticedWithinMs });
   }
 
-  #count(process: SimulatedProcess): void {
+  #count(connection: SimulatedConnection, isReply: boolean): void {
     if (this.#armed.length === 0) return;
-    for (const each of this.#armed) if (each.isMeant(process)) each.messages -= 1;
-    const due = this.#armed.filter(({ messages }) => messages < 0);
+    for (const each of this.#armed) if (each.isMeant(connection.process)) each.messages -= 1;
+    const due = this.#armed.filter(
+      ({ messages, isOfReply = false, isMeant }) =>
+        messages < 0 && (isReply || !isOfReply) && isMeant(connection.process),
+    );
     if (due.length === 0) return;
-    this.#armed = this.#armed.filter(({ messages }) => messages >= 0);
-    for (const { happen } of due) happen(process);
+    this.#armed = this.#armed.filter((each) => !due.includes(each));
+    for (const { happen } of due) happen(connection);
   }
 
   #lasts(ms: number): void {

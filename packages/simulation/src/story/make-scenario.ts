@@ -12,6 +12,8 @@ interface Crowd {
   /** The share of the limited tenant, and of the narrow model: both run few at a time. */
   limited: number;
   narrow: number;
+  /** Whether its upstreams may take seconds, so that a call outlasts a fault. */
+  isPatient: boolean;
 }
 
 /** Makes the story of a seed. */
@@ -40,6 +42,7 @@ function makeCrowd(random: Random): Crowd {
     failing: 0.3,
     limited: 0.5,
     narrow: 0.25,
+    isPatient: true,
   };
   const many = {
     callers: random.between(60, 200),
@@ -47,6 +50,7 @@ function makeCrowd(random: Random): Crowd {
     failing: 0.05,
     limited: 0.2,
     narrow: 0.1,
+    isPatient: false,
   };
   return random.happens(0.5) ? few : many;
 }
@@ -54,7 +58,7 @@ function makeCrowd(random: Random): Crowd {
 function makeCaller(
   random: Random,
   name: string,
-  { durationMs, failing, limited, narrow }: Crowd,
+  { durationMs, failing, limited, narrow, isPatient }: Crowd,
 ): CallerPlan {
   const acts: ActPlan[] = [];
   if (random.happens(failing)) {
@@ -63,7 +67,7 @@ function makeCaller(
       afterMs: random.skewed(random.pick([1, 30, 1_000])),
     });
   }
-  const first = random.happens(failing) ? bad(random) : good(random);
+  const first = random.happens(failing) ? bad(random, isPatient) : good(random, isPatient);
   // Another call of the same kind: what crashes once may crash again, up to the end of all patience.
   const again = Array.from({ length: random.happens(failing) ? random.pick([1, 1, 1, 5]) : 0 }, () => first);
   return {
@@ -73,23 +77,23 @@ function makeCaller(
     tenant: random.happens(limited) ? tenants.limited : tenants.free,
     model: random.happens(narrow) ? models.narrow : models.wide,
     idempotencyKey: random.happens(0.4) ? `key-${name}` : undefined,
-    calls: [first, ...again, good(random)],
+    calls: [first, ...again, good(random, isPatient)],
     acts,
     ...(random.happens(0.1) && { readMs: random.skewed(random.pick([5, 100])) }),
   };
 }
 
-function bad(random: Random): CallPlan {
+function bad(random: Random, isPatient: boolean): CallPlan {
   const end = random.pick<CallEnd>(['cut', 'hang', 'refused', 'limited', 'broken', 'fatal', 'crash']);
   const tokens = end === 'refused' || end === 'limited' || random.happens(0.4) ? 0 : random.between(1, 5);
-  return { ...good(random), tokens, end };
+  return { ...good(random, isPatient), tokens, end };
 }
 
 /** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
-function good(random: Random): CallPlan {
+function good(random: Random, isPatient: boolean): CallPlan {
   const isLong = random.happens(0.01);
   return {
-    firstMs: random.skewed(random.pick([2, 20, 300])),
+    firstMs: random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])),
     betweenMs: random.skewed(random.pick([0.5, 5, 60])),
     tokens: isLong ? 24 : random.between(1, 6),
     ...(isLong && { tokenLength: random.pick([4_000, 20_000]) }),
@@ -107,7 +111,7 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
   const forMs = random.skewed(random.pick([300, 1_500, 4_000]));
   const downMs = random.skewed(random.pick([100, 3_000]));
-  switch (random.between(0, 14)) {
+  switch (random.between(0, 18)) {
     case 0:
     case 1:
     case 2:
@@ -115,6 +119,13 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
       return { kind: 'kill', atMs, process, messages, downMs };
     case 4:
       return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
+    case 14:
+      // Longer than all that a worker holds.
+      return { kind: 'pause', atMs, process: 'worker-0', forMs: random.between(4_000, 9_000) };
+    case 15:
+    case 16:
+    case 17:
+      return { kind: 'lose a reply', atMs, process, messages };
     case 5:
       return { kind: 'freeze', atMs, forMs };
     case 6:

@@ -84,6 +84,8 @@ export type ProcessFault =
    * suspects, such as `worker-0.1`, need not be there yet, and is not started again.
    */
   | { kind: 'kill'; atMs: number; process: string; messages: number; downMs: number }
+  /** A reply is lost: its connection is cut when it arrives. */
+  | { kind: 'lose a reply'; atMs: number; process: string; messages: number }
   /** A process stands still. */
   | { kind: 'pause'; atMs: number; process: string; forMs: number }
   /** The clock of a process is set. */

@@ -30,8 +30,8 @@ export class SimulatedNetwork {
   #frozenUntilMs = 0;
   /** How often the store was started. */
   #starts = 1;
-  /** Called before each message that a process sends or gets. It may kill the process. */
-  onMessage: (process: SimulatedProcess, direction: 'sent' | 'got') => void = () => undefined;
+  /** Called before each message that a process sends or gets. It may kill the process, or cut the connection. */
+  onMessage: (connection: SimulatedConnection, direction: 'sent' | 'got') => void = () => undefined;
 
   /** Called with each answer of the store, and whether it is lost on its way. */
   onAnswer: (bytes: Buffer, isLost: boolean) => void = () => undefined;
@@ -76,7 +76,7 @@ export class SimulatedNetwork {
   /** The store starts again with what it had then: it forgets all that came after, and its scripts. */
   restore(snapshot: StoreSnapshot): void {
     this.#starts += 1;
-    for (const connection of [...this.#open.values()]) this.cut(connection);
+    for (const connection of this.#open.values()) this.cut(connection);
     this.#store.restore(snapshot);
     this.ask('SCRIPT', 'FLUSH');
   }
@@ -113,7 +113,7 @@ export class SimulatedNetwork {
     this.#world.plainlyAfter(arrivesAt - this.#world.elapsedMs, () => {
       for (const message of commandsIn(bytes)) {
         if (!this.#isOpen(connection) || connection.loses === 'everything') break;
-        this.onMessage(process, 'sent');
+        this.onMessage(connection, 'sent');
         if (!this.#isOpen(connection)) break;
         this.#world.note(process.name, `> ${this.#world.isLogged ? printed(message) : ''}`, message);
         this.#store.receive(connection.number, message);
@@ -129,11 +129,10 @@ export class SimulatedNetwork {
     const arrivesAt = Math.max(connection.lastGotMs, this.#world.elapsedMs + this.#latency());
     connection.lastGotMs = arrivesAt;
     this.#world.after(arrivesAt - this.#world.elapsedMs, process, () => {
-      const isLost = connection.destroyed || connection.loses !== 'nothing';
+      this.onMessage(connection, 'got');
+      const isLost = process.isDead || connection.destroyed || connection.loses !== 'nothing';
       this.onAnswer(bytes, isLost);
       if (isLost) return;
-      this.onMessage(process, 'got');
-      if (process.isDead) return;
       this.#world.note(process.name, `< ${this.#world.isLogged ? printed(bytes) : ''}`, bytes);
       connection.got(bytes);
     });
