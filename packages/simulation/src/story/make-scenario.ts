@@ -29,8 +29,15 @@ export function makeScenario(seed: number): Scenario {
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
   ];
+  const family = random.pick<Family>([
+    everything,
+    families.crashes,
+    families.outages,
+    families.outages,
+    families.losses,
+  ]);
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
-    makeFault(random.fork(`fault ${at}`), names, callers),
+    makeFault(random.fork(`fault ${at}`), names, callers, family),
   );
   return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
 }
@@ -101,8 +108,25 @@ function good(random: Random, isPatient: boolean): CallPlan {
   };
 }
 
+/**
+ * Faults that come together. Some of the promises hold for the milder ones alone, so most seeds have only those of one family.
+ */
+const families = {
+  crashes: ['kill', 'kill', 'kill', 'suspects', 'cut', 'lose a reply'],
+  outages: ['freeze', 'freeze', 'cut', 'lose a reply', 'lose a reply'],
+  losses: ['forget', 'empty', 'kill', 'cut'],
+  others: ['pause', 'long pause', 'clock', 'silence', 'lose replies', 'full', 'replica', 'two rescuers'],
+} as const;
+type Family = readonly (typeof families)[keyof typeof families][number][];
+const everything: Family = Object.values(families).flat();
+
 /** A fault begins when somebody asks for something, or a while after that: nothing happens at other times. */
-function makeFault(random: Random, names: readonly string[], callers: readonly CallerPlan[]): FaultPlan {
+function makeFault(
+  random: Random,
+  names: readonly string[],
+  callers: readonly CallerPlan[],
+  family: Family,
+): FaultPlan {
   const { atMs: askedMs = 0 } = callers[random.between(0, callers.length - 1)] ?? {};
   const atMs = askedMs + random.skewed(random.pick([0.5, 10, 300]));
   const process = names[random.between(0, names.length - 1)] ?? 'worker-0';
@@ -111,42 +135,34 @@ function makeFault(random: Random, names: readonly string[], callers: readonly C
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
   const forMs = random.skewed(random.pick([300, 1_500, 4_000]));
   const downMs = random.skewed(random.pick([100, 3_000]));
-  switch (random.between(0, 18)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-      return { kind: 'kill', atMs, process, messages, downMs };
-    case 4:
-      return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
-    case 14:
+  const kind = family[random.between(0, family.length - 1)] ?? 'kill';
+  switch (kind) {
+    case 'kill':
+      return { kind, atMs, process, messages, downMs };
+    case 'suspects':
+      return { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
+    case 'pause':
+      return { kind, atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
+    case 'long pause':
       // Longer than all that a worker holds.
       return { kind: 'pause', atMs, process: 'worker-0', forMs: random.between(4_000, 9_000) };
-    case 15:
-    case 16:
-    case 17:
-      return { kind: 'lose a reply', atMs, process, messages };
-    case 5:
-      return { kind: 'freeze', atMs, forMs };
-    case 6:
-      return { kind: 'clock', atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
-    case 7:
-      return { kind: 'cut', atMs, process, connection, messages };
-    case 8:
-      return { kind: 'silence', atMs, process, connection, messages };
-    case 9:
-      return { kind: 'full', atMs, forMs };
-    case 10:
-      return { kind: 'replica', atMs, forMs };
-    case 11:
-      return { kind: 'forget', atMs, forMs };
-    case 12:
-      return { kind: 'empty', atMs, forMs: 0 };
-    case 13:
-      return random.happens(0.5)
-        ? { kind: 'two rescuers', atMs, forMs: 8_000 }
-        : { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
-    default:
-      return { kind: 'lose replies', atMs, process, connection, messages };
+    case 'clock':
+      return { kind, atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
+    case 'lose a reply':
+      return { kind, atMs, process, messages };
+    case 'cut':
+    case 'silence':
+    case 'lose replies':
+      return { kind, atMs, process, connection, messages };
+    case 'empty':
+      return { kind, atMs, forMs: 0 };
+    case 'two rescuers':
+      return { kind, atMs, forMs: 8_000 };
+    case 'freeze':
+      return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 5_000) : forMs };
+    case 'full':
+    case 'replica':
+    case 'forget':
+      return { kind, atMs, forMs };
   }
 }
