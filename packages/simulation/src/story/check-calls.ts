@@ -132,9 +132,17 @@ function checkTurns(history: History): string[] {
 /** What a park may be early by, because timers count whole milliseconds. */
 const earlyMs = 2;
 
-/** Who was limited leaves its upstream alone for as long as that asked for. */
+/**
+ * A process that was limited leaves its upstream alone for as long as that asked for, at the first call of a response. One that
+ * an upstream refuses again while it answers others holds back nobody else.
+ */
 function checkParks({ upstream }: History): string[] {
-  const limited = upstream.calls.filter(({ planned }) => planned === 'limited');
+  const seen = new Set<string>();
+  const limited = upstream.calls.filter(({ planned, responseId }) => {
+    if (planned !== 'limited' || seen.has(responseId)) return false;
+    seen.add(responseId);
+    return true;
+  });
   return limited.flatMap(({ process, startedMs, model, tenant, isOver, toMs = 0 }) => {
     if (!isOver) return [];
     const early = upstream.calls.find(
