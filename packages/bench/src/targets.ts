@@ -79,7 +79,11 @@ export function backgroundTarget(service: BenchService, model: NoOpModel): Targe
   };
 }
 
-function sluiceTarget({ url, key }: BenchService, body: object): Omit<Target, 'mark' | 'marks' | 'ending'> {
+/** A request to create a response. */
+export function sluiceTarget(
+  { url, key }: BenchService,
+  body: object,
+): Omit<Target, 'mark' | 'marks' | 'ending'> {
   return {
     origin: url,
     path: '/v1/responses',

@@ -1,7 +1,6 @@
 import { type Cell, cellOf } from './record/cells.ts';
 import type { RedisCommands } from './record/connection.ts';
 import type { RedisKeys } from './record/keys.ts';
-import type { Printed } from './record/print-long.ts';
 import { type Append, append, type AppendResult } from './transitions/append.ts';
 
 /** Most events of one call; keeps the script, which holds up everybody else, under a millisecond. */
@@ -124,6 +123,6 @@ class Call {
   }
 }
 
-function length(events: readonly Printed[]): number {
+function length(events: readonly string[]): number {
   return events.reduce((sum, each) => sum + each.length, 0);
 }

@@ -133,7 +133,7 @@ export class AttemptStore extends ResponseStore {
 
   /** Every content event in the log so far. */
   readContentEvents(responseId: string): Promise<ContentEvent[]> {
-    return readContentEvents({ redis: this.#options.bulk, keys: this.keys }, responseId);
+    return readContentEvents({ ...this.access, redis: this.#options.bulk }, responseId);
   }
 
   /** Gives a response back unfinished. False when it was not held any more. */

@@ -1,29 +1,18 @@
 import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
-import { type AppendLane, mostEvents } from './append-lane.ts';
+import type { AppendLane } from './append-lane.ts';
 import type { LargeValues } from './large-values.ts';
 import type { RedisCommands } from './record/connection.ts';
 import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
-import { charactersOf, isLong, type Printed, printLong } from './record/print-long.ts';
+import { markOf, writeLongEvent } from './record/long-event.ts';
+import { printLong } from './record/print-long.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
 import { finish, type FinishResult, tokensOf, toolCallsIn, writeLongEnd } from './transitions/finish.ts';
-import { numbered } from './transitions/numbered-event.ts';
-
-/** Characters of JSON past which an append takes no further event, however few it has. */
-const batchCharacters = 512 * 1024;
-
-/** The most that may wait for the store before the producer has to wait: ten appends of events, or so many characters. */
-const mostWaiting = { events: 10 * mostEvents, characters: 4 * 1024 * 1024 };
+import { type ReadyEvent, textOf, WaitingEvents } from './waiting-events.ts';
 
 /** Time between tries of an append that got no answer, in milliseconds. */
 const retryDelayMs = 100;
-
-/** An event that is printed when its turn comes, and about how many characters it has. */
-interface LongEvent {
-  form: object;
-  length: number;
-}
 
 /** A write of more characters than this is a bulk write, whichever comes first. */
 const bulkCharacters = 64 * 1024;
@@ -41,7 +30,7 @@ export interface EventWriterOptions {
   bulk: RedisCommands;
   /** For a first append, and for those after it. */
   lanes: AppendLanes;
-  /** For an end that is long. */
+  /** For an end or an event that is long. */
   ends: LargeValues;
   keys: RedisKeys;
   onLetIn?: StoreAccess['onLetIn'];
@@ -72,8 +61,7 @@ export class EventWriter {
   #next: number;
   #sent = 0;
   #isEnding = false;
-  #waiting: (Printed | LongEvent)[] = [];
-  #waitingCharacters = 0;
+  readonly #waiting = new WaitingEvents();
   #running: Promise<void> | undefined;
   /** Takes back the append that waits to leave. */
   #withdraw: (() => void) | undefined;
@@ -95,22 +83,19 @@ export class EventWriter {
   /** Takes an event; it leaves with the current turn of the event loop. */
   write(event: UnnumberedEvent): void {
     if (!this.#options.streams || this.#failure) return;
-    const form = numbered(event, this.#next);
-    const waiting = isLong(event) ? { form, length: charactersOf(event) } : JSON.stringify(form);
-    this.#waiting.push(waiting);
-    this.#waitingCharacters += waiting.length;
+    this.#waiting.add(event, this.#next);
     this.#next += 1;
     this.#running ??= this.#run();
   }
 
   /** Whether so much waits to be written that its producer should wait for a `flush`. */
   get isBehind(): boolean {
-    return this.#waiting.length > mostWaiting.events || this.#waitingCharacters > mostWaiting.characters;
+    return this.#waiting.isTooMuch;
   }
 
   /** Characters of JSON that wait to be written. */
   get waitingCharacters(): number {
-    return this.#waitingCharacters;
+    return this.#waiting.characters;
   }
 
   /** Resolves when every event taken so far is in the log, or refused. */
@@ -131,10 +116,11 @@ export class EventWriter {
     this.#withdraw?.();
     await this.#running;
     this.#throwFailure();
-    while (this.#waiting.length > this.#batchSize()) await this.#writeNext();
+    while (!this.#waiting.areOneBatch) await this.#writeNext();
     if (this.#refusal) return this.#refusal;
     const { control, bulk, ends, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
-    const events = this.#takeBatch();
+    const batch = this.#waiting.takeBatch();
+    const events = batch.map(textOf);
     const sequenceNumber = this.#first();
     const printed = await printAnyEnd({ responseId, sequenceNumber, end });
     const isApart = typeof printed !== 'string';
@@ -153,8 +139,11 @@ export class EventWriter {
     };
     const characters = events.reduce((sum, { length }) => sum + length, printed.length);
     const redis = this.#isUrgent(characters) ? control : bulk;
+    let isRepeated = false;
     return this.#untilAnswered(async () => {
       if (isApart) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
+      if (isRepeated) await this.#writeLong(batch);
+      isRepeated = true;
       return finish({ redis, keys, onLetIn }, responseId, finishing);
     });
   }
@@ -162,68 +151,64 @@ export class EventWriter {
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */
   async #run(): Promise<void> {
     try {
-      while (this.#waiting.length > 0 && !this.#isEnding) await this.#writeNext();
+      while (this.#waiting.count > 0 && !this.#isEnding) await this.#writeNext();
     } catch (error) {
       this.#failure = { error };
-      this.#waiting = [];
-      this.#waitingCharacters = 0;
+      this.#waiting.drop();
       this.#tell('failed');
     } finally {
       this.#running = undefined;
     }
   }
 
-  /** Prints the next event, if that is a long one, or appends. An end that comes meanwhile takes a printed event along. */
+  /** Prints and writes the next event, if that is a long one, or appends. An end that comes meanwhile takes its mark along. */
   async #writeNext(): Promise<void> {
-    const [next] = this.#waiting;
-    if (next === undefined || isPrinted(next) || this.#refusal) return this.#appendNext();
-    const printed = await printLong(next.form);
-    this.#waiting[0] = printed;
-    this.#waitingCharacters += printed.length - next.length;
+    const next = this.#waiting.firstUnprinted;
+    if (!next || this.#refusal) return this.#appendNext();
+    const { sequenceNumber, form } = next;
+    const json = await printLong(form);
+    const event = { sequenceNumber, json, mark: markOf(this.#options.token, json) };
+    this.#waiting.setPrinted(event);
+    if ((await this.#untilAnswered(() => this.#writeLong([event]))) === 'superseded')
+      this.#refuse('superseded');
+  }
+
+  async #writeLong(events: readonly ReadyEvent[]): Promise<void> {
+    for (const event of events) {
+      if (typeof event !== 'string') await writeLongEvent(this.#options, this.#options, event);
+    }
   }
 
   async #appendNext(): Promise<void> {
     if (this.#refusal) {
-      this.#waiting.splice(0);
-      this.#waitingCharacters = 0;
+      this.#waiting.drop();
       return;
     }
     const { lanes, responseId, token } = this.#options;
-    const lane = this.#isUrgent(this.#waitingCharacters) ? lanes.first : lanes.later;
+    const lane = this.#isUrgent(this.#waiting.characters) ? lanes.first : lanes.later;
     const sequenceNumber = this.#first();
-    let events: Printed[] | undefined;
+    let events: ReadyEvent[] | undefined;
     const take = () => {
       this.#withdraw = undefined;
-      events ??= this.#takeBatch();
-      return { token, sequenceNumber, events };
+      events ??= this.#waiting.takeBatch();
+      return { token, sequenceNumber, events: events.map(textOf) };
     };
     this.#withdraw = () => lane.withdraw(responseId);
-    const result = await this.#untilAnswered(() => lane.append({ responseId, take }));
+    const result = await this.#untilAnswered(async () => {
+      const answer = await lane.append({ responseId, take });
+      if (answer !== 'lost') return answer;
+      // It expired while the store could not be reached.
+      await this.#writeLong(events ?? []);
+      throw new Error('What was written of a long event was gone');
+    });
     this.#sent += events?.length ?? 0;
     if (result === 'cancelled') this.#tell('cancelled');
-    else if (result !== undefined && result !== 'ok') {
-      this.#refusal = result;
-      this.#tell('superseded');
-    }
+    else if (result !== undefined && result !== 'ok') this.#refuse(result);
   }
 
-  #takeBatch(): Printed[] {
-    const events = this.#waiting.splice(0, this.#batchSize()).filter(isPrinted);
-    for (const { length } of events) this.#waitingCharacters -= length;
-    return events;
-  }
-
-  /** How many of the events that wait go into the next append: none beyond one that is not printed. A single event may be as large as it is. */
-  #batchSize(): number {
-    let characters = 0;
-    let count = 0;
-    for (const event of this.#waiting) {
-      if (!isPrinted(event) || count === mostEvents) break;
-      if (count > 0 && characters + event.length > batchCharacters) break;
-      characters += event.length;
-      count += 1;
-    }
-    return count;
+  #refuse(refusal: Exclude<FinishResult, 'ok'>): void {
+    this.#refusal = refusal;
+    this.#tell('superseded');
   }
 
   /** Number of the first event that was not sent yet. */
@@ -261,10 +246,6 @@ export class EventWriter {
       }
     }
   }
-}
-
-function isPrinted(event: Printed | LongEvent): event is Printed {
-  return typeof event === 'string' || Buffer.isBuffer(event);
 }
 
 function pause(delayMs: number, signal: AbortSignal): Promise<void> {

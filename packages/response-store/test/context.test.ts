@@ -271,7 +271,7 @@ describe.each(servers)('what a response continues from, on %s', (_name, serve: (
   });
 });
 
-describe('what Redis does for a request that is refused', () => {
+describe('what Redis does', () => {
   let own: LocalRedis;
   let store: StoreUnderTest;
 
@@ -306,7 +306,34 @@ describe('what Redis does for a request that is refused', () => {
     return { bytes: after.bytes - before.bytes - (before.bytes - start.bytes), commands };
   }
 
-  it('is the same for an id of another tenant and for one that nobody ever had', async () => {
+  it('is a script and a read of each turn for a short context', async () => {
+    let previousId: string | undefined;
+    for (let at = 0; at < 50; at += 1) {
+      previousId = await store.ended({ text: 'asked', ...(previousId !== undefined && { previousId }) }, [
+        said('answered'),
+      ]);
+    }
+    const later = await store.continued(previousId ?? '', 'b');
+    await store.attempts.readContext(later); // The store knows the script then.
+    const { commands } = await cost(() => store.attempts.readContext(later));
+    // The first is looked at before it is known that they are short.
+    expect(commands).toEqual(['evalsha 1', 'hmget 51']);
+  });
+
+  it('is two reads of each turn for one that is not short', async () => {
+    let previousId: string | undefined;
+    for (let at = 0; at < 10; at += 1) {
+      const text = 'x'.repeat(30_000);
+      previousId = await store.ended({ text, ...(previousId !== undefined && { previousId }) }, [
+        said('answered'),
+      ]);
+    }
+    const later = await store.continued(previousId ?? '', 'b');
+    const { commands } = await cost(() => store.attempts.readContext(later));
+    expect(commands).toEqual(['evalsha 1', 'hmget 20', 'hstrlen 20']);
+  });
+
+  it('is the same for a refused id of another tenant and for one that nobody ever had', async () => {
     const foreign = await store.ended({ tenant: 'team-b', text: 'x'.repeat(500_000) }, [called('c')]);
     const refused = (previousId: string) => () => store.accepting({ previousId, ...of(output('c')) });
     await refused(unknownId())();
@@ -317,7 +344,7 @@ describe('what Redis does for a request that is refused', () => {
     expect(ofForeign.bytes).toBeLessThan(2_000);
   });
 
-  it('is the same for an item of another tenant and for one that nobody ever had', async () => {
+  it('is the same for a refused item of another tenant and for one that nobody ever had', async () => {
     const foreign = await store.ended({ tenant: 'team-b', text: 'x'.repeat(500_000) });
     const look = (id: string) => () => {
       const itemId = `${id.replace('create-response_', 'msg_')}00000`;
@@ -331,7 +358,7 @@ describe('what Redis does for a request that is refused', () => {
     expect(ofForeign.bytes).toBeLessThan(2_000);
   });
 
-  it('is a few bytes, however large the turns before it are', async () => {
+  it('is a few bytes for a refusal, however large the turns before it are', async () => {
     let previousId: string | undefined;
     for (let at = 0; at < 4; at += 1) {
       const links = previousId === undefined ? {} : { previousId };

@@ -360,15 +360,4 @@ describe('event writer', () => {
     expect(await next.end(end)).toBe('ok');
     expect((await store.caller.readWhole(id))?.end).toEqual(end);
   });
-
-  it('prints long events in their order among others', async () => {
-    const id = await running();
-    const { writer: made } = writer(id);
-    const long = 'x'.repeat(600_000);
-    const texts = ['one', long, 'two', 'three', long, long, 'four'];
-    for (const text of texts) made.write(delta(text));
-    expect(await within(made.end(end))).toBe('ok');
-    expect((await written(id)).map((text) => text.length)).toEqual(texts.map((text) => text.length));
-    expect(made.waitingCharacters).toBe(0);
-  });
 });

@@ -14,12 +14,16 @@ import type { JsonThreads } from './json-threads.ts';
 import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
 import { type BodyForm, prepareBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
+import { scanStructure } from './scan-structure.ts';
 
 /**
  * JSON up to this many bytes is read on the event loop: the worst of it takes some tens of milliseconds there, and what
  * is ordinary far less than a thread would need to answer.
  */
 const smallJson = 64 * 1024;
+
+/** So is a longer body that has few members: long texts are cheap to read. A thread would take several times as much. */
+const plainJson = { bytes: 256 * 1024, members: 1_024 };
 
 export interface JsonReaderParts {
   threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
@@ -60,7 +64,7 @@ export class JsonReader {
   ): PreparedRequest | Promise<PreparedRequest> {
     const keys = this.#sealingKeys();
     const hostedTools = this.#hostedTools;
-    if (body === undefined || body.length <= smallJson) {
+    if (body === undefined || body.length <= smallJson || isPlain(body)) {
       return prepareBody(body, { withDigest, form, hostedTools, sealing: { tenant, keys } });
     }
     return this.#threads.prepare(tenant, { body, withDigest, form, hostedTools, keys });
@@ -96,4 +100,10 @@ export class JsonReader {
     if (part.json.length <= smallJson) return pickPage(part, page);
     return this.#threads.pickPage(tenant, part, page);
   }
+}
+
+function isPlain(body: Uint8Array): boolean {
+  if (body.length > plainJson.bytes) return false;
+  const scan = scanStructure(body);
+  return scan.kind === 'within_limits' && scan.total <= plainJson.members;
 }

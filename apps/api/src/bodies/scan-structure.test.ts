@@ -16,7 +16,16 @@ describe('a scan of the structure', () => {
     ['nothing of a string without an end', '{"a":":::', 1],
     ['no colon of a long string', JSON.stringify({ a: '\\":'.repeat(1_000), b: ':'.repeat(200) }), 2],
   ])('counts %s', (_what, json, members) => {
-    expect(scan(json)).toEqual({ kind: 'within_limits', members, bytes: Buffer.byteLength(json) });
+    const bytes = Buffer.byteLength(json);
+    expect(scan(json)).toMatchObject({ kind: 'within_limits', members, bytes });
+  });
+
+  it.each<[string, number]>([
+    ['{}', 0],
+    ['{"a":[1,2,{"b":[]}],"c":"x"}', 6],
+    [JSON.stringify([['a,b', 'c'], []]), 4],
+  ])('counts members and elements of %s', (json, all) => {
+    expect(scan(json)).toMatchObject({ kind: 'within_limits', total: all });
   });
 
   it('finds the end of a string wherever it stands and whatever is escaped before it', () => {

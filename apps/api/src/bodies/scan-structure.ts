@@ -15,8 +15,8 @@ export const structureLimits = {
 
 /** The result of a scan. `bytes` is how far it went. */
 export type StructureScan =
-  /** `members` counts the members of all objects; one that is named twice counts twice. */
-  | { kind: 'within_limits'; members: number; bytes: number }
+  /** `members` counts the members of all objects; one that is named twice counts twice. `total` counts elements of lists, too. */
+  | { kind: 'within_limits'; members: number; total: number; bytes: number }
   | { kind: 'refused'; message: string; bytes: number };
 
 const quote = 34;
@@ -89,7 +89,7 @@ export function scanStructure(json: Uint8Array): StructureScan {
       return refused(`has more than ${structureLimits.total} members in all`, at);
     }
   }
-  return { kind: 'within_limits', members, bytes: length };
+  return { kind: 'within_limits', members, total, bytes: length };
 }
 
 function refused(what: string, at: number): StructureScan {

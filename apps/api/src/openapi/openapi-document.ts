@@ -86,8 +86,8 @@ function tagOf({ path }: RouteDescription): string {
 const adminTag = {
   name: 'admin',
   description:
-    'What operators see and do, on a listener of its own. Whoever may see that listener may read; what changes something, or ' +
-    'shows what a response was asked and answered, needs the action token, and is written to the audit log. Below ' +
+    'The API for operators, on a listener of its own. Every client of that listener may read. A request that changes something, or ' +
+    'shows the input or output of a response, needs the action token and is written to the audit log. Below ' +
     `\`${adminMount}/playground/v1\` the listener passes \`/responses\` and \`/models\` of the API on, with the key of the header ` +
     '`sluice-api-key`. Times are Unix milliseconds of the store.',
 };

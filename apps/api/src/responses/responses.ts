@@ -175,7 +175,7 @@ export class Responses {
     return this.#positionOf(record, caller);
   }
 
-  /** Ends a response, in whichever mode it was created. One that has ended already is returned unchanged. */
+  /** Cancels a response, in whichever mode it was created. A response that has ended is returned unchanged. */
   async cancel({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
     const { store } = this.#dependencies;
     const found = await this.#find(key.name, responseId);

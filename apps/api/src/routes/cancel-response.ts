@@ -20,7 +20,7 @@ export const cancelResponse = defineRoute({
   method: 'POST',
   path: '/responses/:id/cancel',
   summary:
-    'Ends a response, in whichever mode it was created. One that has ended already is returned unchanged.',
+    'Cancels a response, in whichever mode it was created. A response that has ended is returned unchanged.',
   params: responseParamsSchema,
   answers: [json(responseBodySchema)],
   errors: [...anyErrors, ...bodyErrors, 'not_found'],

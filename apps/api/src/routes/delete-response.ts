@@ -7,7 +7,7 @@ export const deleteResponse = defineRoute({
   name: 'deleteResponse',
   method: 'DELETE',
   path: '/responses/:id',
-  summary: 'Takes a response away for good. One that still runs is cancelled first.',
+  summary: 'Deletes a response for good. A running response is cancelled first.',
   params: responseParamsSchema,
   answers: [json(deletedResponseSchema)],
   errors: [...anyErrors, ...bodyErrors, 'not_found'],

@@ -36,7 +36,7 @@ export interface ReadEventsContext {
 const defaultLongPollMs = 25_000;
 
 const positions = {
-  'Stream-Next-Offset': 'Where to go on.',
+  'Stream-Next-Offset': 'The offset to continue from.',
   'Stream-Up-To-Date': '`true` when there was no further event yet.',
   'Stream-Closed': '`true` when there will never be one.',
   'Stream-Cursor': 'To be sent back as `cursor` with the next live request.',

@@ -17,7 +17,7 @@ export const reportReadiness = defineRoute({
   method: 'GET',
   path: '/readyz',
   summary:
-    'Whether the process can take requests; it cannot while the store is away or takes no writes, or while it stops.',
+    'Says whether the process can take requests. It cannot while the store is away or takes no writes, or while it stops.',
   answers: [json(readinessSchema), json(readinessSchema, { status: 503 })],
   errors: ['invalid_request'],
   async handle({ reply }, { readiness }: { readiness: () => Promise<Readiness> }) {

@@ -84,15 +84,21 @@ export class FrameAssembler {
   }
 
   #readHeader(chunk: Buffer): Buffer {
-    let rest = chunk;
+    let at = this.#keep(chunk, 0, 2);
     // The first two bytes say how many there are.
-    for (const needed of [() => 2, () => this.#headerLength()]) {
-      const missing = Math.max(0, needed() - this.#headerBytes);
-      this.#headerBytes += rest.copy(this.#kept, this.#headerBytes, 0, missing);
-      rest = rest.subarray(missing);
-      if (this.#headerBytes < 2) break;
+    if (this.#headerBytes >= 2) at = this.#keep(chunk, at, this.#headerLength());
+    return at === 0 ? chunk : chunk.subarray(at);
+  }
+
+  /** Keeps bytes of a chunk until there are so many of the header. Returns where it stopped in the chunk. */
+  #keep(chunk: Buffer, from: number, needed: number): number {
+    let at = from;
+    while (this.#headerBytes < needed && at < chunk.length) {
+      this.#kept[this.#headerBytes] = chunk[at] ?? 0; // within the chunk
+      this.#headerBytes += 1;
+      at += 1;
     }
-    return rest;
+    return at;
   }
 
   #headerLength(): number {

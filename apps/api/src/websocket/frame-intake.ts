@@ -6,6 +6,12 @@ import { FrameAssembler } from './frame-assembler.ts';
 /** Frames of a connection that are read in one turn of the event loop, so that others have their turn. */
 const framesPerTurn = 16;
 
+/**
+ * A message may come in some fragments. Past so many the connection rests after each turn, in milliseconds: a client that sends its
+ * messages byte by byte may wait, and others are not to wait for it.
+ */
+const manyFragments = { perMessage: 64, restMs: 4 };
+
 /** Control frames that a client may send at once, and each second from then on. None needs more than one in several seconds. */
 const controlFrames = { atOnce: 64, perSecond: 4 };
 
@@ -55,6 +61,8 @@ export class FrameIntake {
   #state: 'reads' | 'waits' | 'works' | 'over' = 'reads';
   /** Chunks of few bytes since the last whole message. */
   #smallChunks = 0;
+  /** Fragments of the message that arrives. */
+  #fragments = 0;
   #controlFrames = controlFrames.atOnce;
   #controlledAt = performance.now();
   /** How much of a frame had arrived when `hasStalled` was last asked. */
@@ -120,10 +128,11 @@ export class FrameIntake {
     else if (this.#connection.isPaused()) this.#connection.resume();
   }
 
-  /** Goes on in the next turn of the event loop. */
+  /** Goes on in the next turn of the event loop, or a while later in a message of many fragments. */
   #wait(): void {
     this.#pause();
-    setImmediate(() => this.#goOn());
+    if (this.#fragments > manyFragments.perMessage) setTimeout(() => this.#goOn(), manyFragments.restMs);
+    else setImmediate(() => this.#goOn());
   }
 
   #rest(): void {
@@ -150,6 +159,8 @@ export class FrameIntake {
       const { rest, ended } = this.#assembler.read(chunk);
       if (ended === 'broken' || ended === 'close') this.stop();
       else if (ended === 'control') this.#countControl();
+      else if (ended === 'fragment') this.#fragments += 1;
+      else if (ended === 'message') this.#fragments = 0;
       if (rest.length > 0 && !this.#isOver) this.#waiting.unshift(rest);
       return ended !== 'nothing';
     } catch (error) {

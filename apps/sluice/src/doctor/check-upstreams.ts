@@ -5,7 +5,7 @@ import { bad, type Finding, good, warn } from './finding.ts';
 /** How long an upstream may take to list its models, in milliseconds. */
 const withinMs = 5_000;
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'ai-sdk' | 'llama-cpp' }>;
+type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
 
 /**
  * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the

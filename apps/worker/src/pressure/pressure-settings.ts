@@ -11,10 +11,9 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   const pressure = new Map<string, PressureSettings>();
   const saturation = new Map<string, SaturationSettings>();
   for (const provider of providers) {
-    if (provider.type === 'simulator' || provider.type === 'llama-cpp') continue;
+    if (!('pressure' in provider)) continue;
     pressure.set(provider.id, provider.pressure);
-    if (provider.type === 'ai-sdk') continue;
-    if (provider.saturation) {
+    if ('saturation' in provider && provider.saturation) {
       const headers = metricsHeaders(provider, provider.saturation.metricsUrl);
       saturation.set(provider.id, { ...provider.saturation, headers });
     }
@@ -22,7 +21,7 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   return { pressure, saturation };
 }
 
-type Upstream = Exclude<ProviderSettings, { type: 'simulator' | 'ai-sdk' | 'llama-cpp' }>;
+type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
 
 /** Credentials go to the host that they are for, and to no other. */
 export function metricsHeaders(

@@ -24,7 +24,7 @@ export class OperatorQueues {
     this.#options = options;
   }
 
-  /** Lets no worker take from a queue any more. What runs goes on, and what comes waits. Twice is fine. */
+  /** Pauses a queue: workers take no more jobs from it. Running responses go on, and new ones wait. Pausing twice changes nothing. */
   pause(queue: string, asker: Asker): Promise<QueueSwitch> {
     return this.#switch(queue, { isPaused: true, asker });
   }

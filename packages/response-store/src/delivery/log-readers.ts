@@ -4,6 +4,7 @@ import { readEventPage } from '../reading/read-event-page.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
 import { type FoundEnd, readEnd, readProgress } from '../reading/read-record.ts';
 import { parseEnd } from '../record/end-json.ts';
+import { isMark } from '../record/long-event.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import type { StoreAccess } from '../record/store-access.ts';
 import type { BoundedReads } from './bounded-reads.ts';
@@ -45,7 +46,7 @@ export class LoggedEvents implements LogReader {
     for (let mostBytes = pageBytes; ; ) {
       const bounds = { cursor, count, pageBytes, mostBytes };
       const page = await reads.run(() => readEventPage(access, responseId, bounds));
-      if (page.kind === 'read') return page.events;
+      if (page.kind === 'read') return this.#withLongEvents(page.events);
       mostBytes = page.bytes;
       this.#letEventGo();
       this.#free = await hold(eventFactor * page.bytes);
@@ -57,6 +58,18 @@ export class LoggedEvents implements LogReader {
     const { access, responseId, reads } = this.#options;
     const found = await reads.run(() => readEnd(access, responseId));
     return found && ((await this.#end.read(found)) ?? null);
+  }
+
+  /** Reads the long events of a page, which ends where one is gone. */
+  async #withLongEvents(page: LoggedEvent[]): Promise<LoggedEvent[]> {
+    const { responseId, ends } = this.#options;
+    for (const [at, event] of page.entries()) {
+      if (!isMark(event.json)) continue;
+      const whole = await ends.readEvent(responseId, event);
+      if (!whole) return page.slice(0, at);
+      page[at] = whole;
+    }
+    return page;
   }
 
   close(): void {

@@ -1,7 +1,9 @@
 import type { ResponseEnd } from '@sluice/contract';
 import { parseEnd } from '../record/end-json.ts';
+import { readLongEvent } from '../record/long-event.ts';
 import { LongTexts } from '../record/long-texts.ts';
 import type { LargeAccess } from '../record/store-access.ts';
+import type { LoggedEvent } from './read-events.ts';
 import { readLongEnd } from './read-record.ts';
 
 /**
@@ -69,6 +71,17 @@ export class OpenEnds {
     const shared: SharedEnd = { readers: 0, read: this.#read(responseId, { bytes, hold, free }) };
     this.#shared.set(responseId, shared);
     return this.#join(responseId, shared);
+  }
+
+  /** The event behind a mark in the log, for a reader who holds memory for it; undefined when it is gone by now. */
+  async readEvent(
+    responseId: string,
+    { sequenceNumber, json: mark }: LoggedEvent,
+  ): Promise<LoggedEvent | undefined> {
+    const json = await readLongEvent(this.#access, responseId, { sequenceNumber, mark });
+    if (!json) return undefined;
+    const { hollow, texts } = await LongTexts.takenFrom(json);
+    return { sequenceNumber, json: hollow, texts };
   }
 
   async #join(responseId: string, shared: SharedEnd): Promise<OpenEnd | undefined> {

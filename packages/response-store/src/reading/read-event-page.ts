@@ -1,10 +1,12 @@
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript } from '../script/define-script.ts';
+import { fragments } from '../script/fragments.ts';
 import type { LoggedEvent } from './read-events.ts';
 
 const pageScript = defineScript({
   by: 'attempt',
   file: new URL('../../src/reading/read-event-page.lua', import.meta.url),
+  fragments: fragments('long-events'),
   keys: ['log'],
   args: ['from', 'count', 'page_bytes', 'most_bytes'],
   numbers: ['count', 'page_bytes', 'most_bytes'],
@@ -21,7 +23,10 @@ export interface EventPageBounds {
 /** Logged events after a cursor, or how many bytes the next one has that is larger than any may be. */
 export type EventPageRead = { kind: 'read'; events: LoggedEvent[] } | { kind: 'too_long'; bytes: number };
 
-/** Reads events after a cursor, as many as fit: a reader knows what it gets into memory before it does. */
+/**
+ * Reads events after a cursor, as many as fit: a reader knows what it gets into memory before it does. A long event counts with all
+ * of its bytes, and comes as the log has it; `readLongEvent` reads it.
+ */
 export async function readEventPage(
   access: StoreAccess,
   responseId: string,

@@ -1,12 +1,13 @@
 import { type ContentEvent, isLifecycleType, parseEvent } from '@sluice/contract';
 import type { LongTexts } from '../record/long-texts.ts';
-import { keysOf, type StoreAccess } from '../record/store-access.ts';
+import { isMark, readLongEvent } from '../record/long-event.ts';
+import { keysOf, type LargeAccess, type StoreAccess } from '../record/store-access.ts';
 
-/** An event as the log keeps it. The JSON of a life-cycle event is abbreviated to its type. */
+/** An event as the log keeps it. The JSON of a life-cycle event is abbreviated to its type, and that of a long event to its mark. */
 export interface LoggedEvent {
   sequenceNumber: number;
   json: string;
-  /** The long texts that marks in its JSON stand for, of an event that was derived. */
+  /** The long texts that marks in its JSON stand for, of an event that was derived, or was read from a key of its own. */
   texts?: LongTexts | undefined;
 }
 
@@ -33,14 +34,18 @@ export async function hasLog(access: StoreAccess, responseId: string): Promise<b
 /** Events that a reader of the whole log reads at once. */
 const pageSize = 500;
 
-/** Every event in the log but those of the life cycle. */
-export async function readContentEvents(access: StoreAccess, responseId: string): Promise<ContentEvent[]> {
+/** Every event in the log but those of the life cycle, up to a long one that is gone. */
+export async function readContentEvents(access: LargeAccess, responseId: string): Promise<ContentEvent[]> {
   const events: ContentEvent[] = [];
   let cursor = -1;
   for (;;) {
     const page = await readEvents(access, responseId, cursor, pageSize);
-    for (const { json, sequenceNumber } of page) {
+    for (const { json: logged, sequenceNumber } of page) {
       cursor = sequenceNumber;
+      const json = isMark(logged)
+        ? (await readLongEvent(access, responseId, { sequenceNumber, mark: logged }))?.toString()
+        : logged;
+      if (json === undefined) return events;
       if (isLifecycleType(typeOf(json))) continue;
       events.push(parseEvent(json) as ContentEvent); // its type is not one of the life cycle
     }

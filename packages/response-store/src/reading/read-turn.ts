@@ -4,19 +4,25 @@ import { parseEnd } from '../record/end-json.ts';
 import { parseInput, readInputAt, textOf } from '../record/large-value.ts';
 import { keysOf, type LargeAccess } from '../record/store-access.ts';
 import { readLongEnd } from './read-record.ts';
-import type { Turn } from './walk.ts';
+import type { Turn, TurnContent } from './walk.ts';
 
-/** The input of a turn; undefined when it is gone by now. */
-export async function readTurnInput(access: LargeAccess, turn: Turn): Promise<InputItem[] | undefined> {
-  const json = await readInputJson(access, turn);
-  return json === undefined ? undefined : parseInput(json);
+/** The input of a turn and its output as input of a later one; undefined when some of it is gone by now. */
+export async function readTurn(access: LargeAccess, turn: Turn): Promise<InputItem[] | undefined> {
+  const content = turn.content ?? (await readShortContent(access, turn));
+  const input = content?.input || (await readInputJson(access, turn));
+  if (input === undefined) return undefined;
+  if (turn.endBytes === 0) return parseInput(input);
+  const end = content?.end || (await readOutputJson(access, turn));
+  if (end === undefined) return undefined;
+  return [...parseInput(input), ...parseEnd(textOf(end)).end.output.map(outputAsInput)];
 }
 
-/** The output of a turn as input of a later one; undefined when it is gone by now. */
-export async function readTurnOutput(access: LargeAccess, turn: Turn): Promise<InputItem[] | undefined> {
-  if (turn.endBytes === 0) return [];
-  const json = await readOutputJson(access, turn);
-  return json === undefined ? undefined : parseEnd(textOf(json)).end.output.map(outputAsInput);
+/** Both by one command, where both are in the record. */
+async function readShortContent(access: LargeAccess, turn: Turn): Promise<TurnContent | undefined> {
+  const { responseId, largeBytes, requestAhead, endBytes } = turn;
+  if (largeBytes > requestAhead || endBytes > largeFrom) return undefined;
+  const [input, end] = await access.redis.hmget(keysOf(access, responseId).record, 'input', 'result');
+  return { input: input ?? '', end: end ?? '' };
 }
 
 /** The input of a turn as JSON: a text, or the bytes of what is in the large value; undefined when it is gone by now. */

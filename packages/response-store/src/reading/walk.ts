@@ -6,8 +6,8 @@ const walkScript = defineScript({
   by: 'attempt',
   file: new URL('../../src/reading/walk.lua', import.meta.url),
   keys: ['record'],
-  args: ['record_prefix', 'tenant', 'id', 'count'],
-  numbers: ['count'],
+  args: ['record_prefix', 'tenant', 'id', 'count', 'short_bytes'],
+  numbers: ['count', 'short_bytes'],
 });
 
 /** Where the input and the output of a stored response are, and how long they are, in bytes. */
@@ -19,6 +19,14 @@ export interface Turn {
   requestAhead: number;
   /** The end as `printEnd` made it. */
   endBytes: number;
+  /** What its record has of them, where that came along. */
+  content?: TurnContent;
+}
+
+/** JSON of an input and an end; empty for one that is not in the record. */
+export interface TurnContent {
+  input: string;
+  end: string;
 }
 
 export interface Walk {
@@ -29,27 +37,36 @@ export interface Walk {
 }
 
 /**
- * Looks at a response of a tenant and at what it continues from, without reading any of it. Fewer turns than `count`, and
- * a `next`, mean that the next one is gone, or is none of this tenant's.
+ * Looks at a response of a tenant and at what it continues from. Their content comes along when all of it has at most
+ * `shortBytes` bytes, by default none. Fewer turns than `count`, and a `next`, mean that the next one is gone, or is none of this
+ * tenant's.
  */
 export async function walk(
   access: StoreAccess,
-  { responseId, tenant, count }: { responseId: string; tenant: string; count: number },
+  {
+    responseId,
+    tenant,
+    count,
+    shortBytes = 0,
+  }: { responseId: string; tenant: string; count: number; shortBytes?: number },
 ): Promise<Walk> {
   if (!responseIdSchema.safeParse(responseId).success) return { turns: [], next: responseId };
   const { cell, record } = keysOf(access, responseId);
-  const args = { record_prefix: cell.record(''), tenant, id: responseId, count };
-  const [next, ...values] = textReply(await walkScript(access.redis, { keys: { record }, args }));
+  const args = { record_prefix: cell.record(''), tenant, id: responseId, count, short_bytes: shortBytes };
+  const values = textReply(await walkScript(access.redis, { keys: { record }, args }));
+  const [next, isShort] = values;
+  const hasContent = isShort === '1';
   const turns: Turn[] = [];
-  for (let at = 0; at < values.length; at += 5) {
-    const [inline, largeBytes, requestAhead, endBytes] = values.slice(at + 1, at + 5).map(Number);
-    const [large, ahead] = [largeBytes ?? 0, requestAhead ?? 0];
+  for (let at = 2; at < values.length; at += hasContent ? 7 : 5) {
+    const largeBytes = Number(values[at + 2]);
+    const requestAhead = Number(values[at + 3]);
     turns.push({
       responseId: values[at] ?? '',
-      inputBytes: (inline ?? 0) + large - ahead,
-      largeBytes: large,
-      requestAhead: ahead,
-      endBytes: endBytes ?? 0,
+      inputBytes: Number(values[at + 1]) + largeBytes - requestAhead,
+      largeBytes,
+      requestAhead,
+      endBytes: Number(values[at + 4]),
+      ...(hasContent && { content: { input: values[at + 5] ?? '', end: values[at + 6] ?? '' } }),
     });
   }
   return { turns, next: next === '' ? undefined : next };

@@ -110,6 +110,8 @@ export const recordFields = {
   started_at: field('number', 'attempt'),
   /** When all attempts together have had the time they may have. */
   run_by: field('number', 'attempt'),
+  /** Its long events, as `<token>:<sequence number>`, joined by spaces; absent without any. See long-events.lua. */
+  long_events: field('text', 'attempt'),
   /** How long the events in its log are, in bytes of JSON, as far as attempts have appended them. */
   log_bytes: field('number', 'attempt'),
   /** The bytes that count for its tenant, as parts; see held-bytes.lua in admission. */

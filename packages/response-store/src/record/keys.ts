@@ -14,6 +14,8 @@ export interface CellKeys extends AdmissionKeys {
   record(responseId: string): string;
   /** Stream: the events of a streamed response; entry `1-<sequence number>`, field `e` the event's JSON. */
   log(responseId: string): string;
+  /** String: an event that is too long to travel inside a script, as the attempt with this token wrote it; see long-events.lua. */
+  longEvent(responseId: string, token: string, sequenceNumber: number): string;
   /** String: what of a request is too large to travel inside the accept script; see the field `request_ahead`. */
   large(responseId: string): string;
   /** String: an end that is too long to travel inside the finish script; see the field `end_bytes`. */
@@ -76,6 +78,7 @@ function cellKeys(prefix: string): CellKeys {
     prefix,
     record: (responseId) => `${prefix}response:${responseId}`,
     log: (responseId) => `${prefix}log:${responseId}`,
+    longEvent: (responseId, token, sequenceNumber) => `${prefix}log:${responseId}:${token}:${sequenceNumber}`,
     large: (responseId) => `${prefix}large:${responseId}`,
     end: (responseId) => `${prefix}end:${responseId}`,
     endOf: (responseId, token) => `${prefix}end:${responseId}:${token}`,

@@ -1,5 +1,5 @@
 /** The Lua of `fragments/`, which several scripts build on. */
-type FragmentName = 'absence' | 'ask-for-end' | 'clock' | 'let-in' | 'watchers';
+type FragmentName = 'absence' | 'ask-for-end' | 'clock' | 'let-in' | 'long-events' | 'watchers';
 
 /** The files of these fragments, in order: a fragment may use those before it. */
 export function fragments(...names: FragmentName[]): URL[] {

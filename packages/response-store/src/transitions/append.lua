@@ -2,7 +2,7 @@
 --
 -- KEYS  load, then record and log of each response
 -- ARGV  of each response: id, token (of the writing attempt), first (sequence number of the first event), how many events, and
---       the events as JSON, in order
+--       the events as JSON, in order; a long one as long-events.lua says
 --
 -- Returns a word for each response:
 --   ok          written, or written before by this very attempt (a retry after a lost reply)
@@ -11,15 +11,16 @@
 --   terminal    the response had ended already; nothing was written
 --   missing     no such record; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
+--   lost        what was written of a long event is not there, or not all of it; nothing was written
 --   error …     the store refused, and why; the others are written
 -- An error of all of them is the script's own.
 
 local channels, news = {}, {}
 
-local function tell_later(watchers, id, lines)
+local function tell_later(watchers, id, lines, bytes_apart)
   local message = table.concat(lines, '\n')
   if not watchers then return end
-  if #message > most_bytes then return tell_watchers(watchers, id, lines) end
+  if #message + bytes_apart > most_bytes then return tell_watchers(watchers, id, lines, bytes_apart) end
   for channel in string.gmatch(watchers, '%S+') do
     local told = news[channel]
     if not told then
@@ -58,17 +59,24 @@ local function append(record, log, id, token, first, from, count)
   local last = first + count - 1
   if last > f.seq then
     if first ~= f.seq + 1 then return 'gap' end
+    local bytes_apart, long = look_at_long_events(log, first, from, from + count - 1)
+    if not bytes_apart then return 'lost' end
     local lines = { id .. ' ' .. first .. ' ' .. count .. ' -' }
     local bytes_before = f.log_bytes or 0
-    local bytes = bytes_before
+    local bytes = bytes_before + bytes_apart
     for at = 0, count - 1 do
       redis.call('XADD', log, '1-' .. (first + at), 'e', ARGV[from + at])
       lines[at + 2] = ARGV[from + at]
       bytes = bytes + #ARGV[from + at]
     end
     write(record, { seq = last, log_bytes = bytes })
+    if long[1] then
+      local before = read(record, 'long_events').long_events
+      local names = keep_long_events(log, long, open_event_ms)
+      write(record, { long_events = before and before .. ' ' .. names or names })
+    end
     if math.floor(bytes / step) > math.floor(bytes_before / step) then count_log(record, bytes) end
-    tell_later(f.watchers, id, lines)
+    tell_later(f.watchers, id, lines, bytes_apart)
   end
   return f.cancel and 'cancelled' or 'ok'
 end

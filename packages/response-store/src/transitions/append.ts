@@ -1,14 +1,13 @@
 import { heldFragments } from '@sluice/admission';
-import type { Printed } from '../record/print-long.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 
 const appendScript = defineScript({
   by: 'attempt',
-  writes: ['seq', 'log_bytes', 'held'],
+  writes: ['seq', 'log_bytes', 'long_events', 'held'],
   file: new URL('../../src/transitions/append.lua', import.meta.url),
-  fragments: [...heldFragments, ...fragments('clock', 'watchers')],
+  fragments: [...heldFragments, ...fragments('clock', 'watchers', 'long-events')],
   keys: ['load'],
   args: [],
 });
@@ -19,13 +18,16 @@ export interface Append {
   token: string;
   /** Number of the first event, one more than the last in the log. */
   sequenceNumber: number;
-  /** Events as JSON, numbered by their writer. */
-  events: readonly Printed[];
+  /** Events as JSON, numbered by their writer; a long one as `writeLongEvent` has written it. */
+  events: readonly string[];
 }
 
-const words = ['ok', 'cancelled', 'superseded', 'terminal', 'missing', 'gap'] as const;
+const words = ['ok', 'cancelled', 'superseded', 'terminal', 'missing', 'gap', 'lost'] as const;
 
-/** `cancelled`: the events were written, and somebody has asked for the end meanwhile. */
+/**
+ * `cancelled`: the events were written, and somebody has asked for the end meanwhile. `lost`: nothing was, because what was written of a
+ * long event is gone; it is to be written again.
+ */
 export type AppendResult = (typeof words)[number];
 
 /**
@@ -45,7 +47,7 @@ export async function append(
   if (!one) return [];
   const { load } = keysOf(access, one.responseId).cell;
   const moreKeys: string[] = [];
-  const moreArgs: Printed[] = [];
+  const moreArgs: string[] = [];
   for (const { responseId, token, sequenceNumber, events } of appends) {
     const { record, log } = keysOf(access, responseId);
     moreKeys.push(record, log);

@@ -7,7 +7,7 @@
 -- Returns 1 when it is gone, 0 when somebody else is still attached; or a list of 1 and then id, queue and priority of each
 -- response that may go into its queue now.
 
-local f = read(record, 'status watchers tenant queue weight turn tokens accepted_at started_at held')
+local f = read(record, 'status watchers tenant queue weight turn tokens accepted_at started_at held long_events')
 if reader ~= '' then
   local others = without_watcher(f.watchers, reader)
   if others ~= '' then
@@ -22,4 +22,5 @@ if f.held then replace_held(load, f.tenant, now_ms(), parts_of(f.held), {}) end
 redis.call('ZREM', open, id)
 redis.call('ZREM', stored, id)
 redis.call('UNLINK', record, log, large, long_end)
+for name in string.gmatch(f.long_events or '', '%S+') do redis.call('UNLINK', log .. ':' .. name) end
 return is_ended_here and f.turn and let_in(1, record, id, load, f.tenant) or 1

@@ -12,17 +12,18 @@
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       reason   why somebody asked for this end; empty when that is known, or nobody did
---       then, for a streamed response, events as JSON, in order; the last one ends the response and is its type alone
+--       then, for a streamed response, events as JSON, in order, a long one as long-events.lua says; the last one ends the
+--       response and is its type alone
 --
 -- Returns one word, or a list of it and then id, queue and priority of each response that may go into its queue now:
 --   ok          ended, or ended before by this very attempt (a retry after a lost reply)
 --   superseded  another attempt holds the lease, or the status may not follow; nothing was written
 --   terminal    the response had ended already, and it is not known that this very writer ended it; nothing was written
 --   missing     no such record; nothing was written
---   lost        what was written of a long end is not there, or not all of it; nothing was written
+--   lost        what was written of a long end or event is not there, or not all of it; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes')
+local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes long_events')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -37,6 +38,8 @@ if not is_mine then return 'superseded' end
 if first ~= f.seq + 1 then return 'gap' end
 local written, long_end = KEYS[more_keys], KEYS[more_keys + 1]
 if end_bytes and redis.call('STRLEN', written) ~= end_bytes then return 'lost' end
+local bytes_apart, long = look_at_long_events(log, first, more_args, #ARGV)
+if not bytes_apart then return 'lost' end
 if not string.find(' ' .. before .. ' ', ' ' .. f.status .. ' ', 1, true) then return 'superseded' end
 
 -- From now on it is known when it goes, and how large it is. The accept of an older release has counted nothing of it.
@@ -46,7 +49,7 @@ local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + room_
 local result_bytes = end_bytes or #result
 local parts = { { gone_by(now, record_ms), own + result_bytes + room_of(end_bytes or 0) + #calls } }
 if f.stream then
-  local log_bytes = (f.log_bytes or 0) + last * per_event
+  local log_bytes = (f.log_bytes or 0) + last * per_event + bytes_apart
   for at = more_args, #ARGV do log_bytes = log_bytes + #ARGV[at] end
   parts[2] = { gone_by(now, log_ms), log_bytes }
 end
@@ -88,6 +91,8 @@ for at = more_args, #ARGV do
   lines[#lines + 1] = ARGV[at]
 end
 redis.call('PEXPIRE', log, log_ms)
+for name in string.gmatch(f.long_events or '', '%S+') do long[#long + 1] = name end
+if long[1] then write(record, { long_events = keep_long_events(log, long, log_ms) }) end
 lines[#lines + 1] = result
-tell_watchers(f.watchers, id, lines, end_bytes)
+tell_watchers(f.watchers, id, lines, (end_bytes or 0) + bytes_apart)
 return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'

@@ -9,7 +9,7 @@ import {
   statusesBefore,
 } from '@sluice/contract';
 import { printEnd } from '../record/end-json.ts';
-import type { Printed } from '../record/print-long.ts';
+import { writtenMs } from '../record/long-event.ts';
 import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
 import type { StoredRequest } from '../record/record.ts';
 import { type Retention, retentionOf, type RetentionSettings } from '../record/retention.ts';
@@ -34,9 +34,10 @@ const finishScript = defineScript({
     'end_bytes',
     'tag',
     'held',
+    'long_events',
   ],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
-  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in')],
+  fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in', 'long-events')],
   keys: ['record', 'log', 'open', 'load', 'large'],
   args: [
     'id',
@@ -64,7 +65,7 @@ export interface Finish {
   sequenceNumber: number;
   /** Whether events are logged; the event that ends the response is added behind `events`. */
   streams: boolean;
-  events: readonly Printed[];
+  events: readonly string[];
   status: Status;
   /** The end as `printEnd` made it, or how many bytes of it `writeLongEnd` has written. */
   result: string | { bytes: number };
@@ -89,9 +90,6 @@ export function tokensOf({ status, usage }: ResponseEnd): number | undefined {
   return usage?.total_tokens ?? (status === 'completed' || status === 'incomplete' ? undefined : 0);
 }
 
-/** How long a long end stays that nothing follows, in milliseconds. Each piece of it begins that time anew. */
-const writtenMs = 60_000;
-
 /**
  * Writes a long end to where `finish` finds it, in pieces: a script that brings 15 MB holds up everybody for 40 ms, and the
  * append-only file for as long again. An attempt that was superseded has written it for nobody, and it expires.
@@ -115,7 +113,7 @@ export type FinishResult = (typeof words)[number];
  * Repeating a call after a lost reply changes nothing and answers `ok` again. The first end wins; a later one gets
  * `terminal`. A writer whose lease has passed to another gets `superseded`.
  *
- * @throws {Error} when a long end is not where it was written any more: it is to be written again.
+ * @throws {Error} when a long end or event is not where it was written any more: it is to be written again.
  */
 export async function finish(
   access: StoreAccess,
@@ -159,7 +157,7 @@ export async function finish(
   });
   const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
   access.onLetIn?.(parseLetIn(letIn));
-  if (first === 'lost') throw new Error('What was written of a long end is gone');
+  if (first === 'lost') throw new Error('What was written of a long end or event is gone');
   const word = words.find((each) => each === first);
   if (!word) throw new TypeError(`The finish script answered '${String(reply)}'`);
   return word;

@@ -144,6 +144,15 @@ export const testedMechanisms: readonly TestedMechanism[] = [
     tests: `${store}/test/event-writer.test.ts`,
   },
   {
+    name: 'nobody looks whether all of a long event is there',
+    patch: {
+      file: `${store}/src/fragments/long-events.lua`,
+      find: "if redis.call('STRLEN', log .. ':' .. name) ~= length then return nil end",
+      replace: '',
+    },
+    tests: `${store}/test/long-events.test.ts`,
+  },
+  {
     name: 'a response that kills every worker may do so for ever',
     patch: {
       file: `${store}/src/transitions/claim.ts`,

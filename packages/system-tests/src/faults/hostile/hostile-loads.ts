@@ -29,6 +29,11 @@ function create(perSecond: number, body: Record<string, unknown>): LoadSteps {
   return { perSecond, atATime: 8, step: (caller) => caller.create({ model: 'fast', ...body }) };
 }
 
+/** The same, and delete it: the log of a streamed answer has its text four times, which would fill the store. */
+function createAndDelete(perSecond: number, body: Record<string, unknown>): LoadSteps {
+  return { perSecond, atATime: 8, step: (caller) => caller.createAndDelete({ model: 'fast', ...body }) };
+}
+
 /** Steps that read one stored answer of so many bytes. */
 function read(perSecond: number, bytes: number, query = ''): LoadSteps {
   return {
@@ -96,7 +101,7 @@ export const hostileLoads: readonly HostileLoad[] = [
     words: { hostile: 'inputs of 9 MB that stay', good: 'the same, deleted again' },
     loads: {
       hostile: create(4, { input: 'x'.repeat(9 * megabyte) }),
-      good: { perSecond: 4, atATime: 8, step: (caller) => caller.createAndDelete('x'.repeat(9 * megabyte)) },
+      good: createAndDelete(4, { input: 'x'.repeat(9 * megabyte) }),
     },
   },
   {
@@ -105,6 +110,14 @@ export const hostileLoads: readonly HostileLoad[] = [
     loads: {
       hostile: create(1, { input: `say ${15 * megabyte}`, ...background }),
       good: create(30, { input: `say ${megabyte / 2}`, ...background }),
+    },
+  },
+  {
+    mechanism: 'answers under way, streamed',
+    words: { hostile: 'streams of 15 MB', good: 'the same bytes in streams of 500 kB' },
+    loads: {
+      hostile: createAndDelete(1, { input: `say ${15 * megabyte}`, stream: true }),
+      good: createAndDelete(30, { input: `say ${megabyte / 2}`, stream: true }),
     },
   },
   {

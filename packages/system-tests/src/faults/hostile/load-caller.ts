@@ -7,8 +7,8 @@ import { memoize } from '@sluice/runtime';
 /** A tenant that sends a load. Each of its calls resolves with what it came to. */
 export interface LoadCaller {
   create: (body: Record<string, unknown>) => Promise<string>;
-  /** Creates a response with an input and deletes it. */
-  createAndDelete: (input: string) => Promise<string>;
+  /** Creates a response, reads the answer to its end and deletes it. */
+  createAndDelete: (body: Record<string, unknown>) => Promise<string>;
   /** Reads a path below the mount to its end, with another key if one is given. */
   read: (path: string, key?: string) => Promise<string>;
   /** The path of the response to an input, which is created once. */
@@ -39,10 +39,11 @@ export function loadCallerOf(url: string, key: string): LoadCaller {
       await drain(answer);
       return String(answer.status);
     },
-    async createAndDelete(input) {
-      const answer = await post({ model: 'fast', input });
-      const path = `responses/${await idOf(answer)}`;
-      await drain(await send(path, { method: 'DELETE' }));
+    async createAndDelete(body) {
+      const answer = await post(body);
+      await drain(answer);
+      const id = answer.headers.get('x-sluice-response-id') ?? '';
+      await drain(await send(`responses/${id}`, { method: 'DELETE' }));
       return String(answer.status);
     },
     async read(path, as) {

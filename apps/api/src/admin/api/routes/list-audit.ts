@@ -14,7 +14,7 @@ export const listAudit = readingRoute({
   name: 'listAudit',
   method: 'GET',
   path: '/audit',
-  summary: 'What was done through this API, newest first: each act as it was asked for, and its outcome.',
+  summary: 'Acts through this API, newest first: each act as it was asked for, and its outcome.',
   query: querySchema,
   answers: [json(auditListSchema)],
   errors: [...readingErrors, ...schemaErrors],

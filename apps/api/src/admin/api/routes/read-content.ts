@@ -13,7 +13,7 @@ export const readContent = actingRoute({
   name: 'readContent',
   method: 'GET',
   path: '/responses/:id/content',
-  summary: 'What a response was asked and what it answered. The audit log keeps that somebody asked for it.',
+  summary: 'The input and the output of a response. The audit log records who asked for them.',
   params: responseParamsSchema,
   answers: [json(responseContentSchema)],
   errors: [...actingErrors, 'not_found'],

@@ -6,7 +6,7 @@ export const readHistory = readingRoute({
   name: 'readHistory',
   method: 'GET',
   path: '/overview/history',
-  summary: 'What happened in the last day, in spans of five minutes, or in the last week, in hours.',
+  summary: 'Statistics of the last day, in spans of five minutes, or of the last week, in hours.',
   query: historyQuerySchema,
   answers: [json(historySchema)],
   errors: ['invalid_value', 'server_is_overloaded'],

@@ -8,7 +8,7 @@ export const readSession = readingRoute({
   name: 'readSession',
   method: 'GET',
   path: '/session',
-  summary: 'What the service is, and whether the request may change anything.',
+  summary: 'Describes the service, and says whether the request may change anything.',
   answers: [json(sessionSchema)],
   errors: ['rate_limit_exceeded'],
   async handle({ request }, { settings, operator, developmentKey, apiUrl, ...gate }) {

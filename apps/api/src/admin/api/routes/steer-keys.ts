@@ -26,7 +26,7 @@ export const revokeApiKey = actingRoute({
   name: 'revokeApiKey',
   method: 'POST',
   path: '/keys/:id/revoke',
-  summary: 'Refuses a stored key from now on. What it had asked for before goes on.',
+  summary: 'Revokes a stored key. Responses that it has created go on.',
   params: z.object({ id: z.string() }),
   answers: [json(revokedKeySchema)],
   errors: [...actingErrors, 'not_found', 'invalid_value'],

@@ -12,7 +12,7 @@ export const pauseQueue = actingRoute({
   name: 'pauseQueue',
   method: 'POST',
   path: '/queues/:queue/pause',
-  summary: 'Lets no worker take from a queue any more. What runs goes on, and what comes waits.',
+  summary: 'Pauses a queue: workers take no more jobs from it. Running responses go on, and new ones wait.',
   params: queueParamsSchema,
   answers: [json(queueSwitchSchema)],
   errors: [...actingErrors, 'not_found'],

@@ -1,0 +1,133 @@
+import type { LoadOrder, Target } from '../load/order.ts';
+import { measure, type Measurement, runLoad } from '../measure.ts';
+import { alternate } from '../rounds.ts';
+import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
+import { type BenchService, startService } from '../service.ts';
+import { median, spread, sum } from '../statistics.ts';
+import { cpuCells, figure, spreadFigure } from '../table.ts';
+import { sluiceTarget } from '../targets.ts';
+import { modelName, token } from '../upstream/no-op-answer.ts';
+
+const slots = 64;
+const concurrency = 16;
+const model = { tokens: 1, intervalMs: 0 };
+const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
+/** Of Sluice itself: what carries a context has to read it, and what is called has to be sent it. */
+const ownRoles = ['api', 'worker', 'redis'];
+
+const plans = {
+  full: { rounds: 5, roundMs: 1_500, warmUpMs: 3_000 },
+  quick: { rounds: 1, roundMs: 300, warmUpMs: 300 },
+};
+
+/** A turn of a conversation: a question of some lines. */
+const question = 'And what would you say about the part that we left out before? '.repeat(5);
+
+/** Turns before the measured one, and characters of input of one without any. */
+const chains = [0, 10, 50];
+const inputs = [20_000, 100_000];
+
+/** What a long conversation and a large input cost, beside a short request. */
+export const contexts: Scenario = {
+  name: 'contexts',
+  async run(context: ScenarioContext): Promise<ScenarioReport> {
+    const { load, redis, quick, progress } = context;
+    const service = await startService({
+      ...context,
+      redisUrl: redis.url,
+      models: [modelName(model)],
+      concurrency: slots,
+    });
+    try {
+      const worker = await service.startWorker();
+      const processes = new Map([
+        ['api', service.api],
+        ['worker', worker],
+        ['upstream', context.upstream],
+      ]);
+      progress.say('contexts: writing conversations');
+      const targets = new Map<string, Target>();
+      for (const turns of chains) {
+        const previous = turns === 0 ? {} : { previous_response_id: await conversation(service, turns) };
+        targets.set(`a turn behind ${turns}`, turnTarget(service, { input: question, ...previous }));
+      }
+      for (const characters of inputs) {
+        const input = question.repeat(Math.ceil(characters / question.length)).slice(0, characters);
+        targets.set(`an input of ${characters / 1_000} KB`, turnTarget(service, { input }));
+      }
+      const { rounds, roundMs, warmUpMs } = quick ? plans.quick : plans.full;
+      const runs = new Map<string, () => Promise<Measurement>>();
+      for (const [name, target] of targets) {
+        const order: LoadOrder = { target, concurrency, durationMs: roundMs };
+        progress.say(`contexts: warming up ${name}`);
+        await runLoad(load, { ...order, durationMs: warmUpMs });
+        runs.set(name, () => {
+          progress.say(`contexts: ${name}`);
+          return measure(order, { load, redis, processes });
+        });
+      }
+      return report(await alternate(runs, rounds));
+    } finally {
+      await service.stop();
+      await redis.clear(service.keyPrefix);
+    }
+  },
+};
+
+function turnTarget(service: BenchService, body: object): Target {
+  return {
+    ...sluiceTarget(service, { model: modelName(model), ...body }),
+    mark: `"output_text":"${token}`,
+    marks: 1,
+    ending: '}',
+  };
+}
+
+/** Has a conversation of so many turns, and returns the id of the last. */
+async function conversation(service: BenchService, turns: number): Promise<string> {
+  let last: string | undefined;
+  for (let turn = 0; turn < turns; turn += 1) {
+    const { origin, path, headers, body } = turnTarget(service, {
+      input: question,
+      ...(last !== undefined && { previous_response_id: last }),
+    });
+    const answer = await fetch(`${origin}${path}`, { method: 'POST', headers, body });
+    if (!answer.ok) throw new Error(`a turn was refused: ${await answer.text()}`);
+    last = ((await answer.json()) as { id: string }).id; // as the contract says
+  }
+  return last ?? '';
+}
+
+function report(results: ReadonlyMap<string, Measurement[]>): ScenarioReport {
+  const [first, largeInput] = [results.get('a turn behind 0') ?? [], results.get('an input of 20 KB') ?? []];
+  return {
+    title: 'Conversations and inputs',
+    description:
+      `A turn of ${question.length} characters that continues a stored conversation of turns like it by ` +
+      '`previous_response_id`, and inputs that come with the request. The upstream is sent all of it each time. ' +
+      `${concurrency} at a time, one api and one worker; each request is warmed up for ${plans.full.warmUpMs / 1_000} s. The ratio is that of the ` +
+      'CPU of api, worker and Redis, of a turn to one behind none, and of an input to one of 20 KB.',
+    tables: [
+      {
+        title: 'CPU in µs a request',
+        columns: ['', 'p50 ms', ...roles.map((role) => `${role} CPU`), 'all CPU', 'ratio'],
+        rows: [...results].map(([name, rounds]) => {
+          const base = name.startsWith('an input') ? largeInput : first;
+          const ratio = rounds.map((round, at) => ownCpu(round) / ownCpu(base[at]));
+          return [
+            name,
+            figure(median(rounds.map(({ latencyMs }) => latencyMs.p50))),
+            ...cpuCells(rounds, roles, ({ completed }) => completed),
+            spreadFigure(spread(ratio)),
+          ];
+        }),
+      },
+    ],
+  };
+}
+
+/** CPU of api, worker and Redis for a request, in milliseconds. */
+function ownCpu(round: Measurement | undefined): number {
+  if (!round) return Number.NaN;
+  return sum(ownRoles.map((role) => round.cpuMs.get(role) ?? Number.NaN)) / round.completed;
+}

@@ -1,0 +1,210 @@
+import { completed, nothingProduced, parseEvent, type UnnumberedEvent } from '@sluice/contract';
+import { within } from '@sluice/testing';
+import type { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AppendLane } from '../src/append-lane.ts';
+import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
+import { LargeValues } from '../src/large-values.ts';
+import { readContentEvents } from '../src/reading/read-events.ts';
+import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
+
+const never = new AbortController().signal;
+const end = completed(nothingProduced, 1_700_000_000);
+const long = 'Say "this".\n'.repeat(60_000);
+
+let store: StoreUnderTest;
+
+beforeEach(async () => {
+  store = new StoreUnderTest(await oneServer());
+});
+afterEach(() => store.close());
+
+function delta(text: string): UnnumberedEvent {
+  return {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: text,
+    logprobs: [],
+  };
+}
+
+function writer(id: string, options: Partial<EventWriterOptions> & { redis?: Redis } = {}): EventWriter {
+  const { redis = store.server.client } = options;
+  const { keys } = store.caller;
+  return new EventWriter({
+    control: redis,
+    bulk: redis,
+    lanes: {
+      first: new AppendLane({ redis, keys, windowMs: 0 }),
+      later: new AppendLane({ redis, keys, windowMs: 2 }),
+    },
+    ends: new LargeValues(redis),
+    keys,
+    responseId: id,
+    token: 'a',
+    sequenceNumber: 2,
+    streams: true,
+    retention: { recordMs: 60_000, logMs: 30_000 },
+    onRefused: () => undefined,
+    signal: never,
+    ...options,
+  });
+}
+
+/** The texts that a reader of the log is sent, checked to be numbered without a gap from 3. */
+async function readTexts(id: string): Promise<string[]> {
+  const subscription = store.caller.follow(id, { cursor: 2, readFirst: true, derived: false, hold: noHold });
+  const texts: string[] = [];
+  let next = 3;
+  try {
+    for (;;) {
+      const batch = await within(subscription.next(never));
+      if (!batch) throw new Error('gone');
+      for (const { sequenceNumber, json, texts: marks } of batch.events) {
+        expect(sequenceNumber).toBe(next++);
+        if (!json.startsWith('{"type":"response.output_text.delta"')) continue;
+        const event = parseEvent(marks ? Buffer.concat(marks.piecesOf(json)).toString() : json);
+        if (event.type === 'response.output_text.delta') texts.push(event.delta);
+      }
+      if (batch.end) return texts;
+    }
+  } finally {
+    subscription.close();
+  }
+}
+
+const keyOf = (id: string, number: number, token = 'a') =>
+  store.caller.keys.of(id).longEvent(id, token, number);
+
+/** A connection to the store that does something before each script. */
+function beforeScripts(act: () => Promise<unknown>): Redis {
+  const { client } = store.server;
+  return new Proxy(client, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target);
+      if (typeof found !== 'function') return found;
+      if (name !== 'evalsha') return found.bind(target) as unknown;
+      return async (...args: Parameters<Redis['evalsha']>) => {
+        await act();
+        return client.evalsha(...args);
+      };
+    },
+  });
+}
+
+describe('a long event', () => {
+  it('has a key of its own, and is read in its place', async () => {
+    const { client } = store.server;
+    const id = await store.running('a');
+    const made = writer(id);
+    const texts = ['one', long, 'two', 'three', long, `${long}!`, 'four'];
+    for (const text of texts) made.write(delta(text));
+    await made.flush();
+    const logged = await store.logOf(id);
+    expect(logged.slice(3).map(([, json]) => json.length < 200)).toEqual(texts.map(() => true));
+    expect(await client.strlen(keyOf(id, 4))).toBeGreaterThan(long.length);
+    // It outlives the minute in which nobody has taken it over.
+    expect(await client.pttl(keyOf(id, 4))).toBeGreaterThan(3_600_000);
+    expect(await within(made.end(end))).toBe('ok');
+    expect(made.waitingCharacters).toBe(0);
+    expect(await readTexts(id)).toEqual(texts);
+    for (const number of [4, 7, 8]) {
+      const stays = await client.pttl(keyOf(id, number));
+      expect(stays).toBeGreaterThan(0);
+      expect(stays).toBeLessThanOrEqual(30_000);
+    }
+  });
+
+  it('goes with the end when it still waits then, also behind others', async () => {
+    const id = await store.running('a');
+    const made = writer(id);
+    for (const text of [long, long, 'last']) made.write(delta(text));
+    expect(await within(made.end(end))).toBe('ok');
+    expect(await readTexts(id)).toEqual([long, long, 'last']);
+    expect(await store.server.client.pttl(keyOf(id, 3))).toBeLessThanOrEqual(30_000);
+  });
+
+  it('goes with its response', async () => {
+    const { client } = store.server;
+    const ids = [await store.running('a'), await store.running('a')];
+    for (const [at, id] of ids.entries()) {
+      const made = writer(id);
+      made.write(delta(long));
+      await made.flush();
+      if (at === 1) await made.end(end);
+      expect(await client.exists(keyOf(id, 3))).toBe(1);
+      await store.caller.erase(id, 'team-a');
+      expect(await client.exists(keyOf(id, 3))).toBe(0);
+    }
+  });
+
+  it('counts for its tenant', async () => {
+    const { client } = store.server;
+    const held = async () => Number(await client.hget(store.keys.held('team-a'), 'sum'));
+    const id = await store.running('a');
+    const before = await held();
+    const made = writer(id);
+    made.write(delta(long));
+    await made.flush();
+    expect((await held()) - before).toBeGreaterThan(long.length);
+    await made.end(end);
+    expect((await held()) - before).toBeGreaterThan(long.length);
+    await store.caller.erase(id, 'team-a');
+    expect(await held()).toBe(0);
+  });
+
+  it('is written again when it was lost before an append or the end came', async () => {
+    const { client } = store.server;
+    const id = await store.running('a');
+    let lost = 0;
+    const redis = beforeScripts(async () => {
+      if (lost < 1) lost += await client.del(keyOf(id, 3));
+      else if (lost < 2) lost += await client.del(keyOf(id, 4));
+    });
+    const made = writer(id, { redis });
+    made.write(delta(long));
+    await within(made.flush());
+    expect(lost).toBe(1);
+    made.write(delta(long));
+    expect(await within(made.end(end))).toBe('ok');
+    expect(lost).toBe(2);
+    expect(await readTexts(id)).toEqual([long, long]);
+  });
+
+  it('of a superseded attempt changes nothing, and expires', async () => {
+    const id = await store.running('a');
+    const late = writer(id);
+    await store.take(id, 'b', { maxAttempts: 9 });
+    late.write(delta(`${long}?`));
+    expect(await late.end(end)).toBe('superseded');
+    expect(await store.server.client.pttl(keyOf(id, 3))).toBeLessThanOrEqual(60_000);
+    const made = writer(id, { token: 'b' });
+    made.write(delta(long));
+    expect(await made.end(end)).toBe('ok');
+    expect(await readTexts(id)).toEqual([long]);
+  });
+
+  it('is among the events that a later attempt reads, up to one that is gone', async () => {
+    const { client } = store.server;
+    const id = await store.running('a');
+    const made = writer(id);
+    for (const text of ['one', long, 'two', long, 'three']) made.write(delta(text));
+    await made.flush();
+    const access = {
+      redis: client,
+      keys: store.caller.keys,
+      large: new LargeValues(client),
+      ends: new LargeValues(client),
+    };
+    const textsOf = async () =>
+      (await readContentEvents(access, id)).map((event) =>
+        event.type === 'response.output_text.delta' ? event.delta : event.type,
+      );
+    expect(await textsOf()).toEqual(['one', long, 'two', long, 'three']);
+    await client.del(keyOf(id, 6));
+    expect(await textsOf()).toEqual(['one', long, 'two']);
+    await made.end(end);
+  });
+});
