@@ -93,12 +93,15 @@ async function tell(
     if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
-    left = leftovers(service.network);
+    left = leftovers(service.network, faults.losses.length > 0);
     if (left.length === 0) break;
   }
   const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
   if (waiting.length > 0) {
-    return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftovers(service.network)];
+    return [
+      `still waiting after all that time: ${waiting.join(', ')}`,
+      ...leftovers(service.network, faults.losses.length > 0),
+    ];
   }
   if (!service.isWhole) return ['a process does not start'];
   const fates = await Promise.all(callers.map(({ fate }) => fate));
