@@ -162,7 +162,7 @@ const ownMutants: readonly Mutant[] = [
     patch: {
       file: 'apps/api/src/responses/create-response.ts',
       find: 'throw responseGone();',
-      replace: "throw new ServiceError('server_error');",
+      replace: "throw new Error('the response is gone');",
     },
   },
 ];
