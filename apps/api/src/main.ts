@@ -14,6 +14,7 @@ import { ApiProcess } from './api-process.ts';
 
 export { makeApiParts, type ApiParts } from './api-parts.ts';
 export { asServiceError } from './plugins/error-handler.ts';
+export type { Answer } from './responses/answer.ts';
 export { CallerPresence, type Caller } from './responses/caller.ts';
 export { dialects } from './responses/dialect.ts';
 export type { EventSink, SentEvent } from './responses/event-sink.ts';

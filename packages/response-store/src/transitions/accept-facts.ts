@@ -53,10 +53,6 @@ const decidingFacts = {
   /** The digest of a body that came with an idempotency key, and how long the key stands for the response. */
   digest: fact('text?', 'store'),
   key_ms: fact('number?', 'store'),
-  /** Renews the expiry of the tenant's list, in milliseconds; absent to leave it. */
-  list_ms: fact('number?', 'store'),
-  /** The same for the order of its queue and the turns of the tenant. */
-  order_ms: fact('number?', 'store'),
   /** How many bytes of what went ahead of the accept are the request; absent when nothing did. */
   request_ahead: fact('number?', 'store'),
   /** Tool calls in the input, and the most of a list that is kept; see tool-calls.ts. */

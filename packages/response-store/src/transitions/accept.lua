@@ -117,12 +117,18 @@ if not turn or waiting - 1 + running < concurrent then
   if turn then pass_line(load, tenant, queue, id, turn) end
 end
 
-if order_ms then
+-- What a tenant and a queue have beside their responses stays for as long as the last of them, and for this much longer, in ms:
+-- so its expiry is renewed once a minute at most. A store that was emptied, or came back without its last writes, has none.
+local longer_ms = 60000
+local function needs_expiry(key) return redis.call('PTTL', key) < hold_ms end
+local function renew(key) redis.call('PEXPIRE', key, hold_ms + longer_ms) end
+
+if needs_expiry(fair) then
   -- Where nothing has a tag yet there is no order, and the first tag that is given later would make one that never expires.
   redis.call('ZADD', fair, 'NX', 0, 'now')
-  redis.call('PEXPIRE', fair, order_ms)
-  if turn then redis.call('PEXPIRE', places_key(load, tenant), order_ms) end
+  renew(fair)
 end
+if turn and needs_expiry(places_key(load, tenant)) then renew(places_key(load, tenant)) end
 
 -- Printed once: a number in a command is formatted anew each time. Not by %d, which has 32 bits on the embedded store.
 local accepted_at = string.format('%.0f', now)
@@ -148,11 +154,11 @@ if digest ~= '' then
 end
 if stored == '1' then
   redis.call('ZADD', stored_list, accepted_at, id)
-  if list_ms then
-    redis.call('ZREMRANGEBYSCORE', stored_list, '-inf', now - list_ms)
+  if needs_expiry(stored_list) then
+    redis.call('ZREMRANGEBYSCORE', stored_list, '-inf', now - hold_ms - longer_ms)
     -- Nobody's entry: a list that lost its last response would be gone, and its expiry with it.
     redis.call('ZADD', stored_list, 0, '')
-    redis.call('PEXPIRE', stored_list, list_ms)
+    renew(stored_list)
   end
 end
 if stream == '1' then

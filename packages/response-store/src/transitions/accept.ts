@@ -57,19 +57,6 @@ export interface Accepting extends FactsFrom<'api'> {
   repeat?: (run: () => Promise<unknown>) => Promise<unknown>;
 }
 
-/** The part of an accept that comes from the process that makes it. */
-export interface AcceptingProcess {
-  lease: string;
-  /** Whether to renew the expiry of what its tenant has beside the response; see `renewEveryMs`. */
-  mustRenew: boolean;
-}
-
-/**
- * The expiry of a tenant's list, its turns and the order of a queue is renewed this often, and is that much longer than
- * what they are about, in milliseconds.
- */
-export const renewEveryMs = 60_000;
-
 /**
  * Admits a response and writes its record and first events, in one atomic step, or refuses it and leaves everything as it
  * was.
@@ -86,7 +73,7 @@ export const renewEveryMs = 60_000;
 export async function accept(
   access: LargeAccess,
   accepting: Accepting,
-  { lease, mustRenew }: AcceptingProcess,
+  lease: string,
 ): Promise<AcceptResult> {
   const { id, tenant, queue, limits, tokens, idempotency } = accepting;
   const { request, links, previousId, digest: bodyDigest } = accepting.prepared;
@@ -100,8 +87,6 @@ export async function accept(
   const awaited = [...openToolOutputs(links)].slice(0, mostCalls + 1);
   const { ahead, ...parts } = split(accepting.prepared);
   if (ahead) await access.large.write(large, ahead.parts, aheadMs);
-  const isStored = request.store !== false;
-  const renewMs = mustRenew ? accepting.hold_ms + renewEveryMs : undefined;
   const input = {
     keys: {
       record,
@@ -119,7 +104,7 @@ export async function accept(
       ...parts,
       grace_ms: accepting.grace_ms === 0 ? undefined : accepting.grace_ms,
       stream: request.stream === true,
-      stored: isStored,
+      stored: request.store !== false,
       background: request.background === true,
       previous: previousId,
       watchers: accepting.isWatched ? lease : undefined,
@@ -129,8 +114,6 @@ export async function accept(
       queued_bytes: limits.service.queuedBytes,
       digest: idempotency && bodyDigest,
       key_ms: idempotency?.keepMs,
-      list_ms: isStored ? renewMs : undefined,
-      order_ms: renewMs,
       request_ahead: ahead?.requestBytes,
       calls: printCalls(made),
       calls_length: mostCallsLength,

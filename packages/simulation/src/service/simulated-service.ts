@@ -13,6 +13,11 @@ export interface ServiceOptions {
   providersOf: ProvidersOf;
 }
 
+/** Whether a process runs suspects for a worker: `worker-0.1` is the first of `worker-0`. */
+export function isOfSuspects(name: string): boolean {
+  return name.includes('.');
+}
+
 /** The service in a world: apis, workers and their store. A process that was killed is started again under its name. */
 export class SimulatedService {
   readonly world: World;
@@ -48,13 +53,13 @@ export class SimulatedService {
     return role?.process;
   }
 
-  /** Kills a process and starts it again later. */
-  kill(name: string, downMs: number): void {
-    const process = this.processNamed(name);
-    if (!process || process.isDead) return;
+  /** Kills a process and starts it again later, unless it is one of suspects. */
+  kill(process: SimulatedProcess, downMs: number): void {
+    if (process.isDead) return;
+    const { name } = process;
     this.world.note(name, 'is KILLED');
     process.kill();
-    this.world.after(downMs, undefined, () => this.#restart(name));
+    if (!isOfSuspects(name)) this.world.after(downMs, undefined, () => this.#restart(name));
   }
 
   #restart(name: string): void {

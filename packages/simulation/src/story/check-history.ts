@@ -1,22 +1,14 @@
 import { checkEventGrammar } from '@sluice/testing';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import { maxAttempts } from '../service/service-settings.ts';
-import { mostRunning, models, tenants } from '../service/names.ts';
+import { tenants } from '../service/names.ts';
+import { checkCalls, checkCompletion } from './check-calls.ts';
+import type { History } from './history.ts';
+import type { Loss } from './inject-faults.ts';
 import { follow, list, type Request, retrieve, type Told } from './request.ts';
-import type { Scenario } from './scenario.ts';
+import type { CallerPlan } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
-import { tokenOf, type SimulatedUpstream, type UpstreamCall } from './upstream.ts';
-
-/** Everything that is known when a story is over. */
-export interface History {
-  service: SimulatedService;
-  upstream: SimulatedUpstream;
-  scenario: Scenario;
-  callers: readonly SimulatedCaller[];
-  fates: readonly Fate[];
-  /** When the last fault was over, in milliseconds of the world. */
-  faultsOverMs: number;
-}
+import { tokenOf } from './upstream.ts';
 
 /** A response as it is read in the end. */
 interface ReadResponse {
@@ -33,16 +25,31 @@ const mostLosses = 3;
 /** Holds a history against what is promised. Returns what is wrong with it. */
 export async function checkHistory(history: History): Promise<string[]> {
   const { callers, fates } = history;
-  const problems: string[] = [...checkLimits(history), ...checkOverlaps(history)];
-  const stored = await readAll(history);
-  for (const [at, caller] of callers.entries()) {
-    const fate = fates[at] ?? { kind: 'gone' };
-    const own = stored.filter(({ metadata }) => metadata.caller === caller.plan.name);
-    const found = await checkCaller(history, caller, fate, own);
-    problems.push(...found.map((problem) => `${caller.plan.name} (${caller.plan.mode}): ${problem}`));
-  }
-  return problems;
+  const stored = Map.groupBy(await readAll(history), ({ metadata }) => metadata.caller);
+  const ofCallers = await Promise.all(
+    callers.map(async (caller, at) => {
+      const { name, mode } = caller.plan;
+      const found = await checkCaller(history, caller, {
+        fate: fates[at] ?? { kind: 'gone' },
+        own: stored.get(name) ?? [],
+        apis: doorsFor(history, at),
+      });
+      return found.map((problem) => `${name} (${mode}): ${problem}`);
+    }),
+  );
+  return [...checkCalls(history), ...ofCallers.flat()];
 }
+
+/** More callers than this are checked at one api each, in turn. */
+const mostAtEachApi = 20;
+
+/** The apis at which a response is read. */
+function doorsFor({ service, callers }: History, at: number): Door[] {
+  const { apis } = service;
+  return callers.length <= mostAtEachApi ? apis : apis.slice(at % apis.length, (at % apis.length) + 1);
+}
+
+type Door = SimulatedService['apis'][number];
 
 async function readAll({ service }: History): Promise<ReadResponse[]> {
   const [api] = service.apis;
@@ -74,10 +81,10 @@ async function answered({ world }: SimulatedService, ask: () => Request): Promis
 async function checkCaller(
   history: History,
   caller: SimulatedCaller,
-  fate: Fate,
-  own: readonly ReadResponse[],
+  { fate, own, apis }: { fate: Fate; own: readonly ReadResponse[]; apis: readonly Door[] },
 ): Promise<string[]> {
   const { plan } = caller;
+  const losses = history.losses.filter((loss) => isTouched(caller, fate, loss)).length;
   const calls = history.upstream.callsOf(plan.name);
   const problems: string[] = [];
   // A key whose response failed or was cancelled is free for another try.
@@ -85,10 +92,13 @@ async function checkCaller(
   if (plan.idempotencyKey !== undefined && kept.length > 1) {
     problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
   }
+  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
+    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
   const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
-  if (unknown) problems.push(`${unknown.responseId} ran, and is nowhere`);
+  if (unknown && losses === 0) problems.push(`${unknown.responseId} ran, and is nowhere`);
   if (!final) {
+    if (losses > 0) return problems;
     if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
     if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
     return problems;
@@ -98,26 +108,38 @@ async function checkCaller(
     const ofResponse = calls.filter(
       ({ responseId, planned }) => responseId === each.id && planned !== 'limited',
     ).length;
-    problems.push(...(await checkDoors(history, caller, each)), ...checkText(plan.name, each));
-    const most = maxAttempts + mostLosses;
+    const seen = losses === 0 && caller.responseId === each.id ? caller.events : [];
+    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen })));
+    problems.push(...checkText(plan, each));
+    const most = maxAttempts + mostLosses + losses * maxAttempts;
     if (ofResponse > most) problems.push(`${ofResponse} calls of the upstream, at most ${most}`);
   }
+  if (losses > 0) return problems;
   problems.push(...checkFate(history, caller, fate, final));
-  problems.push(...checkUndisturbed(history, caller, final, calls.length));
+  problems.push(...checkCompletion(history, caller, { ...final, calls: calls.length }));
   return problems;
+}
+
+/** Whether a store that has forgotten something may have forgotten something of what a caller asked for. */
+function isTouched({ begunMs, doneMs }: SimulatedCaller, fate: Fate, { fromMs, toMs }: Loss): boolean {
+  return begunMs <= toMs && (fate.kind !== 'ended' || doneMs >= fromMs);
 }
 
 /** Every door tells the same: reads by each api, and the events, which are whole. What a caller saw is their beginning. */
 async function checkDoors(
   { service }: History,
-  caller: SimulatedCaller,
-  response: ReadResponse,
+  apis: readonly Door[],
+  {
+    plan: { name, tenant },
+    response,
+    seen: eventsSeen,
+  }: { plan: CallerPlan; response: ReadResponse; seen: SimulatedCaller['events'] },
 ): Promise<string[]> {
   const { world } = service;
   const problems: string[] = [];
   const json = JSON.stringify(response);
-  for (const api of service.apis) {
-    const asking = { world, api, plan: caller.plan };
+  for (const api of apis) {
+    const asking = { world, api, plan: { name, tenant } };
     const told = await answered(service, () => retrieve(asking, response.id));
     if (told.kind !== 'response' || told.json !== json) {
       problems.push(`the list has ${json}, and ${api.process.name} tells ${JSON.stringify(told)}`);
@@ -133,9 +155,8 @@ async function checkDoors(
     const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
     if (withoutObject(last.response) !== json)
       problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
-    if (caller.responseId !== response.id) continue;
     const isLost = response.status === 'cancelled';
-    for (const [at, seen] of caller.events.entries()) {
+    for (const [at, seen] of eventsSeen.entries()) {
       if (isLost && isLostTouch(seen.json)) break;
       if (seen.sequenceNumber !== at)
         problems.push(`event ${at} of the caller has the number ${seen.sequenceNumber}`);
@@ -166,6 +187,8 @@ function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final:
   switch (fate.kind) {
     case 'ended': {
       if (final.status === 'cancelled' && isLostTouch(fate.json)) return [];
+      if (final.status === 'cancelled' && caller.plan.acts.length === 0)
+        return ['it was told that it was cancelled, which it was not'];
       const told = withoutObject(JSON.parse(fate.json) as object);
       return told === JSON.stringify(final)
         ? []
@@ -201,78 +224,14 @@ function mayBeRefused(
   return calls.every(({ fromMs }) => fromMs < faultsOverMs + takenBackWithinMs);
 }
 
-function checkText(name: string, { status, output }: ReadResponse): string[] {
+function checkText(plan: CallerPlan, { status, output }: ReadResponse): string[] {
   const text = output
     .flatMap(({ content }) => content ?? [])
     .map((part) => part.text ?? '')
     .join('');
   const tokens = text.split(' ').filter((token) => token !== '');
   const call = Number(tokens[0]?.split('.')[1]);
-  const expected = tokens.map((_, at) => tokenOf(name, call, at + 1)).join('');
-  if (text !== expected) return [`its text is not that of one call: '${text}'`];
+  const expected = tokens.map((_, at) => tokenOf(plan, call, at + 1)).join('');
+  if (text !== expected) return [`its text is not that of one call: '${text.slice(0, 500)}'`];
   return status === 'completed' && tokens.length === 0 ? ['it is completed without a text'] : [];
-}
-
-/** A response that nothing went wrong for completes in one call. */
-function checkUndisturbed(
-  { scenario }: History,
-  { plan }: SimulatedCaller,
-  { status }: ReadResponse,
-  calls: number,
-): string[] {
-  const isDisturbed = scenario.faults.length > 0 || plan.acts.length > 0 || plan.calls[0].end !== 'finish';
-  if (isDisturbed) return [];
-  return status === 'completed' && calls === 1
-    ? []
-    : [`nothing went wrong, and it is ${status} after ${calls} calls`];
-}
-
-/** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
-function checkOverlaps({ scenario, upstream }: History): string[] {
-  const isLeftAlone = scenario.faults.every(
-    ({ kind }) => kind === 'kill' || kind === 'cut' || kind === 'freeze',
-  );
-  if (!isLeftAlone) return [];
-  return upstream.calls.flatMap((call, at) => {
-    const isRunning = (other: UpstreamCall) =>
-      other.responseId === call.responseId && (other.toMs ?? Number.POSITIVE_INFINITY) > call.fromMs;
-    const running = upstream.calls.slice(0, at).find(isRunning);
-    return running
-      ? [`${call.caller} runs in ${call.process} while it runs in ${running.process}, which lives`]
-      : [];
-  });
-}
-
-/**
- * While no process loses touch, no limit of what runs at a time is exceeded. A clock that is set back keeps BullMQ from renewing its
- * locks (its `LockManager` compares times of the wall clock), so the limit of a model does not hold then.
- */
-function checkLimits({ scenario, upstream }: History): string[] {
-  const isExact = scenario.faults.every(({ kind }) => kind === 'kill' || kind === 'cut');
-  if (!isExact) return [];
-  const modelOf = new Map(scenario.callers.map(({ name, model }) => [name, model]));
-  const problems: string[] = [];
-  const limits = [
-    {
-      name: 'the limited tenant',
-      most: mostRunning,
-      counts: (call: (typeof upstream.calls)[number]) => call.tenant === tenants.limited,
-    },
-    {
-      name: 'the narrow model',
-      most: 1,
-      counts: (call: (typeof upstream.calls)[number]) => modelOf.get(call.caller) === models.narrow,
-    },
-  ];
-  for (const { name, most, counts } of limits) {
-    const calls = upstream.calls.filter((call) => counts(call));
-    for (const { fromMs, caller } of calls) {
-      const running = calls.filter(
-        (other) => other.fromMs <= fromMs && (other.toMs ?? Number.POSITIVE_INFINITY) > fromMs,
-      );
-      if (running.length > most)
-        problems.push(`${running.length} calls of ${name} run at once when ${caller} begins`);
-    }
-  }
-  return problems;
 }

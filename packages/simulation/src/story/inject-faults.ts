@@ -1,14 +1,27 @@
-import type { SimulatedService } from '../service/simulated-service.ts';
+import { cellPrefix } from '../service/names.ts';
+import { isOfSuspects, type SimulatedService } from '../service/simulated-service.ts';
+import type { SimulatedConnection } from '../world/simulated-connection.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { FaultPlan, ProcessFault, StoreFault } from './scenario.ts';
 
-/** How long a connection stays that gets nothing any more, when its process does not leave it before, in milliseconds. */
-const silentForMs = 6_000;
+/** How long a process may take to leave a connection that is silent, in milliseconds. */
+const noticedWithinMs = 30_000;
+
+/** How often the lease of the rescue is taken away from whoever has it, in milliseconds. */
+const usurpEveryMs = 300;
 
 interface Armed {
-  process: SimulatedProcess;
+  isMeant: (process: SimulatedProcess) => boolean;
   messages: number;
-  happen: () => void;
+  /** Whether it happens to a reply. */
+  isOfReply?: boolean;
+  happen: (connection: SimulatedConnection) => void;
+}
+
+/** A time whose writes the store has lost, in milliseconds of the world. */
+export interface Loss {
+  fromMs: number;
+  toMs: number;
 }
 
 /** Makes the faults of a scenario happen. */
@@ -16,13 +29,16 @@ export class Faults {
   readonly #service: SimulatedService;
   /** Those that wait for a number of messages of a process. */
   #armed: Armed[] = [];
+  readonly #silent: { connection: SimulatedConnection; untilMs: number }[] = [];
+  readonly losses: Loss[] = [];
+  #isForgetting = false;
   #overMs: number;
 
   constructor(service: SimulatedService, faults: readonly FaultPlan[]) {
     this.#service = service;
     const { world, network } = service;
     this.#overMs = world.elapsedMs;
-    network.onMessage = (process) => this.#count(process);
+    network.onMessage = (connection, direction) => this.#count(connection, direction === 'got');
     for (const fault of faults) {
       this.#lasts(fault.atMs);
       world.after(fault.atMs, undefined, () => this.#begin(fault));
@@ -31,6 +47,10 @@ export class Faults {
 
   /** When the last of those that have begun is over, in milliseconds of the world. */
   get overMs(): number {
+    const { elapsedMs } = this.#service.world;
+    for (const { connection, untilMs } of this.#silent) {
+      if (!connection.destroyed && !connection.process.isDead) this.#lasts(Math.min(untilMs - elapsedMs, 0));
+    }
     return this.#overMs;
   }
 
@@ -47,14 +67,19 @@ export class Faults {
       return this.#harmStore(fault);
     }
     const process = this.#service.processNamed(fault.process);
+    const isMeant = isOfSuspects(fault.process)
+      ? ({ name }: SimulatedProcess) => name === fault.process
+      : (other: SimulatedProcess) => other === process;
+    if (fault.kind === 'kill') {
+      const happen = (connection: SimulatedConnection) => {
+        this.#service.kill(connection.process, fault.downMs);
+        this.#lasts(fault.downMs);
+      };
+      this.#armed.push({ isMeant, messages: fault.messages, happen });
+      return;
+    }
     if (!process || process.isDead) return;
     switch (fault.kind) {
-      case 'kill':
-        this.#arm(process, fault.messages, () => {
-          this.#service.kill(fault.process, fault.downMs);
-          this.#lasts(fault.downMs);
-        });
-        return;
       case 'pause':
         world.note(process.name, `stands still for ${fault.forMs} ms`);
         process.pause(fault.forMs);
@@ -64,18 +89,71 @@ export class Faults {
         world.note(process.name, `has its clock set by ${fault.byMs} ms`);
         process.clockErrorMs += fault.byMs;
         return;
-      default:
-        this.#arm(process, fault.messages, () => this.#breakConnection(process, fault));
+      case 'lose a reply': {
+        const happen = (connection: SimulatedConnection) => {
+          world.note(process.name, `loses a reply on connection ${connection.number}`);
+          this.#service.network.cut(connection);
+        };
+        this.#armed.push({ isMeant, messages: fault.messages, isOfReply: true, happen });
+        return;
+      }
+      default: {
+        const happen = () => this.#breakConnection(process, fault);
+        this.#armed.push({ isMeant, messages: fault.messages, happen });
+      }
     }
   }
 
   #harmStore({ kind, forMs }: StoreFault): void {
     const { world, network } = this.#service;
-    if (kind === 'freeze') return network.freeze(forMs);
-    const harm = kind === 'full' ? ['CONFIG', 'SET', 'maxmemory', '1'] : ['REPLICAOF', '127.0.0.1', '1'];
-    const mend = kind === 'full' ? ['CONFIG', 'SET', 'maxmemory', '0'] : ['REPLICAOF', 'NO', 'ONE'];
-    network.ask(...harm);
-    world.after(forMs, undefined, () => network.ask(...mend));
+    switch (kind) {
+      case 'freeze':
+        return network.freeze(forMs);
+      case 'forget':
+        return this.#forget(forMs);
+      case 'empty':
+        this.#mendStore();
+        network.ask('FLUSHALL');
+        this.losses.push({ fromMs: 0, toMs: world.elapsedMs });
+        return;
+      case 'two rescuers':
+        return this.#usurp(world.elapsedMs + forMs);
+      case 'full':
+        network.ask('CONFIG', 'SET', 'maxmemory', '1');
+        break;
+      case 'replica':
+        network.ask('REPLICAOF', '127.0.0.1', '1');
+    }
+    world.plainlyAfter(forMs, () => this.#mendStore());
+  }
+
+  #mendStore(): void {
+    const { network } = this.#service;
+    network.ask('CONFIG', 'SET', 'maxmemory', '0');
+    network.ask('REPLICAOF', 'NO', 'ONE');
+  }
+
+  /** What is forgotten cannot come back, so one time of it begins after the other. */
+  #forget(forMs: number): void {
+    if (this.#isForgetting) return;
+    this.#isForgetting = true;
+    const { world, network } = this.#service;
+    const fromMs = world.elapsedMs;
+    const snapshot = network.snapshot();
+    world.after(forMs, undefined, () => {
+      world.note('store', 'comes back as it was');
+      this.#isForgetting = false;
+      network.restore(snapshot);
+      this.#mendStore();
+      this.losses.push({ fromMs, toMs: world.elapsedMs });
+    });
+  }
+
+  #usurp(untilMs: number): void {
+    const { world, network } = this.#service;
+    // A store that takes no writes keeps it.
+    network.ask('EVAL', "redis.pcall('DEL', KEYS[1]) return 1", '1', `${cellPrefix}rescuer`);
+    if (world.elapsedMs < untilMs) world.plainlyAfter(usurpEveryMs, () => this.#usurp(untilMs));
   }
 
   #breakConnection(
@@ -88,22 +166,21 @@ export class Faults {
     if (!connection) return;
     world.note(process.name, `${kind} on connection ${connection.number}`);
     if (kind === 'cut') return network.cut(connection);
-    connection.loses = kind === 'silence' ? 'everything' : 'replies';
-    this.#lasts(silentForMs);
-    world.after(silentForMs, undefined, () => network.cut(connection));
+    connection.isSilent = kind === 'silence';
+    connection.loses = connection.isSilent ? 'everything' : 'replies';
+    this.#silent.push({ connection, untilMs: world.elapsedMs + noticedWithinMs });
   }
 
-  #arm(process: SimulatedProcess, messages: number, happen: () => void): void {
-    this.#armed.push({ process, messages, happen });
-  }
-
-  #count(process: SimulatedProcess): void {
+  #count(connection: SimulatedConnection, isReply: boolean): void {
     if (this.#armed.length === 0) return;
-    for (const each of this.#armed) if (each.process === process) each.messages -= 1;
-    const due = this.#armed.filter(({ messages }) => messages < 0);
+    for (const each of this.#armed) if (each.isMeant(connection.process)) each.messages -= 1;
+    const due = this.#armed.filter(
+      ({ messages, isOfReply = false, isMeant }) =>
+        messages < 0 && (isReply || !isOfReply) && isMeant(connection.process),
+    );
     if (due.length === 0) return;
-    this.#armed = this.#armed.filter(({ messages }) => messages >= 0);
-    for (const { happen } of due) happen();
+    this.#armed = this.#armed.filter((each) => !due.includes(each));
+    for (const { happen } of due) happen(connection);
   }
 
   #lasts(ms: number): void {

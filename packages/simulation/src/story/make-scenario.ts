@@ -1,97 +1,171 @@
 import { models, tenants } from '../service/names.ts';
 import { Random } from '../world/random.ts';
-import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario, StoreFault } from './scenario.ts';
+import type { ActPlan, CallEnd, CallerPlan, CallPlan, FaultPlan, Scenario } from './scenario.ts';
 import { modes } from './scenario.ts';
+
+/** How many ask, over how long, and how many of them meet an upstream that fails. */
+interface Crowd {
+  callers: number;
+  durationMs: number;
+  /** The share of first calls that fail. */
+  failing: number;
+  /** The share of the limited tenant, and of the narrow model: both run few at a time. */
+  limited: number;
+  narrow: number;
+  /** Whether its upstreams may take seconds, so that a call outlasts a fault. */
+  isPatient: boolean;
+}
 
 /** Makes the story of a seed. */
 export function makeScenario(seed: number): Scenario {
   const random = new Random(seed).fork('scenario');
   const apis = random.pick([1, 2, 2]);
   const workers = random.pick([1, 2, 2]);
-  const durationMs = random.pick([200, 1_000, 4_000]);
-  const callers = Array.from({ length: random.between(2, 16) }, (_, at) =>
-    makeCaller(random.fork(`caller ${at}`), `c${at}`, durationMs),
+  const crowd = makeCrowd(random.fork('crowd'));
+  const callers = Array.from({ length: crowd.callers }, (_, at) =>
+    makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
   );
   const names = [
     ...Array.from({ length: apis }, (_, at) => `api-${at}`),
     ...Array.from({ length: workers }, (_, at) => `worker-${at}`),
   ];
+  const family = random.pick<Family>([
+    everything,
+    families.crashes,
+    families.outages,
+    families.outages,
+    families.losses,
+  ]);
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
-    makeFault(random.fork(`fault ${at}`), names, callers),
+    makeFault(random.fork(`fault ${at}`), names, callers, family),
   );
   return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
 }
 
-function makeCaller(random: Random, name: string, durationMs: number): CallerPlan {
+function makeCrowd(random: Random): Crowd {
+  const few = {
+    callers: random.between(2, 16),
+    durationMs: random.pick([200, 1_000, 4_000]),
+    failing: 0.3,
+    limited: 0.5,
+    narrow: 0.25,
+    isPatient: true,
+  };
+  const many = {
+    callers: random.between(60, 200),
+    durationMs: random.pick([0, 300, 2_000]),
+    failing: 0.05,
+    limited: 0.2,
+    narrow: 0.1,
+    isPatient: false,
+  };
+  return random.happens(0.5) ? few : many;
+}
+
+function makeCaller(
+  random: Random,
+  name: string,
+  { durationMs, failing, limited, narrow, isPatient }: Crowd,
+): CallerPlan {
   const acts: ActPlan[] = [];
-  if (random.happens(0.35)) {
+  if (random.happens(failing)) {
     acts.push({
       kind: random.pick(['leave', 'drop', 'drop', 'cancel']),
       afterMs: random.skewed(random.pick([1, 30, 1_000])),
     });
   }
+  const first = random.happens(failing) ? bad(random, isPatient) : good(random, isPatient);
+  // Another call of the same kind: what crashes once may crash again, up to the end of all patience.
+  const again = Array.from({ length: random.happens(failing) ? random.pick([1, 1, 1, 5]) : 0 }, () => first);
   return {
     name,
     atMs: random.fraction() * durationMs,
     mode: random.pick(modes),
-    tenant: random.happens(0.5) ? tenants.free : tenants.limited,
-    model: random.happens(0.75) ? models.wide : models.narrow,
+    tenant: random.happens(limited) ? tenants.limited : tenants.free,
+    model: random.happens(narrow) ? models.narrow : models.wide,
     idempotencyKey: random.happens(0.4) ? `key-${name}` : undefined,
-    calls: [makeCall(random), ...(random.happens(0.3) ? [makeCall(random)] : []), good(random)],
+    calls: [first, ...again, good(random, isPatient)],
     acts,
+    ...(random.happens(0.1) && { readMs: random.skewed(random.pick([5, 100])) }),
   };
 }
 
-function makeCall(random: Random): CallPlan {
-  if (random.happens(0.7)) return good(random);
-  const end = random.pick<CallEnd>(['cut', 'hang', 'refused', 'limited', 'broken', 'fatal']);
+function bad(random: Random, isPatient: boolean): CallPlan {
+  const end = random.pick<CallEnd>(['cut', 'hang', 'refused', 'limited', 'broken', 'fatal', 'crash']);
   const tokens = end === 'refused' || end === 'limited' || random.happens(0.4) ? 0 : random.between(1, 5);
-  return { ...good(random), tokens, end };
+  return { ...good(random, isPatient), tokens, end };
 }
 
-function good(random: Random): CallPlan {
+/** The longest that a good call takes until its first token, in milliseconds: with a long outage, less than it may take. */
+const longestMs = 4_000;
+
+/** Now and then an answer is too long for a message, and too long to wait in memory for a slow reader. */
+function good(random: Random, isPatient: boolean): CallPlan {
+  const isLong = random.happens(0.01);
   return {
-    firstMs: random.skewed(random.pick([2, 20, 300])),
+    firstMs: Math.min(random.skewed(random.pick(isPatient ? [20, 300, 2_000] : [2, 20, 300])), longestMs),
     betweenMs: random.skewed(random.pick([0.5, 5, 60])),
-    tokens: random.between(1, 6),
+    tokens: isLong ? 24 : random.between(1, 6),
+    ...(isLong && { tokenLength: random.pick([4_000, 20_000]) }),
     end: 'finish',
   };
 }
 
+/**
+ * Faults that come together. Some of the promises hold for the milder ones alone, so most seeds have only those of one family.
+ */
+const families = {
+  crashes: ['kill', 'kill', 'kill', 'suspects', 'cut', 'lose a reply'],
+  outages: ['freeze', 'freeze', 'cut', 'lose a reply', 'lose a reply'],
+  losses: ['forget', 'empty', 'kill', 'cut'],
+  others: ['pause', 'long pause', 'clock', 'silence', 'lose replies', 'full', 'replica', 'two rescuers'],
+} as const;
+type Family = readonly (typeof families)[keyof typeof families][number][];
+const everything: Family = Object.values(families).flat();
+
 /** A fault begins when somebody asks for something, or a while after that: nothing happens at other times. */
-function makeFault(random: Random, names: readonly string[], callers: readonly CallerPlan[]): FaultPlan {
+function makeFault(
+  random: Random,
+  names: readonly string[],
+  callers: readonly CallerPlan[],
+  family: Family,
+): FaultPlan {
   const { atMs: askedMs = 0 } = callers[random.between(0, callers.length - 1)] ?? {};
   const atMs = askedMs + random.skewed(random.pick([0.5, 10, 300]));
   const process = names[random.between(0, names.length - 1)] ?? 'worker-0';
   const messages = Math.floor(random.skewed(random.pick([2, 20])));
   // The first one has the short commands.
   const connection = random.happens(0.5) ? 0 : random.between(1, 7);
-  const storeFault = (kind: StoreFault['kind']): StoreFault => ({
-    kind,
-    atMs,
-    forMs: random.skewed(random.pick([300, 1_500, 4_000])),
-  });
-  switch (random.between(0, 11)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-      return { kind: 'kill', atMs, process, messages, downMs: random.skewed(random.pick([100, 3_000])) };
-    case 4:
-      return { kind: 'pause', atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
-    case 5:
-      return storeFault('freeze');
-    case 10:
-      return storeFault('full');
-    case 11:
-      return storeFault('replica');
-    case 6:
-      return { kind: 'clock', atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
-    case 7:
-      return { kind: 'cut', atMs, process, connection, messages };
-    case 8:
-      return { kind: 'silence', atMs, process, connection, messages };
-    default:
-      return { kind: 'lose replies', atMs, process, connection, messages };
+  const forMs = random.skewed(random.pick([300, 1_500, 4_000]));
+  const downMs = random.skewed(random.pick([100, 3_000]));
+  const kind = family[random.between(0, family.length - 1)] ?? 'kill';
+  switch (kind) {
+    case 'kill':
+      return { kind, atMs, process, messages, downMs };
+    case 'suspects':
+      return { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
+    case 'pause':
+      return { kind, atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
+    case 'long pause':
+      // Longer than all that a worker holds.
+      return { kind: 'pause', atMs, process: 'worker-0', forMs: random.between(4_000, 9_000) };
+    case 'clock':
+      return { kind, atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
+    case 'lose a reply':
+      return { kind, atMs, process, messages };
+    case 'cut':
+    case 'silence':
+    case 'lose replies':
+      return { kind, atMs, process, connection, messages };
+    case 'empty':
+      return { kind, atMs, forMs: 0 };
+    case 'two rescuers':
+      return { kind, atMs, forMs: 8_000 };
+    case 'freeze':
+      return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 5_000) : forMs };
+    case 'full':
+    case 'replica':
+    case 'forget':
+      return { kind, atMs, forMs };
   }
 }

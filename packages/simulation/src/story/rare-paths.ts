@@ -14,6 +14,8 @@ const byLog: Readonly<Record<string, string>> = {
   'end not written': 'an end is refused',
   'lease not renewed': 'a lease is not renewed in time',
   'redis takes no writes': 'the store takes no writes',
+  'the store was emptied: the limits of the queues are set again':
+    'the limits of the queues are set again in a store that was emptied',
 };
 
 /** Rare paths by the first word of an answer of the store. */
@@ -33,6 +35,8 @@ const byLostAnswer: Readonly<Record<string, string>> = {
   run: 'the answer to a claim is lost',
   ok: 'the answer to an append or an end is lost',
 };
+
+const asterisk = 0x2a;
 
 const suspectRuns = 'a suspect runs in a process of its own';
 const runsAgain = 'a response runs again in another process';
@@ -64,6 +68,7 @@ export class RarePaths {
 
   /** The store has answered. */
   answered(bytes: Buffer, isLost: boolean): void {
+    if (bytes[0] !== asterisk) return;
     const word = /^\*\d+\r\n\$\d+\r\n([a-z_]+)\r\n/.exec(bytes.toString('latin1', 0, 40))?.[1];
     if (word !== undefined) this.#add((isLost ? byLostAnswer : byAnswer)[word]);
   }

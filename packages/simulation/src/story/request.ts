@@ -1,4 +1,5 @@
 import {
+  type Answer,
   asServiceError,
   CallerPresence,
   type Caller,
@@ -31,6 +32,8 @@ export class Request {
   /** Called with each event, and with the id of the response, as soon as the caller has them. */
   onEvent: (event: { sequenceNumber: number; json: string }) => void = () => undefined;
   onId: (responseId: string) => void = () => undefined;
+  /** How long the caller takes to read what it is sent at once, in milliseconds. */
+  readMs = 0;
   readonly #world: World;
   readonly #api: ReadyApi;
   readonly #presence = new CallerPresence();
@@ -93,7 +96,9 @@ export class Request {
     gone: this.#gone.signal,
     write: (events) => {
       for (const event of events) this.#send(event);
-      return Promise.resolve();
+      const { readMs } = this;
+      if (readMs === 0) return Promise.resolve();
+      return new Promise((resolve) => void this.#api.process.after(readMs, resolve));
     },
     caughtUp: () => undefined,
     repeatWhileSilent: () => undefined,
@@ -102,7 +107,8 @@ export class Request {
     cut: () => undefined,
   });
 
-  #send({ sequenceNumber, json }: SentEvent): void {
+  #send({ sequenceNumber, json: hollow, texts }: SentEvent): void {
+    const json = texts ? Buffer.concat(texts.piecesOf(hollow)).toString() : hollow;
     this.#arrive(() => this.onEvent({ sequenceNumber, json }));
   }
 
@@ -162,7 +168,7 @@ export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Req
     const created = isBackground
       ? await parts.responses.create.inBackground(caller, creation)
       : await parts.responses.create.whole(caller, creation);
-    return created.kind === 'left' ? { kind: 'broken' } : told(created.answer.response);
+    return created.kind === 'left' ? { kind: 'broken' } : told(created.answer);
   });
 }
 
@@ -170,16 +176,14 @@ export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Req
 export function retrieve(asking: Asking, responseId: string): Request {
   const { world, api, plan } = asking;
   return new Request(world, api, plan.name, async (parts, request) => {
-    const answer = await parts.responses.retrieve(callerOf(parts, request, plan.tenant), responseId);
-    return told(answer.response);
+    return told(await parts.responses.retrieve(callerOf(parts, request, plan.tenant), responseId));
   });
 }
 
 export function cancel(asking: Asking, responseId: string): Request {
   const { world, api, plan } = asking;
   return new Request(world, api, plan.name, async (parts, request) => {
-    const answer = await parts.responses.cancel(callerOf(parts, request, plan.tenant), responseId);
-    return told(answer.response);
+    return told(await parts.responses.cancel(callerOf(parts, request, plan.tenant), responseId));
   });
 }
 
@@ -198,8 +202,14 @@ export function list(asking: Asking): Request {
   const { world, api, plan } = asking;
   return new Request(world, api, plan.name, async (parts, request) => {
     const caller = callerOf(parts, request, plan.tenant);
-    const page = await parts.responses.list(caller, { after: undefined, limit: 100 });
-    return { kind: 'response', json: JSON.stringify(page.responses) };
+    const all: { id: string }[] = [];
+    for (let hasMore = true; hasMore; ) {
+      const page = await parts.responses.list(caller, { after: all.at(-1)?.id, limit: 100 });
+      all.push(...page.responses);
+      page.free?.();
+      hasMore = page.hasMore;
+    }
+    return { kind: 'response', json: JSON.stringify(all) };
   });
 }
 
@@ -216,6 +226,8 @@ function callerOf(parts: Parts, request: Request, tenant: string): Caller {
   return { ...request.caller, key };
 }
 
-function told(response: object): Told {
-  return { kind: 'response', json: JSON.stringify(response) };
+function told({ response, texts, free }: Answer): Told {
+  const json = JSON.stringify(texts ? texts.filled(response) : response);
+  free();
+  return { kind: 'response', json };
 }

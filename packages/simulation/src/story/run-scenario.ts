@@ -27,8 +27,11 @@ export interface Result {
 /** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
 const restWithinMs = queueMs + totalMs + 60_000;
 
+/** How long a process is away that a call of an upstream has killed, in milliseconds. */
+const restartMs = 500;
+
 /** How often it is looked whether all is at rest, in milliseconds. */
-const lookEveryMs = 400;
+const lookEveryMs = 200;
 
 /** Tells a scenario in a world of its own, and checks its history. */
 export async function runScenario(scenario: Scenario, log?: (line: string) => void): Promise<Result> {
@@ -41,6 +44,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
       ...scenario,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
     });
+    upstream.onCrash = (crashed) => service.kill(crashed, restartMs);
     const paths = new RarePaths();
     world.onLogged = (line) => paths.logged(line);
     service.network.onAnswer = (bytes, isLost) => paths.answered(bytes, isLost);
@@ -89,12 +93,15 @@ async function tell(
     if (!service.isWhole || !callers.every(({ isDone }) => isDone)) continue;
     // What has not begun by now would befall nobody.
     faults.disarm();
-    left = leftovers(service.network);
+    left = leftovers(service.network, faults.losses.length > 0);
     if (left.length === 0) break;
   }
   const waiting = callers.filter(({ isDone }) => !isDone).map(({ plan }) => plan.name);
   if (waiting.length > 0) {
-    return [`still waiting after all that time: ${waiting.join(', ')}`, ...leftovers(service.network)];
+    return [
+      `still waiting after all that time: ${waiting.join(', ')}`,
+      ...leftovers(service.network, faults.losses.length > 0),
+    ];
   }
   if (!service.isWhole) return ['a process does not start'];
   const fates = await Promise.all(callers.map(({ fate }) => fate));
@@ -105,6 +112,7 @@ async function tell(
     callers,
     fates,
     faultsOverMs: faults.overMs,
+    losses: faults.losses,
   });
   return [...left, ...problems];
 }

@@ -29,6 +29,8 @@ export interface CallerPlan {
   /** What each call of the upstream does, in order; the last one is repeated. */
   calls: readonly [CallPlan, ...CallPlan[]];
   acts: readonly ActPlan[];
+  /** How long it takes to read what it is sent at once, in milliseconds; 0 by default. */
+  readMs?: number;
 }
 
 /** What a caller does besides waiting, so long after it began. */
@@ -49,29 +51,41 @@ export type CallEnd =
   | 'limited'
   | 'broken'
   /** Fails in a way that none does. */
-  | 'fatal';
+  | 'fatal'
+  /** Kills the process that runs it. */
+  | 'crash';
 
 /** One call of an upstream. */
 export interface CallPlan {
   firstMs: number;
   betweenMs: number;
   tokens: number;
+  /** How long a token is at least, in characters; 0 by default. */
+  tokenLength?: number;
   end: CallEnd;
 }
 
 /** What goes wrong. */
 export type FaultPlan = StoreFault | ProcessFault;
 
-/** The store does nothing, has no memory left, or is made a replica that has lost its primary. */
-export interface StoreFault {
-  kind: 'freeze' | 'full' | 'replica';
-  atMs: number;
-  forMs: number;
-}
+export type StoreFault =
+  /** The store does nothing, has no memory left, or is made a replica that has lost its primary. */
+  | { kind: 'freeze' | 'full' | 'replica'; atMs: number; forMs: number }
+  /** The store comes back without what it was told in this time, as after a failover that lost writes. */
+  | { kind: 'forget'; atMs: number; forMs: number }
+  /** The store is emptied. */
+  | { kind: 'empty'; atMs: number; forMs: 0 }
+  /** The lease of the rescue is taken away again and again, so that several processes lead at once. */
+  | { kind: 'two rescuers'; atMs: number; forMs: number };
 
 export type ProcessFault =
-  /** A process is ended by SIGKILL and started again. `messages` more pass before, of those it sends and gets. */
+  /**
+   * A process is ended by SIGKILL and started again. `messages` more pass before, of those it sends and gets. A process of
+   * suspects, such as `worker-0.1`, need not be there yet, and is not started again.
+   */
   | { kind: 'kill'; atMs: number; process: string; messages: number; downMs: number }
+  /** A reply is lost: its connection is cut when it arrives. */
+  | { kind: 'lose a reply'; atMs: number; process: string; messages: number }
   /** A process stands still. */
   | { kind: 'pause'; atMs: number; process: string; forMs: number }
   /** The clock of a process is set. */

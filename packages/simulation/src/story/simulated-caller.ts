@@ -29,6 +29,8 @@ export class SimulatedCaller {
   responseId: string | undefined;
   /** Whether it was told that its response is accepted. */
   isAccepted = false;
+  /** When it was told so first, in milliseconds of the world. */
+  acceptedMs: number | undefined;
   /** Each event that it was sent, over all connections. */
   readonly events: { sequenceNumber: number; json: string }[] = [];
   /** What a cancellation was answered with. */
@@ -38,6 +40,9 @@ export class SimulatedCaller {
   readonly #random: Random;
   #request: Request | undefined;
   isDone = false;
+  /** When it asked first, and when it was done, in milliseconds of the world. */
+  begunMs = Number.POSITIVE_INFINITY;
+  doneMs = Number.POSITIVE_INFINITY;
   /** The process that it asked last. */
   asked: SimulatedProcess | undefined;
   #hasLeft = false;
@@ -55,6 +60,7 @@ export class SimulatedCaller {
 
   async #run(): Promise<Fate> {
     await this.#world.sleep(this.plan.atMs);
+    this.begunMs = this.#world.elapsedMs;
     for (let tries = 0; tries < mostTries && !this.#hasLeft; tries += 1) {
       const told = await this.#try();
       const fate = await this.#judge(told);
@@ -66,6 +72,7 @@ export class SimulatedCaller {
 
   #end(fate: Fate): Fate {
     this.isDone = true;
+    this.doneMs = this.#world.elapsedMs;
     this.#world.note(this.plan.name, `is done: ${fate.kind} ${fate.kind === 'refused' ? fate.code : ''}`);
     return fate;
   }
@@ -79,9 +86,11 @@ export class SimulatedCaller {
     else if (this.#isStream) this.#request = follow(asking, id, this.events.at(-1)?.sequenceNumber ?? -1);
     else if (this.#isBackground) this.#request = retrieve(asking, id);
     else this.#request = create(asking);
+    this.#request.readMs = this.plan.readMs ?? 0;
     this.#request.onId = (responseId) => {
       this.responseId = responseId;
       this.isAccepted = true;
+      this.acceptedMs ??= this.#world.elapsedMs;
       this.#world.note(this.plan.name, `is told ${responseId}`);
     };
     this.#request.onEvent = (event) => {

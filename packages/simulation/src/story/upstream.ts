@@ -2,19 +2,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Usage } from '@sluice/contract';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '@sluice/providers';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
-import type { CallerPlan, CallPlan } from './scenario.ts';
+import type { CallEnd, CallerPlan, CallPlan } from './scenario.ts';
 
 /** One call of the upstream. */
 export interface UpstreamCall {
   caller: string;
   tenant: string;
+  model: string;
   responseId: string;
   /** How it was to end. */
-  planned: CallPlan['end'];
+  planned: CallEnd;
   process: string;
+  /** When the process was started, in milliseconds of the world: one that was killed comes back under its name. */
+  startedMs: number;
   /** When it began and ended, in milliseconds of the world; a call of a process that died has ended with it. */
   fromMs: number;
   toMs: number | undefined;
+  /** Whether it came to the end that was planned. */
+  isOver: boolean;
 }
 
 const usage: Usage = {
@@ -26,14 +31,26 @@ const usage: Usage = {
 };
 
 /** Token `at`, from 1, of call `call`, from 1: text that was lost, repeated or mixed shows by itself. */
-export function tokenOf(caller: string, call: number, at: number): string {
-  return `${caller}.${call}.${at} `;
+export function tokenOf(
+  { name, calls }: Pick<CallerPlan, 'name' | 'calls'>,
+  call: number,
+  at: number,
+): string {
+  const { tokenLength = 0 } = callPlanned(calls, call);
+  return `${`${name}.${call}.${at}`.padEnd(tokenLength, '.')} `;
+}
+
+function callPlanned(calls: CallerPlan['calls'], call: number): CallPlan {
+  return calls[Math.min(call, calls.length) - 1] ?? calls[0];
 }
 
 /** The upstreams of a world: they do what the scenario says, and remember who called. */
 export class SimulatedUpstream {
   readonly calls: UpstreamCall[] = [];
   readonly #plans: ReadonlyMap<string, CallerPlan>;
+  readonly #counts = new Map<string, number>();
+  /** Called when a call kills the process that runs it. */
+  onCrash: (process: SimulatedProcess) => void = () => undefined;
 
   constructor(callers: readonly CallerPlan[]) {
     this.#plans = new Map(callers.map((caller) => [caller.name, caller]));
@@ -63,17 +80,20 @@ export class SimulatedUpstream {
     call: ProviderCall,
   ): AsyncGenerator<ProviderChunk> {
     const { world } = process;
-    const number = this.callsOf(plan.name).length + 1;
-    const { firstMs, betweenMs, tokens, end } =
-      plan.calls[Math.min(number, plan.calls.length) - 1] ?? plan.calls[0];
+    const number = (this.#counts.get(plan.name) ?? 0) + 1;
+    this.#counts.set(plan.name, number);
+    const { firstMs, betweenMs, tokens, end } = callPlanned(plan.calls, number);
     const known: UpstreamCall = {
       planned: end,
       caller: plan.name,
       tenant: plan.tenant,
+      model: plan.model,
       responseId: call.responseId,
       process: process.name,
+      startedMs: process.startedMs,
       fromMs: world.elapsedMs,
       toMs: undefined,
+      isOver: false,
     };
     this.calls.push(known);
     world.note(process.name, `calls the upstream for ${plan.name}, call ${number}`);
@@ -86,9 +106,11 @@ export class SimulatedUpstream {
       await waitFor(firstMs, signal);
       for (let at = 1; at <= tokens; at += 1) {
         if (at > 1) await waitFor(betweenMs, signal);
-        yield { type: 'text', delta: tokenOf(plan.name, number, at) };
+        yield { type: 'text', delta: tokenOf(plan, number, at) };
       }
       await waitFor(betweenMs, signal);
+      known.isOver = true;
+      if (end === 'crash') world.after(0, undefined, () => this.onCrash(process));
       yield* ending(end, signal);
     } finally {
       over();
@@ -105,10 +127,13 @@ async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
+/** How long an upstream that limits calls asks for, in milliseconds. */
+export const limitedForMs = 500;
+
 /** Longer than any response may take. */
 const forEverMs = 2 ** 31 - 1;
 
-async function* ending(end: CallPlan['end'], signal: AbortSignal): AsyncGenerator<ProviderChunk> {
+async function* ending(end: CallEnd, signal: AbortSignal): AsyncGenerator<ProviderChunk> {
   switch (end) {
     case 'finish':
       yield { type: 'usage', usage };
@@ -117,6 +142,7 @@ async function* ending(end: CallPlan['end'], signal: AbortSignal): AsyncGenerato
     case 'cut':
       return;
     case 'hang':
+    case 'crash':
       await waitFor(forEverMs, signal);
       return;
     case 'refused':
@@ -126,7 +152,7 @@ async function* ending(end: CallPlan['end'], signal: AbortSignal): AsyncGenerato
       throw new ProviderError('server_is_overloaded', 'simulated: limited', {
         disposition: 'retry',
         fault: 'limited',
-        retryAfterMs: 500,
+        retryAfterMs: limitedForMs,
       });
     case 'fatal':
       throw new ProviderError('model_error', 'simulated: fatal', { disposition: 'fail' });

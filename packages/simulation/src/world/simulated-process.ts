@@ -9,7 +9,8 @@ export class SimulatedProcess implements Inhabitant {
   readonly name: string;
   readonly world: World;
   readonly random: Random;
-  readonly #startedAt: number;
+  /** In milliseconds of the world. */
+  readonly startedMs: number;
   readonly #onDeath: (() => void)[] = [];
   isDead = false;
   /** Until then nothing happens to it, as if it had been stopped by a signal. */
@@ -21,7 +22,7 @@ export class SimulatedProcess implements Inhabitant {
     this.world = world;
     this.name = name;
     this.random = world.random.fork(name);
-    this.#startedAt = world.elapsedMs;
+    this.startedMs = world.elapsedMs;
   }
 
   /** What `Date.now()` says. */
@@ -31,7 +32,7 @@ export class SimulatedProcess implements Inhabitant {
 
   /** What `performance.now()` says. */
   get runningMs(): number {
-    return this.world.elapsedMs - this.#startedAt;
+    return this.world.elapsedMs - this.startedMs;
   }
 
   /** Plans a call, as `setTimeout` does. */

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { StoreMemory, systemCalls } from './system-calls.ts';
 
 /**
  * A Valkey compiled to WebAssembly, with a clock that moves only when it is told to and with sockets in memory. The same
  * calls give the same bytes: it has no other source of time, of chance or of input.
  */
 export class SimulatedStore {
-  readonly #nowNs: () => bigint;
   readonly #exports: Exports;
   readonly #sockets = new Map<number, StoreSocket>();
   readonly #waiting: number[] = [];
@@ -15,18 +15,30 @@ export class SimulatedStore {
   #listener = -1;
   /** Whether a pass has read from a connection. */
   #hasRead = false;
+  /** Chunks that were received and not read. */
+  #unread = 0;
+  /** Connections that were written to in this step, and those that the store has ended. */
+  #written: number[] = [];
+  #closed: number[] = [];
+  readonly #memory: StoreMemory;
 
+  /** Starts a store. Every store of a thread begins as a copy of the first, so the clock must say the same each time. */
   constructor({ nowNs }: { nowNs: () => bigint }) {
-    this.#nowNs = nowNs;
+    this.#memory = new StoreMemory(() => this.#exports.memory.buffer);
     const instance = new webAssembly.Instance(compiled(), {
-      wasi_snapshot_preview1: this.#systemCalls(),
+      wasi_snapshot_preview1: systemCalls(this.#memory, nowNs),
       host: this.#socketCalls(),
       // Its Lua unwinds errors by throwing this tag.
       env: { __c_longjmp: new webAssembly.Tag({ parameters: ['i32'] }) },
     });
     this.#exports = instance.exports;
+    if (booted) {
+      this.restore(booted);
+      return;
+    }
     this.#exports._initialize();
     this.#exports.rk_boot(6379);
+    booted = this.snapshot();
   }
 
   /** Opens a connection and returns its number. */
@@ -39,7 +51,10 @@ export class SimulatedStore {
 
   /** Gives the store bytes of a connection. They are read in the next `step`. */
   receive(number: number, bytes: Buffer): void {
-    this.#sockets.get(number)?.unread.push(bytes);
+    const socket = this.#sockets.get(number);
+    if (!socket) return;
+    socket.unread.push(bytes);
+    this.#unread += 1;
   }
 
   /** Tells the store that the other side has closed a connection. */
@@ -52,44 +67,59 @@ export class SimulatedStore {
    * Runs what there is to do, timeouts included, and returns what the store has written since the last step, by
    * connection. `closed` are connections that the store has ended.
    */
-  step(): { written: [number: number, bytes: Buffer][]; closed: number[] } {
-    const before = [...this.#sockets.keys()];
+  step(): { written: Map<number, Buffer>; closed: number[] } {
     // A pass reads and runs commands, and their replies are written at the start of the next one.
     do {
       this.#hasRead = false;
       this.#exports.rk_step();
-    } while (this.#hasRead || this.#hasUnread());
-    const written: [number, Buffer][] = [];
-    for (const [number, socket] of this.#sockets) {
-      if (socket.written.length === 0) continue;
-      written.push([number, Buffer.concat(socket.written)]);
+    } while (this.#hasRead || this.#unread > 0 || this.#waiting.length > 0);
+    const written = new Map<number, Buffer>();
+    for (const number of this.#written) {
+      const socket = this.#sockets.get(number);
+      if (!socket) continue;
+      const [first = Buffer.alloc(0), ...more] = socket.written;
+      written.set(number, more.length === 0 ? first : Buffer.concat(socket.written));
       socket.written = [];
     }
-    return { written, closed: before.filter((number) => !this.#sockets.has(number)) };
+    const closed = this.#closed;
+    this.#written = [];
+    this.#closed = [];
+    return { written, closed };
   }
 
-  /** Copies the whole store, its connections excepted. */
+  /** Copies the whole store. */
   snapshot(): StoreSnapshot {
     return {
       memory: new Uint8Array(this.#exports.memory.buffer.slice(0)),
       stackPointer: this.#exports.__stack_pointer.value,
       sockets: [...this.#sockets.keys()],
       nextNumber: this.#nextNumber,
+      listener: this.#listener,
     };
+  }
+
+  /** Goes back to a snapshot: the store forgets what came after. All connections end. */
+  restore({ memory, stackPointer, sockets, nextNumber, listener }: StoreSnapshot): void {
+    const { memory: own, __stack_pointer: pointer } = this.#exports;
+    const missing = memory.length - own.buffer.byteLength;
+    if (missing > 0) own.grow(missing / pageBytes);
+    const bytes = new Uint8Array(own.buffer);
+    bytes.set(memory);
+    bytes.fill(0, memory.length);
+    pointer.value = stackPointer;
+    this.#sockets.clear();
+    for (const number of sockets) this.#sockets.set(number, { unread: [], written: [], isEnded: true });
+    this.#waiting.length = 0;
+    this.#freeNumbers.length = 0;
+    this.#unread = 0;
+    this.#nextNumber = Math.max(this.#nextNumber, nextNumber);
+    this.#listener = listener;
+    // It closes those that it had when the snapshot was made.
+    if (sockets.length > 0) this.step();
   }
 
   get memoryBytes(): number {
     return this.#exports.memory.buffer.byteLength;
-  }
-
-  #hasUnread(): boolean {
-    if (this.#waiting.length > 0) return true;
-    for (const { unread } of this.#sockets.values()) if (unread.length > 0) return true;
-    return false;
-  }
-
-  get #memory(): Buffer<ArrayBuffer> {
-    return Buffer.from(this.#exports.memory.buffer);
   }
 
   #socketCalls() {
@@ -105,19 +135,29 @@ export class SimulatedStore {
         const socket = this.#sockets.get(number);
         const first = socket?.unread[0];
         if (!socket || !first) return socket?.isEnded ? 0 : -1;
-        const taken = first.copy(this.#memory, at, 0, Math.min(length, first.length));
-        if (taken === first.length) socket.unread.shift();
-        else socket.unread[0] = first.subarray(taken);
+        const taken = first.copy(this.#memory.bytes, at, 0, Math.min(length, first.length));
+        if (taken < first.length) {
+          socket.unread[0] = first.subarray(taken);
+          return taken;
+        }
+        socket.unread.shift();
+        this.#unread -= 1;
         return taken;
       },
       write: (number: number, at: number, length: number) => {
         const socket = this.#sockets.get(number);
         if (!socket) return -1;
-        socket.written.push(Buffer.from(this.#memory.subarray(at, at + length)));
+        if (socket.written.length === 0) this.#written.push(number);
+        socket.written.push(Buffer.from(this.#memory.bytes.subarray(at, at + length)));
         return length;
       },
       close: (number: number) => {
-        if (this.#sockets.delete(number)) this.#freeNumbers.push(number);
+        const socket = this.#sockets.get(number);
+        if (!socket) return;
+        this.#sockets.delete(number);
+        this.#unread -= socket.unread.length;
+        this.#freeNumbers.push(number);
+        this.#closed.push(number);
       },
       poll: (polled: number, count: number, fired: number, most: number) =>
         this.#poll({ polled, count, fired, most }),
@@ -125,15 +165,16 @@ export class SimulatedStore {
   }
 
   #poll({ polled, count, fired, most }: { polled: number; count: number; fired: number; most: number }) {
-    const memory = this.#memory;
+    const { words } = this.#memory;
     let found = 0;
     for (let at = 0; at < count && found < most; at += 1) {
-      const number = memory.readInt32LE(polled + at * 8);
-      const wanted = memory.readInt32LE(polled + at * 8 + 4);
-      const ready = this.#readiness(number) & wanted;
+      const from = (polled >> 2) + at * 2;
+      const number = words[from] ?? -1;
+      const ready = this.#readiness(number) & (words[from + 1] ?? 0);
       if (ready === 0) continue;
-      memory.writeInt32LE(number, fired + found * 8);
-      memory.writeInt32LE(ready, fired + found * 8 + 4);
+      const to = (fired >> 2) + found * 2;
+      words[to] = number;
+      words[to + 1] = ready;
       found += 1;
     }
     return found;
@@ -145,60 +186,6 @@ export class SimulatedStore {
     if (!socket) return 0;
     return writable | (socket.unread.length > 0 || socket.isEnded ? readable : 0);
   }
-
-  /** A system without files and with one clock. */
-  #systemCalls() {
-    const absent = () => noSuchFile;
-    const unsupported = () => notSupported;
-    return {
-      environ_get: () => success,
-      environ_sizes_get: (count: number, bytes: number) => {
-        this.#memory.writeUInt32LE(0, count);
-        this.#memory.writeUInt32LE(0, bytes);
-        return success;
-      },
-      clock_time_get: (_clock: number, _precision: bigint, at: number) => {
-        this.#memory.writeBigUInt64LE(this.#nowNs(), at);
-        return success;
-      },
-      // What it logs is dropped.
-      fd_write: (_file: number, pieces: number, count: number, written: number) => {
-        const memory = this.#memory;
-        let bytes = 0;
-        for (let at = 0; at < count; at += 1) bytes += memory.readUInt32LE(pieces + at * 8 + 4);
-        memory.writeUInt32LE(bytes, written);
-        return success;
-      },
-      fd_prestat_get: () => badFile,
-      fd_prestat_dir_name: () => badFile,
-      fd_close: () => success,
-      fd_fdstat_get: (_file: number, at: number) => {
-        this.#memory.fill(0, at, at + 24);
-        this.#memory[at] = characterDevice;
-        return success;
-      },
-      proc_exit: (code: number) => {
-        throw new Error(`The simulated store ended with ${code}`);
-      },
-      sched_yield: () => success,
-      fd_fdstat_set_flags: () => success,
-      fd_filestat_get: unsupported,
-      fd_filestat_set_size: unsupported,
-      fd_pread: unsupported,
-      fd_read: unsupported,
-      fd_readdir: unsupported,
-      fd_renumber: unsupported,
-      fd_seek: unsupported,
-      fd_sync: unsupported,
-      path_create_directory: absent,
-      path_filestat_get: absent,
-      path_open: absent,
-      path_rename: absent,
-      path_unlink_file: absent,
-      poll_oneoff: unsupported,
-      sock_shutdown: unsupported,
-    };
-  }
 }
 
 export interface StoreSnapshot {
@@ -206,7 +193,14 @@ export interface StoreSnapshot {
   stackPointer: number;
   sockets: number[];
   nextNumber: number;
+  listener: number;
 }
+
+/** The first store of this thread, as it was when it had started. */
+let booted: StoreSnapshot | undefined;
+
+/** The unit in which a memory grows. */
+const pageBytes = 64 * 1024;
 
 interface StoreSocket {
   unread: Buffer[];
@@ -215,7 +209,7 @@ interface StoreSocket {
 }
 
 interface Exports {
-  memory: { buffer: ArrayBuffer };
+  memory: { buffer: ArrayBuffer; grow(pages: number): number };
   __stack_pointer: { value: number };
   _initialize(): void;
   rk_boot(port: number): void;
@@ -239,9 +233,3 @@ function compiled(): object {
 const firstSocket = 4096;
 const readable = 1;
 const writable = 2;
-
-const success = 0;
-const badFile = 8;
-const noSuchFile = 44;
-const notSupported = 52;
-const characterDevice = 2;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { Digest } from './digest.ts';
 import { Random } from './random.ts';
 import { real } from './real-timers.ts';
 
@@ -25,6 +25,8 @@ export interface Happening {
   /** Whose code it runs; undefined for that of the world itself. Nothing happens to a process that has died. */
   process: Inhabitant | undefined;
   run: () => void;
+  /** Whether it leaves nothing to do for promises and ticks. */
+  isPlain: boolean;
   isCancelled: boolean;
 }
 
@@ -39,11 +41,14 @@ export class World {
   /** The process whose code runs in this step. */
   current: Inhabitant | undefined;
   readonly #heap: Happening[] = [];
-  readonly #digest = createHash('sha256');
+  readonly #digest = new Digest();
   readonly #log: ((line: string) => void) | undefined;
   #order = 0;
   #steps = 0;
   #elapsedMs = 0;
+  /** The time in nanoseconds, and of which moment it is: a store asks for it many times in a step. */
+  #nowNs = 0n;
+  #nowNsAt = -1;
   /** Called with each line that a process logs. */
   onLogged: (line: string) => void = () => undefined;
   /** Code of a process that threw, or a promise that nobody handled. */
@@ -65,7 +70,11 @@ export class World {
   }
 
   get nowNs(): bigint {
-    return BigInt(beginsAt) * 1_000_000n + BigInt(Math.floor(this.#elapsedMs * 1_000_000));
+    if (this.#nowNsAt !== this.#elapsedMs) {
+      this.#nowNsAt = this.#elapsedMs;
+      this.#nowNs = BigInt(beginsAt) * 1_000_000n + BigInt(Math.floor(this.#elapsedMs * 1_000_000));
+    }
+    return this.#nowNs;
   }
 
   get steps(): number {
@@ -74,13 +83,17 @@ export class World {
 
   /** Plans something. */
   after(delayMs: number, process: Inhabitant | undefined, run: () => void): Happening {
-    const happening: Happening = {
-      atMs: this.#elapsedMs + Math.max(delayMs, 0),
-      order: (this.#order += 1),
-      process,
-      run,
-      isCancelled: false,
-    };
+    return this.#plan(delayMs, { process, run, isPlain: false });
+  }
+
+  /** Plans something that starts no code of a process and settles no promise, so the next step may follow at once. */
+  plainlyAfter(delayMs: number, run: () => void): void {
+    this.#plan(delayMs, { process: undefined, run, isPlain: true });
+  }
+
+  #plan(delayMs: number, what: Pick<Happening, 'process' | 'run' | 'isPlain'>): Happening {
+    const atMs = this.#elapsedMs + Math.max(delayMs, 0);
+    const happening: Happening = { ...what, atMs, order: (this.#order += 1), isCancelled: false };
     this.#push(happening);
     return happening;
   }
@@ -92,8 +105,7 @@ export class World {
 
   /** Adds to the digest, and to the log if there is one. */
   note(who: string, what: string, bytes?: Uint8Array): void {
-    this.#digest.update(`${this.#elapsedMs} ${who} ${bytes ? bytes.length : what}\n`);
-    if (bytes) this.#digest.update(bytes);
+    this.#digest.add(this.#elapsedMs, `${who} ${bytes ? bytes.length : what}\n`, bytes);
     this.remark(who, what);
   }
 
@@ -107,7 +119,7 @@ export class World {
   }
 
   digest(): string {
-    return this.#digest.copy().digest('hex').slice(0, 16);
+    return this.#digest.hex().slice(0, 16);
   }
 
   /** Runs until `isOver`, asked between two steps, or until nothing is left to happen. */
@@ -116,7 +128,10 @@ export class World {
     const turn = () => {
       this.current = undefined;
       try {
-        if (isOver() || !this.#step()) return resolve();
+        if (isOver()) return resolve();
+        let step = this.#step();
+        while (step === 'plain') step = this.#step();
+        if (step === 'none') return resolve();
       } catch (error) {
         return reject(error);
       }
@@ -145,18 +160,19 @@ export class World {
     this.crashes.push(`${who}: ${text}`);
   }
 
-  #step(): boolean {
+  /** Takes the next step. A `plain` one has left nothing to do before the one after it. */
+  #step(): 'plain' | 'taken' | 'none' {
     const next = this.#pop();
-    if (!next) return false;
+    if (!next) return 'none';
     this.#elapsedMs = Math.max(this.#elapsedMs, next.atMs);
     this.#steps += 1;
     const { process } = next;
-    if (process?.isDead === true) return true;
+    if (process?.isDead === true) return 'plain';
     if (process && process.pausedUntilMs > this.#elapsedMs) {
       // It keeps its place before what is planned later.
       next.atMs = process.pausedUntilMs;
       this.#push(next);
-      return true;
+      return 'plain';
     }
     this.current = process;
     try {
@@ -165,7 +181,7 @@ export class World {
       if (!process) throw error;
       this.crashed(error);
     }
-    return true;
+    return next.isPlain ? 'plain' : 'taken';
   }
 
   #push(happening: Happening): void {

@@ -1,0 +1,184 @@
+import { mostRunning, models, tenants } from '../service/names.ts';
+import type { History } from './history.ts';
+import type { CallEnd, FaultPlan } from './scenario.ts';
+import type { SimulatedCaller } from './simulated-caller.ts';
+import { limitedForMs, type UpstreamCall } from './upstream.ts';
+
+/** Holds the calls of the upstreams against what is promised of them. */
+export function checkCalls(history: History): string[] {
+  return [
+    ...checkLimits(history),
+    ...checkOverlaps(history),
+    ...checkTurns(history),
+    ...checkParks(history),
+    ...checkAbandoned(history),
+  ];
+}
+
+function hasOnly({ scenario }: History, ...kinds: FaultPlan['kind'][]): boolean {
+  return scenario.faults.every(({ kind }) => kinds.includes(kind));
+}
+
+function hasCall({ scenario }: History, wanted: CallEnd): boolean {
+  return scenario.callers.some(({ calls }) => calls.some(({ end }) => end === wanted));
+}
+
+/** A store may be away for so long in all, and what runs completes in the call that was open, in milliseconds. */
+const outageMs = 8_000;
+
+/**
+ * A response that nothing went wrong for completes in one call, or in two if the first one failed before it said anything. A
+ * connection that is cut costs no response and no call, and neither does one of an api that gets no answers any more.
+ */
+export function checkCompletion(
+  history: History,
+  { plan, isAccepted }: SimulatedCaller,
+  end: { status: string; error: { code: string } | null; calls: number },
+): string[] {
+  const { scenario } = history;
+  if (plan.acts.length > 0 || hasCall(history, 'crash')) return [];
+  const areSmall = scenario.faults.every(
+    (fault) =>
+      fault.kind === 'cut' ||
+      fault.kind === 'lose a reply' ||
+      ((fault.kind === 'lose replies' || fault.kind === 'silence') && fault.process.startsWith('api')) ||
+      fault.kind === 'freeze',
+  );
+  const frozenMs = scenario.faults.reduce((sum, fault) => sum + ('forMs' in fault ? fault.forMs : 0), 0);
+  if (!areSmall || frozenMs > outageMs || (scenario.faults.length > 0 && !isAccepted)) return [];
+  // Others that hang may take all the time that a response has to wait.
+  if (end.error?.code === 'timeout' && hasCall(history, 'hang')) return [];
+  const [first, second] = plan.calls;
+  const isTried = first.tokens === 0 && (first.end === 'refused' || first.end === 'broken');
+  const most = first.end === 'finish' ? 1 : 2;
+  if (first.end !== 'finish' && !(isTried && second?.end === 'finish')) return [];
+  if (end.status === 'completed' && end.calls <= most) return [];
+  return [`it should complete, and is ${end.status} (${end.error?.code}) after ${end.calls} calls`];
+}
+
+/** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
+function checkOverlaps(history: History): string[] {
+  const { calls } = history.upstream;
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'freeze')) return [];
+  return [...Map.groupBy(calls, ({ responseId }) => responseId).values()].flatMap((ofResponse) =>
+    ofResponse.flatMap((call, at) => {
+      const running = ofResponse.slice(0, at).find((other) => endOf(other) > call.fromMs);
+      return running
+        ? [`${call.caller} runs in ${call.process} while it runs in ${running.process}, which lives`]
+        : [];
+    }),
+  );
+}
+
+/** When workers have set the limits again in a store that has lost them, in milliseconds. */
+const limitsWithinMs = 6_000;
+
+/**
+ * While no process loses touch, no limit of what runs at a time is exceeded. A clock that is set back keeps BullMQ from renewing its
+ * locks (its `LockManager` compares times of the wall clock), so the limit of a model does not hold then.
+ */
+function checkLimits(history: History): string[] {
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'forget', 'empty')) return [];
+  const knownSince = Math.max(0, ...history.losses.map(({ toMs }) => toMs + limitsWithinMs));
+  const calls = history.upstream.calls.filter(({ fromMs }) => fromMs >= knownSince);
+  return [
+    ...exceeded(
+      calls.filter(({ tenant }) => tenant === tenants.limited),
+      mostRunning,
+      'the limited tenant',
+    ),
+    ...exceeded(
+      calls.filter(({ model }) => model === models.narrow),
+      1,
+      'the narrow model',
+    ),
+  ];
+}
+
+function exceeded(calls: readonly UpstreamCall[], most: number, name: string): string[] {
+  return calls.flatMap(({ fromMs, caller }) => {
+    const running = calls.filter((other) => other.fromMs <= fromMs && endOf(other) > fromMs);
+    return running.length > most
+      ? [`${running.length} calls of ${name} run at once when ${caller} begins`]
+      : [];
+  });
+}
+
+/** How many more responses of one tenant than of another are called for while both wait. */
+const mostAhead = 3;
+
+/** Tenants take turns in a busy model: of those that wait, none is passed by more of another than of its own. */
+function checkTurns(history: History): string[] {
+  const { scenario, callers } = history;
+  const isEven = scenario.faults.length === 0 && callers.every(({ plan }) => plan.acts.length === 0);
+  if (!isEven) return [];
+  const begins = new Map<string, UpstreamCall>();
+  for (const call of history.upstream.calls) {
+    if (call.model === models.narrow && !begins.has(call.caller)) begins.set(call.caller, call);
+  }
+  return callers.flatMap(({ plan, acceptedMs }) => {
+    const own = begins.get(plan.name);
+    // The limited tenant waits for its places, too.
+    if (!own || plan.tenant === tenants.limited || acceptedMs === undefined) return [];
+    const passed = [...begins.values()].filter(({ fromMs }) => fromMs > acceptedMs && fromMs < own.fromMs);
+    const others = passed.filter(({ tenant }) => tenant !== plan.tenant).length;
+    const ownOnes = passed.length - others;
+    return others > ownOnes + mostAhead
+      ? [`${plan.name} waits for ${others} calls of another tenant and ${ownOnes} of its own`]
+      : [];
+  });
+}
+
+/** What a park may be early by, because timers count whole milliseconds. */
+const earlyMs = 2;
+
+/**
+ * A process that was limited leaves its upstream alone for as long as that asked for, at the first call of a response. One that
+ * an upstream refuses again while it answers others holds back nobody else.
+ */
+function checkParks({ upstream }: History): string[] {
+  const seen = new Set<string>();
+  const limited = upstream.calls.filter(({ planned, responseId }) => {
+    if (planned !== 'limited' || seen.has(responseId)) return false;
+    seen.add(responseId);
+    return true;
+  });
+  return limited.flatMap(({ process, startedMs, model, tenant, isOver, toMs = 0 }) => {
+    if (!isOver) return [];
+    const early = upstream.calls.find(
+      (call) =>
+        call.process === process &&
+        call.startedMs === startedMs &&
+        call.model === model &&
+        call.tenant === tenant &&
+        call.fromMs > toMs + earlyMs &&
+        call.fromMs < toMs + limitedForMs - earlyMs,
+    );
+    return early
+      ? [`${process} calls for ${early.caller} ${early.fromMs - toMs} ms after it was limited`]
+      : [];
+  });
+}
+
+/** How long what nobody waits for may go on, and how long it may take until it cannot begin any more, in milliseconds. */
+const goneWithinMs = { running: 12_000, queued: 17_000 };
+
+/** A response whose only caller is gone is ended, and its call with it. */
+function checkAbandoned(history: History): string[] {
+  if (!hasOnly(history, 'kill', 'cut', 'lose a reply')) return [];
+  return history.callers.flatMap(({ plan, doneMs, responseId }, at) => {
+    const isGone = history.fates[at]?.kind === 'gone';
+    if (!isGone || plan.mode !== 'synchronous' || plan.idempotencyKey !== undefined) return [];
+    const sinceMs = Math.max(doneMs, history.faultsOverMs);
+    return history.upstream.callsOf(plan.name).flatMap((call) => {
+      if (call.fromMs > sinceMs + goneWithinMs.queued)
+        return [`${plan.name} begins long after its caller left`];
+      const isLate = endOf(call) > Math.max(sinceMs, call.fromMs) + goneWithinMs.running;
+      return isLate ? [`${plan.name} (${responseId}) goes on long after its caller left`] : [];
+    });
+  });
+}
+
+function endOf({ toMs }: UpstreamCall): number {
+  return toMs ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,18 @@
+import type { SimulatedService } from '../service/simulated-service.ts';
+import type { Loss } from './inject-faults.ts';
+import type { Scenario } from './scenario.ts';
+import type { Fate, SimulatedCaller } from './simulated-caller.ts';
+import type { SimulatedUpstream } from './upstream.ts';
+
+/** Everything that is known when a story is over. */
+export interface History {
+  service: SimulatedService;
+  upstream: SimulatedUpstream;
+  scenario: Scenario;
+  callers: readonly SimulatedCaller[];
+  fates: readonly Fate[];
+  /** When the last fault was over, in milliseconds of the world. */
+  faultsOverMs: number;
+  /** What the store has forgotten. */
+  losses: readonly Loss[];
+}
