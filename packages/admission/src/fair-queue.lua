@@ -38,7 +38,8 @@ local function number_of(fair, tag, base, next_base, is_behind)
   return math.max(1, math.min(number, most_priority))
 end
 
--- Gives the next response of a flow its start tag, and what it costs to the flow. Returns the tag and the priority.
+-- Gives the next response of a flow its start tag, and what it costs to the flow. Returns the tag, the priority, and whether
+-- the order of the queue has begun with it.
 -- One that finds nothing of its flow ahead goes before those of its tick that have waited their turn.
 local function take_tag(load, queue, flow, cost)
   local fair = fair_key(load, queue)
@@ -48,7 +49,7 @@ local function take_tag(load, queue, flow, cost)
   redis.call('ZADD', fair, tag + cost, flow)
   local number = number_of(fair, tag, tonumber(f[3]) or 0, f[4], from > now)
   if number >= far_from then redis.call('SADD', far_key(load), queue) end
-  return tag, number
+  return tag, number, not f[1]
 end
 
 -- The priority of a response that has its tag already.

@@ -99,7 +99,8 @@ export const tenantLimits = {
     unit: 'tokens',
     least: 16,
     most,
-    description: 'Most tokens of output that a request may ask for, and the limit of a request that names none.',
+    description:
+      'Most tokens of output that a request may ask for, and the limit of a request that names none.',
     otherwise: { words: 'only the limit of the model holds' },
   },
   readsPerMinute: {

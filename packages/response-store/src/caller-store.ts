@@ -21,7 +21,7 @@ import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import type { ResponseRecord } from './record/record.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import { abandon, type Abandonment } from './transitions/abandon.ts';
-import { accept, type Accepting, type ContextLimits } from './transitions/accept.ts';
+import { accept, type Accepting, type ContextLimits, renewEveryMs } from './transitions/accept.ts';
 import type { AcceptResult } from './transitions/accept-result.ts';
 import { attach } from './transitions/attach.ts';
 import type { EndRequest } from './transitions/end-requests.ts';
@@ -57,6 +57,8 @@ export class CallerStore extends ResponseStore {
   readonly #lease: Lease;
   readonly #barrier: DurabilityBarrier | undefined;
   readonly #onError: (error: unknown) => void;
+  /** When the expiry of what a tenant has was renewed last: by tenant, queue, and whether the response was to be stored. */
+  readonly #renewedAt = new Map<string, number>();
 
   constructor(options: CallerStoreOptions) {
     super(options, mostInLine);
@@ -90,8 +92,14 @@ export class CallerStore extends ResponseStore {
   }
 
   /** Admits a response and writes its record and first events, in one step, or refuses it and leaves everything as it was. */
-  accept(accepting: Accepting): Promise<AcceptResult> {
-    return accept(this.access, accepting, this.#leaseOf(accepting.id));
+  async accept(accepting: Accepting): Promise<AcceptResult> {
+    const { id, tenant, queue, prepared } = accepting;
+    const renewal = `${tenant} ${queue} ${prepared.request.store !== false}`;
+    const now = performance.now();
+    const mustRenew = (this.#renewedAt.get(renewal) ?? Number.NEGATIVE_INFINITY) <= now - renewEveryMs;
+    const result = await accept(this.access, accepting, { lease: this.#leaseOf(id), mustRenew });
+    if (mustRenew && result.kind === 'accepted') this.#renewedAt.set(renewal, now);
+    return result;
   }
 
   /** Where items of a tenant's stored responses are, by their ids, and how long what must be read for them. */

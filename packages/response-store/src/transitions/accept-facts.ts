@@ -53,6 +53,8 @@ const decidingFacts = {
   /** The digest of a body that came with an idempotency key, and how long the key stands for the response. */
   digest: fact('text?', 'store'),
   key_ms: fact('number?', 'store'),
+  /** 1 to renew the expiry of what its tenant and its queue have beside the response; absent to leave it. */
+  must_renew: fact('number?', 'store'),
   /** How many bytes of what went ahead of the accept are the request; absent when nothing did. */
   request_ahead: fact('number?', 'store'),
   /** Tool calls in the input, and the most of a list that is kept; see tool-calls.ts. */

@@ -110,25 +110,27 @@ local kind, left, reset, wait, tokens_left, tokens_reset, waiting =
 if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
 
 -- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.
-local turn, running, tag, priority
+local turn, running, tag, priority, is_new_order
 if concurrent then turn, running = take_turn(load, tenant, concurrent) end
 if not turn or waiting - 1 + running < concurrent then
-  tag, priority = take_tag(load, queue, flow_of(tenant, tier), cost)
+  tag, priority, is_new_order = take_tag(load, queue, flow_of(tenant, tier), cost)
   if turn then pass_line(load, tenant, queue, id, turn) end
+else
+  is_new_order = redis.call('EXISTS', fair) == 0
 end
 
--- What a tenant and a queue have beside their responses stays for as long as the last of them, and for this much longer, in ms:
--- so its expiry is renewed once a minute at most. A store that was emptied, or came back without its last writes, has none.
-local longer_ms = 60000
-local function needs_expiry(key) return redis.call('PTTL', key) < hold_ms end
+-- What a tenant and a queue have beside their responses stays for as long as the last of them. Each process has it renewed
+-- once a minute, and it stays for some minutes longer, in ms: the last writes may be lost. What is new has no expiry yet,
+-- whatever a process remembers: the store may have been emptied.
+local longer_ms = 180000
 local function renew(key) redis.call('PEXPIRE', key, hold_ms + longer_ms) end
 
-if needs_expiry(fair) then
+if must_renew or is_new_order then
   -- Where nothing has a tag yet there is no order, and the first tag that is given later would make one that never expires.
   redis.call('ZADD', fair, 'NX', 0, 'now')
   renew(fair)
 end
-if turn and needs_expiry(places_key(load, tenant)) then renew(places_key(load, tenant)) end
+if turn and (must_renew or turn == 1) then renew(places_key(load, tenant)) end
 
 -- Printed once: a number in a command is formatted anew each time. Not by %d, which has 32 bits on the embedded store.
 local accepted_at = string.format('%.0f', now)
@@ -153,11 +155,10 @@ if digest ~= '' then
   redis.call('PEXPIRE', idempotency, key_ms)
 end
 if stored == '1' then
-  redis.call('ZADD', stored_list, accepted_at, id)
-  if needs_expiry(stored_list) then
-    redis.call('ZREMRANGEBYSCORE', stored_list, '-inf', now - hold_ms - longer_ms)
-    -- Nobody's entry: a list that lost its last response would be gone, and its expiry with it.
-    redis.call('ZADD', stored_list, 0, '')
+  -- With nobody's entry: a list that lost its last response would be gone, and its expiry with it.
+  local added = redis.call('ZADD', stored_list, 0, '', accepted_at, id)
+  if must_renew or added == 2 then
+    redis.call('ZREMRANGEBYSCORE', stored_list, '(0', now - hold_ms - longer_ms)
     renew(stored_list)
   end
 end

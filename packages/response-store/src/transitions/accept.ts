@@ -57,6 +57,16 @@ export interface Accepting extends FactsFrom<'api'> {
   repeat?: (run: () => Promise<unknown>) => Promise<unknown>;
 }
 
+/** The part of an accept that comes from the process that makes it. */
+export interface AcceptingProcess {
+  lease: string;
+  /** Whether to renew the expiry of what its tenant and its queue have beside the response; see `renewEveryMs`. */
+  mustRenew: boolean;
+}
+
+/** How often a process renews that expiry, in milliseconds. */
+export const renewEveryMs = 60_000;
+
 /**
  * Admits a response and writes its record and first events, in one atomic step, or refuses it and leaves everything as it
  * was.
@@ -73,7 +83,7 @@ export interface Accepting extends FactsFrom<'api'> {
 export async function accept(
   access: LargeAccess,
   accepting: Accepting,
-  lease: string,
+  { lease, mustRenew }: AcceptingProcess,
 ): Promise<AcceptResult> {
   const { id, tenant, queue, limits, tokens, idempotency } = accepting;
   const { request, links, previousId, digest: bodyDigest } = accepting.prepared;
@@ -114,6 +124,7 @@ export async function accept(
       queued_bytes: limits.service.queuedBytes,
       digest: idempotency && bodyDigest,
       key_ms: idempotency?.keepMs,
+      must_renew: mustRenew ? 1 : undefined,
       request_ahead: ahead?.requestBytes,
       calls: printCalls(made),
       calls_length: mostCallsLength,
