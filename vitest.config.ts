@@ -29,8 +29,8 @@ export default defineConfig({
           globalSetup: redis,
           testTimeout: 30_000,
           hookTimeout: 60_000,
-          // These tests wait for locks to lapse and for connections to be given up: fewer of them leave a part of two cores idle.
-          maxWorkers: 6,
+          // These tests wait for locks to lapse and for connections to be given up: three of them leave a third of two cores idle.
+          maxWorkers: 5,
           sequence: { groupOrder: 1 },
         },
       },
@@ -44,8 +44,8 @@ export default defineConfig({
           globalSetup: ['packages/system-tests/src/bundle-for-the-run.ts', ...redis],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // So do these: three at a time keep one and a half of two cores busy, four nearly both.
-          maxWorkers: 4,
+          // So do these: three at a time keep one and a half of two cores busy.
+          maxWorkers: 3,
           // Behind the others, which are enough for the machine.
           sequence: { groupOrder: 2 },
         },
