@@ -41,9 +41,11 @@ async function save(settings: object): Promise<void> {
 function launch({
   redisUrl = redis.url,
   env = {},
+  lookForKeysEveryMs = 50,
 }: {
   redisUrl?: string;
   env?: Record<string, string>;
+  lookForKeysEveryMs?: number;
 } = {}) {
   const { settings, watch } = openSettings({
     env: { REDIS_URL: redisUrl, DATA_DIR: join(directory, 'data'), PORT: '0', ADMIN_PORT: '0', ...env },
@@ -65,7 +67,7 @@ function launch({
     }),
     onListening: (addresses) => listening.open(addresses),
     onReady: (addresses) => ready.open(addresses),
-    replaced: { lookForKeysEveryMs: 50 },
+    replaced: { lookForKeysEveryMs },
   });
   const started = api.start(stopping.signal);
   started.catch(() => undefined); // Tests await it, and it may reject before that.
@@ -116,6 +118,30 @@ const own = 'sk-own-0123456789abcdef';
 const withOwnKey = { keys: [{ name: 'own', key: own }] };
 
 describe('a stored key', () => {
+  it('that an api makes or revokes is in effect there, and listed, with the answer', async () => {
+    await save(withOwnKey);
+    const token = 'act-0123456789abcdef';
+    const api = await start({ env: { ADMIN_ACTION_TOKEN: token }, lookForKeysEveryMs: 3_600_000 });
+    const { adminUrl } = await api.listening.wait();
+    const post = async (path: string, body: object) => {
+      const answer = await fetch(`${adminUrl}/admin/v1${path}`, {
+        method: 'POST',
+        headers: { 'sluice-action-token': token, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return (await answer.json()) as { id: string; key: string };
+    };
+    const stateOf = async (id: string) => {
+      const answer = await fetch(`${adminUrl}/admin/v1/keys`);
+      const { data } = (await answer.json()) as { data: { id: string; state: string }[] };
+      return data.find((each) => each.id === id)?.state;
+    };
+    const { id, key } = await post('/keys', { tenant: 'team' });
+    expect([await statusOf(api, key), await stateOf(id)]).toEqual([200, 'active']);
+    await post(`/keys/${id}/revoke`, {});
+    expect([await statusOf(api, key), await stateOf(id)]).toEqual([401, 'revoked']);
+  });
+
   it('passes at every api, and after its revocation at none', async () => {
     await save(withOwnKey);
     const apis = await Promise.all([start(), start()]);

@@ -145,7 +145,12 @@ export class Tenants {
   get #changer(): KeyChanger {
     return {
       settings: this.#inEffect.settings,
-      change: (decide) => this.#changes.change(decide),
+      change: async (decide) => {
+        const changed = await this.#changes.change(decide);
+        // Who asks for the keys next finds them changed.
+        await this.#inEffect.takeChange();
+        return changed;
+      },
     };
   }
 }

@@ -94,6 +94,16 @@ export class KeysInEffect {
     this.#watch.start();
   }
 
+  /** Takes a change of the stored keys that was made here, at once. Does nothing before Redis has answered `start`. */
+  async takeChange(): Promise<void> {
+    if (this.#stored === undefined) return;
+    try {
+      await this.#watch.look();
+    } catch (error) {
+      this.#warnOfStore(error); // The watch looks again.
+    }
+  }
+
   /** Ends the watch of the stored keys; may be called twice, or without a start. */
   async stop(): Promise<void> {
     await this.#watch.stop();

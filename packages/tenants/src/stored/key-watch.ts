@@ -25,6 +25,8 @@ export class KeyWatch {
   readonly #options: KeyWatchOptions;
   #seen: Pick<KeySnapshot, 'version'> | undefined;
   #running: Promise<void> | undefined;
+  /** The look that was asked for last. One at a time: an older one must not be applied behind a newer one. */
+  #looking: Promise<void> = Promise.resolve();
   #isStopping = false;
   #wake = () => {};
 
@@ -33,7 +35,13 @@ export class KeyWatch {
   }
 
   /** Looks once, and applies what has changed. The first look applies also that there are no keys. */
-  async look(): Promise<void> {
+  look(): Promise<void> {
+    const look = () => this.#lookOnce();
+    this.#looking = this.#looking.then(look, look);
+    return this.#looking;
+  }
+
+  async #lookOnce(): Promise<void> {
     const { store, apply } = this.#options;
     const version = await store.version();
     if (this.#seen !== undefined && this.#seen.version === version) return;
