@@ -2,7 +2,7 @@ import { countDerivedEvents, deriveEvents, eventTypeOf } from '@sluice/contract'
 import type { HoldMemory, KnownEnd, OpenEnd, OpenEnds } from '../reading/open-ends.ts';
 import { readEventPage } from '../reading/read-event-page.ts';
 import type { LoggedEvent } from '../reading/read-events.ts';
-import { type FoundEnd, readEnd, readProgress } from '../reading/read-record.ts';
+import { type FoundEnd, readEnd, readLastNumber, readProgress } from '../reading/read-record.ts';
 import { parseEnd } from '../record/end-json.ts';
 import { isMark } from '../record/long-event.ts';
 import type { ResponseRecord } from '../record/record.ts';
@@ -58,6 +58,11 @@ export class LoggedEvents implements LogReader {
     const { access, responseId, reads } = this.#options;
     const found = await reads.run(() => readEnd(access, responseId));
     return found && ((await this.#end.read(found)) ?? null);
+  }
+
+  async last(): Promise<number | undefined> {
+    const { access, responseId, reads } = this.#options;
+    return reads.run(() => readLastNumber(access, responseId));
   }
 
   /** Reads the long events of a page, which ends where one is gone. */
@@ -176,6 +181,11 @@ export class DerivedEvents implements LogReader {
     if (this.#end.known) return this.#end.known;
     const found = await reads.run(() => readEnd(access, responseId));
     return found && ((await this.#end.read(found)) ?? null);
+  }
+
+  async last(): Promise<number | undefined> {
+    const progress = await this.#progress();
+    return progress?.known && lastDerived(progress.hasStarted, progress.known.end);
   }
 
   close(): void {

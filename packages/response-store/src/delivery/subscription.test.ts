@@ -50,6 +50,7 @@ function subscribed({ cursor = -1, readFirst = false, looksAgain = true } = {}) 
       if (store.isGone) return null;
       return store.hasEnd ? { end } : undefined;
     },
+    last: () => Promise.resolve(log.at(-1)?.sequenceNumber),
     close: () => undefined,
   };
   const subscription = new Subscription({
@@ -134,6 +135,16 @@ describe('subscription', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(0);
     expect(await next).toEqual({ events: [], end });
+  });
+
+  it('tells a reader of events that the store has lost how the response has ended since', async () => {
+    const { subscription, log, store } = subscribed();
+    subscription.offer(message([event(0), event(1), event(2), event(3)]));
+    await subscription.next(never);
+    log.push(event(0), lastEvent(1));
+    store.hasEnd = true;
+    subscription.resync();
+    expect(await subscription.next(never)).toEqual({ events: [lastEvent(4)], end });
   });
 
   it('tells a reader that a response was deleted between its last event and its end', async () => {

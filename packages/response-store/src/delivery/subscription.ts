@@ -1,8 +1,9 @@
-import { isTerminalType, type ResponseEnd } from '@sluice/contract';
+import { errorEvent, eventTypeOf, isTerminalType, type ResponseEnd } from '@sluice/contract';
 import { type LoggedEvent, typeOf } from '../reading/read-events.ts';
 import type { KnownEnd } from '../reading/open-ends.ts';
 import { parseEnd } from '../record/end-json.ts';
 import type { LongTexts } from '../record/long-texts.ts';
+import { numberedEvent } from '../transitions/numbered-event.ts';
 import type { RelayMessage } from './message.ts';
 
 /** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
@@ -23,6 +24,8 @@ export interface LogReader {
   events(cursor: number, count: number): Promise<LoggedEvent[]>;
   /** The end of the response, or undefined while there is none; null when the response is gone. */
   end(): Promise<KnownEnd | undefined | null>;
+  /** The number of the last event of an ended response; undefined when that is gone. */
+  last(): Promise<number | undefined>;
   /** Gives back what is held in memory. What was read last is not used any more. */
   close(): void;
 }
@@ -52,6 +55,8 @@ export class Subscription {
   #wake: (() => void) | undefined;
   /** Whether something came since the last look; a reader that is about to wait must not miss it. */
   #hasNews = false;
+  /** Whether the cursor is where this reader was brought, and not where it asked to begin. */
+  #hasDelivered = false;
   readonly #reader: LogReader;
   readonly #onClose: () => void;
   readonly #onError: (error: unknown) => void;
@@ -196,7 +201,8 @@ export class Subscription {
 
   /**
    * The next page of the log; `gone` when the response is no longer there. A reader that is past the last event
-   * of an ended response gets an empty batch with the end: nothing will come any more.
+   * of an ended response gets an empty batch with the end: nothing will come any more. One that was brought further has seen
+   * events that the store has lost, and the response has had another end since: that takes the next numbers.
    */
   async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
     // Messages that arrive while the log is read are kept, and joined to it by their numbers.
@@ -208,7 +214,11 @@ export class Subscription {
     if (end === undefined) return 'nothing_yet';
     // The end may have been written between the two looks.
     const rest = await this.#readPage();
-    return rest.length > 0 ? this.#deliver(rest) : { events: [], end: end.end, texts: end.texts };
+    if (rest.length > 0) return this.#deliver(rest);
+    const isFurther = this.#hasDelivered && this.#cursor > ((await this.#reader.last()) ?? this.#cursor);
+    const told = isFurther ? lastEvents(end.end, this.#cursor + 1) : [];
+    this.#cursor += told.length;
+    return { events: told, end: end.end, texts: end.texts };
   }
 
   /** The next events of the log. A slow reader holds a page for as long as it takes, so large events come in few. */
@@ -232,7 +242,10 @@ export class Subscription {
     const end = isLast ? await this.#endOf() : undefined;
     if (end === null) return 'gone';
     // Only now: had the read failed, these events would come again.
-    if (last) this.#cursor = last.sequenceNumber;
+    if (last) {
+      this.#cursor = last.sequenceNumber;
+      this.#hasDelivered = true;
+    }
     return { events, end: end?.end, texts: end?.texts };
   }
 
@@ -263,4 +276,10 @@ export class Subscription {
       this.#wake = () => settle(() => resolve(true));
     });
   }
+}
+
+/** The events that tell an end, as a log keeps them. */
+function lastEvents({ status, error }: ResponseEnd, first: number): LoggedEvent[] {
+  const told = error ? [{ sequenceNumber: first, json: numberedEvent(errorEvent(error), first) }] : [];
+  return [...told, { sequenceNumber: first + told.length, json: `{"type":"${eventTypeOf(status)}"}` }];
 }

@@ -47,6 +47,13 @@ export async function readPreviousId(access: StoreAccess, responseId: string): P
   return previous === '' ? undefined : previous;
 }
 
+/** The number of the last event in the log of a streamed response; undefined when the response is gone. */
+export async function readLastNumber(access: StoreAccess, responseId: string): Promise<number | undefined> {
+  const names = ['seq'] as const;
+  const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
+  return parseFields(names, values).seq;
+}
+
 /** How far a response is, without what was asked for; undefined when it is gone. */
 export async function readProgress(
   access: StoreAccess,
