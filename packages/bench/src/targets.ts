@@ -49,10 +49,14 @@ export function relayTarget(url: string, model: NoOpModel): Target {
   };
 }
 
-/** A synchronous response. */
-export function wholeTarget(service: BenchService, model: NoOpModel): Target {
+/** A synchronous response, by default to a short question. */
+export function wholeTarget(
+  service: BenchService,
+  model: NoOpModel,
+  body: object = { input: prompt },
+): Target {
   return {
-    ...sluiceTarget(service, { model: modelName(model), input: prompt }),
+    ...sluiceTarget(service, { model: modelName(model), ...body }),
     mark: `"output_text":"${token}`,
     marks: 1,
     ending: '}',
@@ -79,11 +83,7 @@ export function backgroundTarget(service: BenchService, model: NoOpModel): Targe
   };
 }
 
-/** A request to create a response. */
-export function sluiceTarget(
-  { url, key }: BenchService,
-  body: object,
-): Omit<Target, 'mark' | 'marks' | 'ending'> {
+function sluiceTarget({ url, key }: BenchService, body: object): Omit<Target, 'mark' | 'marks' | 'ending'> {
   return {
     origin: url,
     path: '/v1/responses',

@@ -2,9 +2,6 @@ import { completed, nothingProduced, type UnnumberedEvent } from '@sluice/contra
 import { eventually, startRedisProxy, within } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { AppendLane } from '../src/append-lane.ts';
-import { LargeValues } from '../src/large-values.ts';
-import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
@@ -39,30 +36,9 @@ async function running(options?: AcceptedOptions): Promise<string> {
   return id;
 }
 
-function writer(
-  id: string,
-  { redis = store.server.client, ...options }: Partial<EventWriterOptions> & { redis?: Redis } = {},
-) {
+function writer(id: string, options?: Parameters<StoreUnderTest['writer']>[1]) {
   const refused: string[] = [];
-  const { keys } = store.caller;
-  const made = new EventWriter({
-    control: redis,
-    bulk: redis,
-    lanes: {
-      first: new AppendLane({ redis, keys, windowMs: 0 }),
-      later: new AppendLane({ redis, keys, windowMs: 2 }),
-    },
-    ends: new LargeValues(redis),
-    keys,
-    responseId: id,
-    token: 'a',
-    sequenceNumber: 2,
-    streams: true,
-    retention: { recordMs: 60_000, logMs: 30_000 },
-    onRefused: (reason) => refused.push(reason),
-    signal: new AbortController().signal,
-    ...options,
-  });
+  const made = store.writer(id, { onRefused: (reason) => refused.push(reason), ...options });
   return { writer: made, refused };
 }
 

@@ -2,8 +2,6 @@ import { completed, nothingProduced, parseEvent, type UnnumberedEvent } from '@s
 import { within } from '@sluice/testing';
 import type { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AppendLane } from '../src/append-lane.ts';
-import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { LargeValues } from '../src/large-values.ts';
 import { readContentEvents } from '../src/reading/read-events.ts';
 import { noHold, oneServer, StoreUnderTest } from './store-under-test.ts';
@@ -28,29 +26,6 @@ function delta(text: string): UnnumberedEvent {
     delta: text,
     logprobs: [],
   };
-}
-
-function writer(id: string, options: Partial<EventWriterOptions> & { redis?: Redis } = {}): EventWriter {
-  const { redis = store.server.client } = options;
-  const { keys } = store.caller;
-  return new EventWriter({
-    control: redis,
-    bulk: redis,
-    lanes: {
-      first: new AppendLane({ redis, keys, windowMs: 0 }),
-      later: new AppendLane({ redis, keys, windowMs: 2 }),
-    },
-    ends: new LargeValues(redis),
-    keys,
-    responseId: id,
-    token: 'a',
-    sequenceNumber: 2,
-    streams: true,
-    retention: { recordMs: 60_000, logMs: 30_000 },
-    onRefused: () => undefined,
-    signal: never,
-    ...options,
-  });
 }
 
 /** The texts that a reader of the log is sent, checked to be numbered without a gap from 3. */
@@ -98,7 +73,7 @@ describe('a long event', () => {
   it('has a key of its own, and is read in its place', async () => {
     const { client } = store.server;
     const id = await store.running('a');
-    const made = writer(id);
+    const made = store.writer(id);
     const texts = ['one', long, 'two', 'three', long, `${long}!`, 'four'];
     for (const text of texts) made.write(delta(text));
     await made.flush();
@@ -119,7 +94,7 @@ describe('a long event', () => {
 
   it('goes with the end when it still waits then, also behind others', async () => {
     const id = await store.running('a');
-    const made = writer(id);
+    const made = store.writer(id);
     for (const text of [long, long, 'last']) made.write(delta(text));
     expect(await within(made.end(end))).toBe('ok');
     expect(await readTexts(id)).toEqual([long, long, 'last']);
@@ -130,7 +105,7 @@ describe('a long event', () => {
     const { client } = store.server;
     const ids = [await store.running('a'), await store.running('a')];
     for (const [at, id] of ids.entries()) {
-      const made = writer(id);
+      const made = store.writer(id);
       made.write(delta(long));
       await made.flush();
       if (at === 1) await made.end(end);
@@ -145,7 +120,7 @@ describe('a long event', () => {
     const held = async () => Number(await client.hget(store.keys.held('team-a'), 'sum'));
     const id = await store.running('a');
     const before = await held();
-    const made = writer(id);
+    const made = store.writer(id);
     made.write(delta(long));
     await made.flush();
     expect((await held()) - before).toBeGreaterThan(long.length);
@@ -163,7 +138,7 @@ describe('a long event', () => {
       if (lost < 1) lost += await client.del(keyOf(id, 3));
       else if (lost < 2) lost += await client.del(keyOf(id, 4));
     });
-    const made = writer(id, { redis });
+    const made = store.writer(id, { redis });
     made.write(delta(long));
     await within(made.flush());
     expect(lost).toBe(1);
@@ -175,12 +150,12 @@ describe('a long event', () => {
 
   it('of a superseded attempt changes nothing, and expires', async () => {
     const id = await store.running('a');
-    const late = writer(id);
+    const late = store.writer(id);
     await store.take(id, 'b', { maxAttempts: 9 });
     late.write(delta(`${long}?`));
     expect(await late.end(end)).toBe('superseded');
     expect(await store.server.client.pttl(keyOf(id, 3))).toBeLessThanOrEqual(60_000);
-    const made = writer(id, { token: 'b' });
+    const made = store.writer(id, { token: 'b' });
     made.write(delta(long));
     expect(await made.end(end)).toBe('ok');
     expect(await readTexts(id)).toEqual([long]);
@@ -189,7 +164,7 @@ describe('a long event', () => {
   it('is among the events that a later attempt reads, up to one that is gone', async () => {
     const { client } = store.server;
     const id = await store.running('a');
-    const made = writer(id);
+    const made = store.writer(id);
     for (const text of ['one', long, 'two', long, 'three']) made.write(delta(text));
     await made.flush();
     const access = {

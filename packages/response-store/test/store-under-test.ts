@@ -25,6 +25,8 @@ import {
   defaultCell,
   prepareRequest,
 } from '../src/index.ts';
+import { AppendLane } from '../src/append-lane.ts';
+import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { LargeValues } from '../src/large-values.ts';
 import type { FoundEnd } from '../src/reading/read-record.ts';
 import { type EndOfResponse, parseEnd, printAnyEnd, printEnd } from '../src/record/end-json.ts';
@@ -366,6 +368,32 @@ export class StoreUnderTest {
       ...more,
     };
     return { kind: await finish(access, responseId, finishing) };
+  }
+
+  /** The writer of the attempt `a`, over one connection unless `options` say otherwise. */
+  writer(
+    responseId: string,
+    { redis = this.server.client, ...options }: Partial<EventWriterOptions> & { redis?: Redis } = {},
+  ): EventWriter {
+    const { keys } = this.caller;
+    return new EventWriter({
+      control: redis,
+      bulk: redis,
+      lanes: {
+        first: new AppendLane({ redis, keys, windowMs: 0 }),
+        later: new AppendLane({ redis, keys, windowMs: 2 }),
+      },
+      ends: new LargeValues(redis),
+      keys,
+      responseId,
+      token: 'a',
+      sequenceNumber: 2,
+      streams: true,
+      retention: { recordMs: 60_000, logMs: 30_000 },
+      onRefused: () => undefined,
+      signal: new AbortController().signal,
+      ...options,
+    });
   }
 
   /** A response that an attempt runs; its next event has the number 3. */

@@ -249,7 +249,7 @@ describe('traces', () => {
       expect(request.parentSpanId).toBe('');
       await spansOf(id, attemptName);
     }
-    // What came first would have arrived by now.
+    // Earlier spans would have arrived by now.
     expect(receiver.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     expect(receiver.texts.join('\n')).not.toContain(unsampled);
   });

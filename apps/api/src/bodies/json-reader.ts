@@ -64,7 +64,7 @@ export class JsonReader {
   ): PreparedRequest | Promise<PreparedRequest> {
     const keys = this.#sealingKeys();
     const hostedTools = this.#hostedTools;
-    if (body === undefined || body.length <= smallJson || isPlain(body)) {
+    if (body === undefined || isCheap(body)) {
       return prepareBody(body, { withDigest, form, hostedTools, sealing: { tenant, keys } });
     }
     return this.#threads.prepare(tenant, { body, withDigest, form, hostedTools, keys });
@@ -85,7 +85,7 @@ export class JsonReader {
   prepareFrame(tenant: string, frame: Uint8Array<ArrayBuffer>): PreparedFrame | Promise<PreparedFrame> {
     const sealing = { tenant, keys: this.#sealingKeys() };
     const hostedTools = this.#hostedTools;
-    if (frame.length <= smallJson) return prepareFrame(frame, { sealing, hostedTools });
+    if (isCheap(frame)) return prepareFrame(frame, { sealing, hostedTools });
     return this.#threads.prepareFrame(frame, { sealing, hostedTools });
   }
 
@@ -102,8 +102,10 @@ export class JsonReader {
   }
 }
 
-function isPlain(body: Uint8Array): boolean {
-  if (body.length > plainJson.bytes) return false;
-  const scan = scanStructure(body);
+/** Whether a request is read on the event loop. */
+function isCheap(json: Uint8Array): boolean {
+  if (json.length <= smallJson) return true;
+  if (json.length > plainJson.bytes) return false;
+  const scan = scanStructure(json);
   return scan.kind === 'within_limits' && scan.total <= plainJson.members;
 }

@@ -17,7 +17,8 @@ describe('a scan of the structure', () => {
     ['no colon of a long string', JSON.stringify({ a: '\\":'.repeat(1_000), b: ':'.repeat(200) }), 2],
   ])('counts %s', (_what, json, members) => {
     const bytes = Buffer.byteLength(json);
-    expect(scan(json)).toMatchObject({ kind: 'within_limits', members, bytes });
+    const all: unknown = expect.any(Number);
+    expect(scan(json)).toEqual({ kind: 'within_limits', members, total: all, bytes });
   });
 
   it.each<[string, number]>([

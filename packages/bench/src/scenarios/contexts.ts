@@ -5,14 +5,14 @@ import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
 import { median, spread, sum } from '../statistics.ts';
 import { cpuCells, figure, spreadFigure } from '../table.ts';
-import { sluiceTarget } from '../targets.ts';
-import { modelName, token } from '../upstream/no-op-answer.ts';
+import { wholeTarget } from '../targets.ts';
+import { modelName } from '../upstream/no-op-answer.ts';
 
 const slots = 64;
 const concurrency = 16;
 const model = { tokens: 1, intervalMs: 0 };
 const roles = ['load', 'api', 'worker', 'redis', 'upstream'];
-/** Of Sluice itself: what carries a context has to read it, and what is called has to be sent it. */
+/** The processes that a context passes through; the others send it or take it. */
 const ownRoles = ['api', 'worker', 'redis'];
 
 const plans = {
@@ -27,7 +27,7 @@ const question = 'And what would you say about the part that we left out before?
 const chains = [0, 10, 50];
 const inputs = [20_000, 100_000];
 
-/** What a long conversation and a large input cost, beside a short request. */
+/** The cost of a long conversation and of a large input, beside a short request. */
 export const contexts: Scenario = {
   name: 'contexts',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
@@ -49,11 +49,11 @@ export const contexts: Scenario = {
       const targets = new Map<string, Target>();
       for (const turns of chains) {
         const previous = turns === 0 ? {} : { previous_response_id: await conversation(service, turns) };
-        targets.set(`a turn behind ${turns}`, turnTarget(service, { input: question, ...previous }));
+        targets.set(`a turn behind ${turns}`, wholeTarget(service, model, { input: question, ...previous }));
       }
       for (const characters of inputs) {
         const input = question.repeat(Math.ceil(characters / question.length)).slice(0, characters);
-        targets.set(`an input of ${characters / 1_000} KB`, turnTarget(service, { input }));
+        targets.set(`an input of ${characters / 1_000} KB`, wholeTarget(service, model, { input }));
       }
       const { rounds, roundMs, warmUpMs } = quick ? plans.quick : plans.full;
       const runs = new Map<string, () => Promise<Measurement>>();
@@ -74,20 +74,11 @@ export const contexts: Scenario = {
   },
 };
 
-function turnTarget(service: BenchService, body: object): Target {
-  return {
-    ...sluiceTarget(service, { model: modelName(model), ...body }),
-    mark: `"output_text":"${token}`,
-    marks: 1,
-    ending: '}',
-  };
-}
-
 /** Has a conversation of so many turns, and returns the id of the last. */
 async function conversation(service: BenchService, turns: number): Promise<string> {
   let last: string | undefined;
   for (let turn = 0; turn < turns; turn += 1) {
-    const { origin, path, headers, body } = turnTarget(service, {
+    const { origin, path, headers, body } = wholeTarget(service, model, {
       input: question,
       ...(last !== undefined && { previous_response_id: last }),
     });

@@ -7,6 +7,7 @@ import { parseEnd } from '../record/end-json.ts';
 import { isMark } from '../record/long-event.ts';
 import type { ResponseRecord } from '../record/record.ts';
 import type { StoreAccess } from '../record/store-access.ts';
+import { lifecycleEvent } from '../transitions/numbered-event.ts';
 import type { BoundedReads } from './bounded-reads.ts';
 import type { Listener } from './listeners.ts';
 import { hadStarted } from './message.ts';
@@ -101,7 +102,7 @@ interface Progress {
 export function* derivedEvents({ hasStarted, known }: Progress, cursor: number): Generator<LoggedEvent> {
   const types = ['response.created', 'response.queued', ...(hasStarted ? ['response.in_progress'] : [])];
   for (const [sequenceNumber, type] of types.entries()) {
-    if (sequenceNumber > cursor) yield { sequenceNumber, json: `{"type":"${type}"}` };
+    if (sequenceNumber > cursor) yield { sequenceNumber, json: lifecycleEvent(type) };
   }
   if (!known) return;
   const { end, texts } = known;
@@ -112,7 +113,7 @@ export function* derivedEvents({ hasStarted, known }: Progress, cursor: number):
     sequenceNumber += 1;
   }
   const last = lastDerived(hasStarted, end);
-  if (cursor < last) yield { sequenceNumber: last, json: `{"type":"${eventTypeOf(end.status)}"}` };
+  if (cursor < last) yield { sequenceNumber: last, json: lifecycleEvent(eventTypeOf(end.status)) };
 }
 
 /**

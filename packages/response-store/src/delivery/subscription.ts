@@ -3,7 +3,7 @@ import { type LoggedEvent, typeOf } from '../reading/read-events.ts';
 import type { KnownEnd } from '../reading/open-ends.ts';
 import { parseEnd } from '../record/end-json.ts';
 import type { LongTexts } from '../record/long-texts.ts';
-import { numberedEvent } from '../transitions/numbered-event.ts';
+import { lifecycleEvent, numberedEvent } from '../transitions/numbered-event.ts';
 import type { RelayMessage } from './message.ts';
 
 /** Live events kept for one reader, in characters of JSON; a reader that falls behind is served from the log. */
@@ -281,5 +281,5 @@ export class Subscription {
 /** The events that tell an end, as a log keeps them. */
 function lastEvents({ status, error }: ResponseEnd, first: number): LoggedEvent[] {
   const told = error ? [{ sequenceNumber: first, json: numberedEvent(errorEvent(error), first) }] : [];
-  return [...told, { sequenceNumber: first + told.length, json: `{"type":"${eventTypeOf(status)}"}` }];
+  return [...told, { sequenceNumber: first + told.length, json: lifecycleEvent(eventTypeOf(status)) }];
 }

@@ -19,7 +19,7 @@ export interface Turn {
   requestAhead: number;
   /** The end as `printEnd` made it. */
   endBytes: number;
-  /** What its record has of them, where that came along. */
+  /** The input and the end in its record, where they came along. */
   content?: TurnContent;
 }
 

@@ -19,7 +19,7 @@ import { defineScript, textReply } from '../script/define-script.ts';
 import { fragments } from '../script/fragments.ts';
 import type { CancelReason } from './cancel.ts';
 import { parseLetIn } from './let-in.ts';
-import { numberedEvent } from './numbered-event.ts';
+import { lifecycleEvent, numberedEvent } from './numbered-event.ts';
 
 const finishScript = defineScript({
   by: 'attempt',
@@ -153,7 +153,7 @@ export async function finish(
       reason: reason ?? '',
     },
     ...(isApart && { moreKeys: [cell.endOf(responseId, token), end] }),
-    ...(streams && { moreArgs: [...events, `{"type":"${eventTypeOf(status)}"}`] }),
+    ...(streams && { moreArgs: [...events, lifecycleEvent(eventTypeOf(status))] }),
   });
   const [first, ...letIn] = Array.isArray(reply) ? textReply(reply) : [String(reply)];
   access.onLetIn?.(parseLetIn(letIn));

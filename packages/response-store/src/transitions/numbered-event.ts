@@ -5,7 +5,12 @@ export function numberedEvent(event: UnnumberedEvent, sequenceNumber: number): s
   return JSON.stringify(numbered(event, sequenceNumber));
 }
 
-/** The same before it is printed. */
+/** An event of the life cycle as the log keeps it: its type alone. */
+export function lifecycleEvent(type: string): string {
+  return `{"type":"${type}"}`;
+}
+
+/** The same as `numberedEvent`, before it is printed. */
 export function numbered({ type, ...members }: UnnumberedEvent, sequenceNumber: number): object {
   return { type, sequence_number: sequenceNumber, ...members };
 }

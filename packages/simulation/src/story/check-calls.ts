@@ -129,7 +129,7 @@ function checkTurns(history: History): string[] {
   });
 }
 
-/** What a park may be early by, because timers count whole milliseconds. */
+/** A park may be early by so many milliseconds, because timers count whole ones. */
 const earlyMs = 2;
 
 /**

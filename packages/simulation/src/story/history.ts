@@ -13,6 +13,6 @@ export interface History {
   fates: readonly Fate[];
   /** When the last fault was over, in milliseconds of the world. */
   faultsOverMs: number;
-  /** What the store has forgotten. */
+  /** The times whose writes the store has lost. */
   losses: readonly Loss[];
 }

@@ -133,7 +133,7 @@ export class Faults {
     network.ask('REPLICAOF', 'NO', 'ONE');
   }
 
-  /** What is forgotten cannot come back, so one time of it begins after the other. */
+  /** One loss begins after the other is over, since forgotten writes cannot come back. */
   #forget(forMs: number): void {
     if (this.#isForgetting) return;
     this.#isForgetting = true;

@@ -25,7 +25,7 @@ return found`;
 /** A job that was added after its response was lost waits outside of its queue for a day, and goes with its claim then. */
 const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
 
-/** What is left in the store of responses that have ended: nothing, but for a moment. `hasForgotten` says that the store lost some. */
+/** The traces in the store of responses that have ended: none, but for a moment. `hasForgotten` says that the store lost some. */
 export function leftovers(network: SimulatedNetwork, hasForgotten: boolean): string[] {
   const found: string[] = [];
   const load = texts(network.ask('HGETALL', `${cellPrefix}load`));

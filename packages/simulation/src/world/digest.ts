@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What is hashed at once: many small pieces cost much more than their bytes. */
+/** Bytes that are hashed at once: many small pieces cost much more than their bytes. */
 const blockBytes = 64 * 1024;
 
 /** A digest of everything that it was told, in order. */

@@ -10,7 +10,7 @@ export class SimulatedConnection extends Duplex {
   /** When the last bytes of each direction arrive, which later ones do not overtake. */
   lastSentMs = 0;
   lastGotMs = 0;
-  /** What no longer arrives. */
+  /** The messages that no longer arrive. */
   loses: 'nothing' | 'replies' | 'everything' = 'nothing';
   /** Whether the other side learns of nothing any more, not even of its end. */
   isSilent = false;

@@ -49,7 +49,7 @@ export function systemCalls(memory: StoreMemory, nowNs: () => bigint) {
       memory.view.setBigUint64(at, nowNs(), true);
       return success;
     },
-    // What it logs is dropped.
+    // Its log is dropped.
     fd_write: (_file: number, pieces: number, count: number, written: number) => {
       let length = 0;
       for (let at = 0; at < count; at += 1) length += memory.bytes.readUInt32LE(pieces + at * 8 + 4);

@@ -40,7 +40,7 @@ export async function walkRecipes(say: (said: string) => void): Promise<void> {
   }
 }
 
-/** What does not compile, but for tests, which are expected to follow a change. */
+/** Compiles the copy. Returns the errors, but for those in tests, which are expected to follow a change. */
 async function compile(root: string): Promise<string[]> {
   const compiler = join(workspace, 'node_modules', 'typescript', 'bin', 'tsc');
   const { promise, resolve } = Promise.withResolvers<string>();
