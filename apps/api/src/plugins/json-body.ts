@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The bytes that the body of this request holds in the budget of the process. */
     bodyReservation: BodyReservation | undefined;
+    /** Whether the body was refused before all of it had come. */
+    isBodyRefused: boolean;
   }
 }
 
@@ -33,6 +35,7 @@ export function registerJsonBody(
 ): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest('bodyReservation');
+  app.decorateRequest('isBodyRefused', false);
   app.addContentTypeParser('application/json', (request, payload, done) => {
     if (request.routeOptions.config.takesBody !== true) {
       done(null, undefined);
@@ -46,6 +49,7 @@ export function registerJsonBody(
       (error, body) => {
         if (error) {
           reservation.release();
+          request.isBodyRefused = true;
           const isCreate = request.routeOptions.config.isRead !== true;
           if (isCreate) tellRefusal(telemetry, { tenant: request.key.name, model: '' }, error);
         }
@@ -57,6 +61,12 @@ export function registerJsonBody(
   // Also when the caller left before its answer.
   app.addHook('onResponse', (request, _reply, done) => {
     releaseBody(request);
+    done();
+  });
+  // The framework closes the connection of a refused body. A caller that still writes would find it reset and could lose
+  // the answer, so the rest flows on unread, within the time that any request has.
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (request.isBodyRefused) reply.removeHeader('connection');
     done();
   });
   // Not before it is known who asks.
