@@ -8,7 +8,7 @@ describe('the flags of the benchmark', () => {
     expect(parse()).toEqual({
       quick: false,
       scenarios: [],
-      gateways: [],
+      rivals: [],
       output: 'page.md',
       profile: undefined,
       build: true,
@@ -22,13 +22,14 @@ describe('the flags of the benchmark', () => {
     },
   );
 
-  it('ask for a comparison with gateways', () => {
+  it('ask for a comparison with gateways and with durable peers', () => {
     expect(parse('--with', 'litellm,portkey')).toMatchObject({
       scenarios: ['gateways'],
-      gateways: ['litellm', 'portkey'],
+      rivals: ['litellm', 'portkey'],
     });
+    expect(parse('--with', 'pg-boss')).toMatchObject({ scenarios: ['durable-peers'], rivals: ['pg-boss'] });
     expect(() => parse('--with', 'portkey,envoy')).toThrow(
-      "There is no gateway 'envoy': use portkey, litellm.",
+      "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, pg-boss, graphile-worker.",
     );
     expect(usage).toContain('portkey,litellm');
   });

@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util';
-import { gatewayNames, gatewaysOf } from './gateways/known-gateways.ts';
+import { knownPeers } from './durable-peers/known-peers.ts';
+import { knownGateways } from './gateways/known-gateways.ts';
 
 export interface BenchOptions {
   /** Whether this is a short run, which shows that everything works. Its figures mean little. */
   quick: boolean;
   /** Names of the scenarios to run. Empty: all of them. */
   scenarios: string[];
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: string[];
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
   /** Folder for CPU profiles of the api and the worker. Undefined: none are taken. */
@@ -16,11 +17,18 @@ export interface BenchOptions {
   build: boolean;
 }
 
+/** What `--with` names, by the scenario that compares with it. */
+const rivalsOf = new Map<string, readonly string[]>([
+  ['gateways', knownGateways.map(({ name }) => name)],
+  ['durable-peers', knownPeers.map(({ name }) => name)],
+]);
+
 export const usage = `Usage: npm run bench -- [flags]
 
   --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
-  --with NAMES      compare with these gateways, which are installed for it: ${gatewayNames.join(',')}
+  --with NAMES      compare with these, which are installed for it: the gateways ${rivalsOf.get('gateways')?.join(',')}
+                    and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
   --no-build        measure the apps as they were built before`;
@@ -29,7 +37,7 @@ export const usage = `Usage: npm run bench -- [flags]
  * Reads the flags. Only a full run writes the page of the repository, because the page must have every scenario.
  *
  * @throws {TypeError} for a flag that does not exist.
- * @throws {RangeError} for a gateway that is not known.
+ * @throws {RangeError} for a name after `--with` that is not known.
  */
 export function parseCommandLine(argv: readonly string[], page: string): BenchOptions | 'help' {
   const { values } = parseArgs({
@@ -46,13 +54,19 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     },
   });
   if (values.help) return 'help';
-  const gateways = gatewaysOf(values.with?.split(',') ?? []).map(({ name }) => name);
-  const scenarios = gateways.length > 0 ? [...values.scenario, 'gateways'] : values.scenario;
+  const rivals = values.with?.split(',') ?? [];
+  const known = [...rivalsOf.values()].flat();
+  const unknown = rivals.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new RangeError(`There is nothing called '${unknown}' to compare with: use ${known.join(', ')}.`);
+  }
+  const asked = [...rivalsOf].filter(([, names]) => names.some((name) => rivals.includes(name)));
+  const scenarios = [...values.scenario, ...asked.map(([scenario]) => scenario)];
   const isWhole = !values.quick && scenarios.length === 0 && values.profile === undefined;
   return {
     quick: values.quick,
     scenarios,
-    gateways,
+    rivals,
     output: values.output ?? (isWhole ? page : undefined),
     profile: values.profile,
     build: values.build,

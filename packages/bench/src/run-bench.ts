@@ -9,6 +9,7 @@ import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { contexts } from './scenarios/contexts.ts';
+import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
 import { streams } from './scenarios/streams.ts';
@@ -18,14 +19,14 @@ import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint, backlog];
 
 /** Those that run only when they are asked for. */
-const onDemand: readonly Scenario[] = [gateways, contexts];
+const onDemand: readonly Scenario[] = [gateways, durablePeers, contexts];
 
 export interface RunOptions {
   quick: boolean;
   /** Names of the scenarios to run. Empty: all of them, but for those that have to be asked for. */
   scenarios: readonly string[];
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: readonly string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: readonly string[];
   profile: string | undefined;
   /** The Redis to use. Undefined: a server is started. */
   redisUrl: string | undefined;

@@ -14,8 +14,8 @@ export interface ScenarioContext {
   quick: boolean;
   profile: string | undefined;
   progress: Progress;
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: readonly string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: readonly string[];
 }
 
 /** A part of the page. */

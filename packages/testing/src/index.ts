@@ -1,5 +1,5 @@
 export { bundleCommand } from './bundled-command.ts';
-export { cpuTimeMs } from './cpu-time.ts';
+export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
 export { checkResponse } from './response-shape.ts';
 export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';

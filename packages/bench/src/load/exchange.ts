@@ -65,8 +65,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   #fault(): string | undefined {
-    const { marks, ending } = this.#target;
-    if (this.#status !== 200) return `status ${this.#status}`;
+    const { marks, ending, status = 200 } = this.#target;
+    if (this.#status !== status) return `status ${this.#status}`;
     if (this.#marks !== marks) return `${this.#marks} tokens instead of ${marks}`;
     return this.#tail.endsWith(ending) ? undefined : 'the answer was cut short';
   }

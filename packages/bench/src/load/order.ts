@@ -9,6 +9,8 @@ export interface Target {
   marks: number;
   /** The last bytes of a whole answer contain this text. */
   ending: string;
+  /** The status of a good answer. Default: 200. */
+  status?: number;
 }
 
 /** One round of load. */
