@@ -14,6 +14,14 @@ export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { dockerAnswers } from './docker-engine.ts';
+export {
+  copiedSources,
+  type Patch,
+  patched,
+  type PatchedBuild,
+  patchedBuild,
+  workspace,
+} from './patched-build.ts';
 export { terminalProgress, type Progress } from './progress.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';
