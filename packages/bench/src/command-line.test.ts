@@ -12,6 +12,7 @@ describe('the flags of the benchmark', () => {
       output: 'page.md',
       profile: undefined,
       build: true,
+      guard: 'hold',
     });
   });
 
@@ -32,6 +33,14 @@ describe('the flags of the benchmark', () => {
       "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, pg-boss, graphile-worker.",
     );
     expect(usage).toContain('portkey,litellm');
+  });
+
+  it('hold the costs against those of the last release where figures mean something', () => {
+    expect(parse('--scenario', 'streams')).toMatchObject({ guard: 'hold' });
+    expect(parse('--quick')).toMatchObject({ guard: 'none' });
+    expect(parse('--profile', 'folder')).toMatchObject({ guard: 'none' });
+    expect(parse('--renew-guard')).toMatchObject({ guard: 'renew' });
+    expect(() => parse('--renew-guard', '--quick')).toThrow('--renew-guard needs a run without --quick');
   });
 
   it('are told for help, and refused where they are unknown', () => {

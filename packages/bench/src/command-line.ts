@@ -15,6 +15,8 @@ export interface BenchOptions {
   profile: string | undefined;
   /** Whether the apps are built first. */
   build: boolean;
+  /** Whether costs are held against those of the last release, or noted as those of this one. */
+  guard: 'hold' | 'renew' | 'none';
 }
 
 /** What `--with` names, by the scenario that compares with it. */
@@ -31,6 +33,8 @@ export const usage = `Usage: npm run bench -- [flags]
                     and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
+  --renew-guard     note what was measured as the costs of this release; else a run fails when one has risen by more
+                    than 5 % over the last release, unless it is a quick one or has profiles
   --no-build        measure the apps as they were built before`;
 
 /**
@@ -49,6 +53,7 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
       with: { type: 'string' },
       output: { type: 'string' },
       profile: { type: 'string' },
+      'renew-guard': { type: 'boolean', default: false },
       build: { type: 'boolean', default: true },
       help: { type: 'boolean', default: false },
     },
@@ -62,7 +67,11 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
   }
   const asked = [...rivalsOf].filter(([, names]) => names.some((name) => rivals.includes(name)));
   const scenarios = [...values.scenario, ...asked.map(([scenario]) => scenario)];
-  const isWhole = !values.quick && scenarios.length === 0 && values.profile === undefined;
+  const isTrue = !values.quick && values.profile === undefined; // figures of other runs mean little
+  if (values['renew-guard'] && !isTrue) {
+    throw new RangeError('--renew-guard needs a run without --quick and --profile.');
+  }
+  const isWhole = isTrue && scenarios.length === 0;
   return {
     quick: values.quick,
     scenarios,
@@ -70,5 +79,6 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
     output: values.output ?? (isWhole ? page : undefined),
     profile: values.profile,
     build: values.build,
+    guard: values['renew-guard'] ? 'renew' : isTrue ? 'hold' : 'none',
   };
 }

@@ -24,3 +24,8 @@ export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
     }),
   );
 }
+
+/** CPU time of these processes together, in milliseconds. NaN where one is unknown. */
+export function cpuOf({ cpuMs }: { cpuMs: CpuTimes }, roles: readonly string[]): number {
+  return roles.reduce((total, role) => total + (cpuMs.get(role) ?? Number.NaN), 0);
+}

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
+import type { Cost } from './guard.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
@@ -12,6 +13,7 @@ import { contexts } from './scenarios/contexts.ts';
 import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
+import { storeys } from './scenarios/storeys.ts';
 import { streams } from './scenarios/streams.ts';
 import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 
@@ -19,7 +21,7 @@ import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint, backlog];
 
 /** Those that run only when they are asked for. */
-const onDemand: readonly Scenario[] = [gateways, durablePeers, contexts];
+const onDemand: readonly Scenario[] = [gateways, durablePeers, contexts, storeys];
 
 export interface RunOptions {
   quick: boolean;
@@ -33,8 +35,14 @@ export interface RunOptions {
   progress: Progress;
 }
 
-/** Runs scenarios against the built apps, and resolves with the page. Every process that it started has ended by then. */
-export async function runBench(options: RunOptions): Promise<string> {
+export interface BenchResult {
+  /** In Markdown. */
+  page: string;
+  costs: Cost[];
+}
+
+/** Runs scenarios against the built apps. Every process that it started has ended when it resolves. */
+export async function runBench(options: RunOptions): Promise<BenchResult> {
   const chosen = choose(options.scenarios);
   const startedAt = performance.now();
   const date = new Date();
@@ -60,7 +68,7 @@ export async function runBench(options: RunOptions): Promise<string> {
       const report = await scenario.run(context);
       reports.push({ ...report, name: scenario.name, elapsedMs: performance.now() - begunAt });
     }
-    return renderPage({
+    const page = renderPage({
       date,
       elapsedMs: performance.now() - startedAt,
       quick: options.quick,
@@ -68,6 +76,7 @@ export async function runBench(options: RunOptions): Promise<string> {
       redis,
       reports,
     });
+    return { page, costs: reports.flatMap(({ costs = [] }) => costs) };
   } finally {
     options.progress.clear();
     await Promise.all(children.map((child) => child.stop()));

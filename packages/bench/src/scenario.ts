@@ -1,6 +1,7 @@
 import type { BenchRedis } from './bench-redis.ts';
 import type { Child } from './child-process.ts';
 import type { Progress } from '@sluice/testing';
+import type { Cost } from './guard.ts';
 import type { Table } from './table.ts';
 
 /** What a scenario may use. It starts its other processes itself, and stops them before it returns. */
@@ -24,6 +25,8 @@ export interface ScenarioReport {
   /** What was measured and how, for a reader of the figures. */
   description: string;
   tables: Table[];
+  /** Those that the guard watches. */
+  costs?: Cost[];
 }
 
 export interface Scenario {

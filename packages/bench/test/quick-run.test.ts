@@ -9,7 +9,7 @@ const progress = { say: () => undefined, clear: () => undefined };
 beforeAll(bundleCommand);
 
 it('writes a page with figures of the built apps', async () => {
-  const page = await runBench({
+  const { page } = await runBench({
     quick: true,
     scenarios: ['backlog'],
     rivals: [],

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Dispatcher, Pool } from 'undici';
 import type { Target } from './order.ts';
 
@@ -16,7 +17,9 @@ export interface Exchange {
  */
 export function exchange(pool: Pool, target: Target): Promise<Exchange> {
   return new Promise((resolve) => {
-    const { path, headers, body } = target;
+    const { path, freshHeader, body } = target;
+    const headers =
+      freshHeader === undefined ? target.headers : { ...target.headers, [freshHeader]: randomUUID() };
     pool.dispatch({ method: 'POST', path, headers, body }, new AnswerReader(target, resolve));
   });
 }
