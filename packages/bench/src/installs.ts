@@ -17,8 +17,8 @@ export interface Installable {
   install: (folder: string, run: RunInstall) => Promise<void>;
 }
 
-/** The longest time for one command of an installation, in milliseconds. */
-const installMs = 600_000;
+/** The longest time for one command of an installation, in milliseconds. A server that is built from its sources takes a while. */
+const installMs = 3_600_000;
 
 /** The folder of a program, outside of the repository, so that it is installed once. */
 export function folderOf({ name, version }: Installable): string {

@@ -30,7 +30,7 @@ export interface RunningPeer {
   whole: Target;
   /** One whose caller is told that it was accepted. */
   background: Target;
-  /** `api`, `worker` and `store`, as far as they are processes of their own. */
+  /** `api`, `worker`, `server` and `store`, as far as they are processes of their own. */
   processes: ReadonlyMap<string, Pick<Child, 'pid'>>;
   stop: () => Promise<void>;
 }

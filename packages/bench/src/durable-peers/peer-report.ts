@@ -4,9 +4,9 @@ import { cpuCells, figure, spreadFigure, type Table } from '../table.ts';
 import type { Durability } from './durable-peer.ts';
 import { durabilities, type Results, type Round } from './variant.ts';
 
-const roles = ['load', 'api', 'worker', 'store', 'upstream'];
+const roles = ['load', 'api', 'worker', 'server', 'store', 'upstream'];
 /** The processes of a contestant itself; the others send it requests or answer it. */
-const ownRoles = ['api', 'worker', 'store'];
+const ownRoles = ['api', 'worker', 'server', 'store'];
 
 /** One way to load the contestants, and the rounds of each. */
 export interface PeerLoad {
@@ -24,7 +24,11 @@ export function peerTables(loads: readonly PeerLoad[]): Table[] {
       loads,
       rate,
     ),
-    comparison('CPU of api, worker and store of Sluice to that of a peer, likewise', loads, ownCpu),
+    comparison(
+      'CPU of all processes of Sluice to those of a peer, load and upstream left out, likewise',
+      loads,
+      ownCpu,
+    ),
   ];
 }
 
@@ -114,7 +118,8 @@ export function descriptionOf({ sluice, releases, warm, slots, syncMs }: Describ
     'pg-boss and graphile-worker have an api and a worker of some fifty lines each, on a Postgres of their own with the defaults of its ' +
       'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table. pg-boss fetches batches of 8 by 8 ' +
       "workers; graphile-worker has its local queue and gathers the ends of jobs. Restate's server is api and store in one, and its worker is " +
-      `called over HTTP/2; the call of the upstream is a step of its own. Every other worker has ${slots} slots.`,
+      'called over HTTP/2; the call of the upstream is a step of its own. Temporal has a server of its own with four shards of history, as its ' +
+      `settings for development with Postgres have it; a request is a workflow of one activity. Every other worker has ${slots} slots.`,
     `Every contestant is warm: before the first round they had answered ${answers.join(', ')} requests.`,
   ].join('\n\n');
 }

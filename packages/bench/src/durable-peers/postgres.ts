@@ -11,6 +11,7 @@ import type { Durability } from './durable-peer.ts';
 /** A server with the defaults of its release, on a port of the loopback interface. */
 export interface Postgres {
   url: string;
+  port: number;
   pid: number;
   version: string;
   use: (durability: Durability) => Promise<void>;
@@ -57,6 +58,7 @@ export async function startPostgres(): Promise<Postgres> {
       const { stdout } = await run(join(programs, 'postgres'), ['--version']);
       return {
         url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+        port,
         pid: child.pid,
         version: stdout.trim(),
         async use(durability) {

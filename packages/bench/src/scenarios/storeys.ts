@@ -33,8 +33,10 @@ const plans = {
   },
 };
 
+const plain: Storey = { name: 'as it is' };
+
 /** The first two have the same code: two processes of it differ, and by how much stands beside what the storeys differ by. */
-const all: readonly Storey[] = [{ name: 'as it is' }, { name: 'as it is, once more' }, ...without, ...beside];
+const all: readonly Storey[] = [plain, { name: 'as it is, once more' }, ...without, ...beside];
 
 /** A service that has something other than by default. */
 interface Variant {
@@ -79,10 +81,7 @@ export const storeys: Scenario = {
     return {
       title: 'What each storey costs',
       description: descriptionOf(plan),
-      tables: [
-        storeyTable('CPU of a response', found.responses, ({ completed }) => completed),
-        storeyTable('CPU of a token', found.tokens, ({ marks }) => marks),
-      ],
+      tables: [storeyTable(found)],
     };
   },
 };
@@ -195,28 +194,55 @@ function compete(
   return alternate(new Map(runs), plan.rounds);
 }
 
-function storeyTable(title: string, results: Results, worksOf: (round: Measurement) => number): Table {
-  const perWork = (round: Measurement, of: readonly string[]) => (cpuOf(round, of) * 1000) / worksOf(round);
-  const whole = [...results.values()][0] ?? [];
+function storeyTable({ responses, tokens }: { responses: Results; tokens: Results }): Table {
+  const ofResponses = costsOf(responses, ({ completed }) => completed);
+  const ofTokens = costsOf(tokens, ({ marks }) => marks);
+  const more = 'more than as it is, within each round';
   return {
-    title: `${title}, µs`,
-    columns: ['', ...roles, 'all three', 'more than as it is, within each round', '%'],
-    rows: [...results].map(([storey, rounds]) => {
-      const more = rounds.flatMap((round, at) => {
-        const other = whole[at];
-        return other ? [perWork(round, roles) - perWork(other, roles)] : [];
-      });
-      const base = median(whole.map((round) => perWork(round, roles)));
-      return [
-        storey.name,
-        ...roles.map((role) => figure(median(rounds.map((round) => perWork(round, [role]))))),
-        figure(median(rounds.map((round) => perWork(round, roles)))),
-        ...(rounds === whole
-          ? ['', '']
-          : [spreadFigure(spread(more)), ((median(more) / base) * 100).toFixed(1)]),
-      ];
-    }),
+    title: 'CPU in µs',
+    columns: [
+      '',
+      'a response: api',
+      'worker',
+      'redis',
+      'all three',
+      more,
+      '%',
+      'a token: all three',
+      more,
+      '%',
+    ],
+    rows: all.map((storey) => [
+      storey.name,
+      ...roles.map((role) => figure(ofResponses.median(storey, [role]))),
+      ...cellsOf(storey, ofResponses),
+      ...cellsOf(storey, ofTokens),
+    ]),
   };
+}
+
+/** What a piece of work costs, in microseconds. */
+interface Costs {
+  median: (storey: Storey, of: readonly string[]) => number;
+  /** How much more it costs than as it is, in each round. */
+  more: (storey: Storey) => number[];
+}
+
+function costsOf(results: Results, worksOf: (round: Measurement) => number): Costs {
+  const each = (storey: Storey, of: readonly string[]) =>
+    (results.get(storey) ?? []).map((round) => (cpuOf(round, of) * 1000) / worksOf(round));
+  const asItIs = each(plain, roles);
+  return {
+    median: (storey, of) => median(each(storey, of)),
+    more: (storey) => each(storey, roles).map((cost, round) => cost - (asItIs[round] ?? Number.NaN)),
+  };
+}
+
+function cellsOf(storey: Storey, costs: Costs): string[] {
+  const whole = figure(costs.median(storey, roles));
+  if (storey === plain) return [whole, '', ''];
+  const more = spread(costs.more(storey));
+  return [whole, spreadFigure(more), ((more.median / costs.median(plain, roles)) * 100).toFixed(1)];
 }
 
 function descriptionOf({ generations, warmUpMs, response }: typeof plans.full): string {
