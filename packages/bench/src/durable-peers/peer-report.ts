@@ -111,12 +111,13 @@ export function descriptionOf({ sluice, releases, warm, slots, syncMs }: Describ
     `Sluice (${sluice}) beside ${releases.join(', ')}, in front of the same upstream with the same task: accept a request durably, ` +
       'call the upstream once, keep the answer, and give it to the caller who waits. A request is one prompt and its answer one token, from ' +
       'an upstream that does no work. In a burst callers wait for the accept only, and it lasts until everything has run. The upstream counts ' +
-      'its calls, and a run in which one was missing or made twice ends the bench.',
+      'its calls, and a run in which one was missing or made twice ends the bench. Sluice also checks a key and a schema, and keeps limits and ' +
+      'an order between tenants, which the apis of the peers do without.',
     '`at once` is on disk before anybody is told of it; `soon` is on disk within a second or so, so that a power cut can take what was ' +
       `answered in it. A write of 4 KB with \`fdatasync\` took ${figure(syncMs)} ms (median of 200) on the disk that all of them write to. ` +
       'Restate writes its log `at once` by default. Each other contestant has both settings, which take turns.',
     'pg-boss and graphile-worker have an api and a worker of some fifty lines each, on a Postgres of their own with the defaults of its ' +
-      'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table. pg-boss fetches batches of 8 by 8 ' +
+      'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table; Postgres commits transactions that notify one after the other. pg-boss fetches batches of 8 by 8 ' +
       "workers; graphile-worker has its local queue and gathers the ends of jobs. Restate's server is api and store in one, and its worker is " +
       'called over HTTP/2; the call of the upstream is a step of its own. Temporal has a server of its own with four shards of history, as its ' +
       `settings for development with Postgres have it; a request is a workflow of one activity. Every other worker has ${slots} slots.`,

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '@sluice/testing';
 import { type Child, ownProcess, startChild } from '../child-process.ts';
 import { folderOf, installPackages } from '../installs.ts';
 import { type SpawnedProcess, spawnProcess, untilStarted } from '../spawned-process.ts';
@@ -64,7 +65,7 @@ export const temporal: DurablePeer = {
       for (const [schema, database] of Object.entries(databases)) {
         await makeTables(folder, postgres, schema, database);
       }
-      const frontend = await freePort();
+      const frontend = await lowPort();
       const file = join(await mkdtemp(join(directory, 'temporal-')), 'server.yaml');
       await writeFile(file, JSON.stringify(await settings(postgres, databases, frontend))); // YAML reads JSON
       server = spawnProcess({
@@ -147,7 +148,7 @@ async function settings(
     },
   });
   const service = async (grpcPort: number) => ({
-    rpc: { grpcPort, membershipPort: await freePort(), bindOnLocalHost: true },
+    rpc: { grpcPort, membershipPort: await lowPort(), bindOnLocalHost: true },
   });
   return {
     log: { stdout: true, level: 'error' },
@@ -160,9 +161,9 @@ async function settings(
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
     services: {
       frontend: await service(frontend),
-      matching: await service(await freePort()),
-      history: await service(await freePort()),
-      worker: await service(await freePort()),
+      matching: await service(await lowPort()),
+      history: await service(await lowPort()),
+      worker: await service(await lowPort()),
     },
     clusterMetadata: {
       enableGlobalNamespace: false,
@@ -180,4 +181,20 @@ async function settings(
     },
     dcRedirectionPolicy: { policy: 'noop' },
   };
+}
+
+/** A free port below 32,768: the server keeps its ports in a column of 16 bits with a sign, so it does not start on the usual ones. */
+async function lowPort(): Promise<number> {
+  const server = createServer();
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    try {
+      await once(server.listen(port, '127.0.0.1'), 'listening');
+      server.close();
+      await once(server, 'close');
+      return port;
+    } catch {
+      // Somebody listens there.
+    }
+  }
 }

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { BenchRedis } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
+import { readCpuTimes } from '../cpu-times.ts';
 import { timeOfSync } from '../durable-peers/disk.ts';
 import type { DurablePeer, RunningPeer } from '../durable-peers/durable-peer.ts';
 import { knownPeers } from '../durable-peers/known-peers.ts';
@@ -9,6 +11,7 @@ import { installChosen } from '../installs.ts';
 import type { LoadOrder } from '../load/order.ts';
 import { measure, runLoad } from '../measure.ts';
 import { alternate } from '../rounds.ts';
+import { sum } from '../statistics.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
 import { backgroundTarget, wholeTarget } from '../targets.ts';
@@ -19,13 +22,16 @@ const concurrencies = [1, 16, 64];
 const model = { tokens: 1, intervalMs: 0 };
 
 const plans = {
-  full: { rounds: 5, roundMs: 2_000, warmUpMs: 8_000, burst: 2_000 },
-  quick: { rounds: 1, roundMs: 400, warmUpMs: 400, burst: 200 },
+  full: { rounds: 5, roundMs: 1_500, warmUpMs: 8_000, burst: 1_000, burstRounds: 3 },
+  quick: { rounds: 1, roundMs: 400, warmUpMs: 400, burst: 200, burstRounds: 1 },
 };
 
 /** The longest time for a burst, from its first request to the last call of the upstream. */
-const mostMs = 60_000;
+const mostMs = 120_000;
 const pollMs = 20;
+
+/** A contestant is idle when its processes take less CPU time than that in a while; and the longest wait for it. All in milliseconds. */
+const idle = { cpuMs: 20, whileMs: 100, mostMs: 5_000 };
 
 /** Durable queues and workflow engines that people know, beside Sluice. Runs when it is asked for, because they are installed for it. */
 export const durablePeers: Scenario = {
@@ -143,6 +149,7 @@ async function compete(
   kind: 'whole' | 'background',
 ): Promise<Results> {
   const { load, quick, progress } = context;
+  const { rounds, burstRounds } = quick ? plans.quick : plans.full;
   const runs = new Map(
     variants.map((variant) => {
       const run = async () => {
@@ -151,13 +158,13 @@ async function compete(
         );
         await variant.prepare();
         // The first requests after a pause wake what has gone to sleep, and find the setting taken.
-        await runLoad(load, { ...order, target: variant.whole, count: slots });
+        await runLoad(load, { ...order, target: variant.whole, count: order.concurrency });
         return measureOnce(context, variant, { ...order, target: variant[kind] });
       };
       return [variant, run] as const;
     }),
   );
-  return alternate(runs, (quick ? plans.quick : plans.full).rounds);
+  return alternate(runs, kind === 'background' ? burstRounds : rounds);
 }
 
 /** @throws {Error} when the upstream was not called once for each request. */
@@ -170,6 +177,7 @@ async function measureOnce(
     const { answers } = (await upstream.ask({}, mostMs)) as { answers: number }; // the upstream's message
     return answers;
   };
+  const all = new Map([...processes, ['upstream', upstream] as const]);
   const before = await countCalls();
   const startedAt = performance.now();
   let doneMs = Number.NaN;
@@ -180,12 +188,12 @@ async function measureOnce(
       await pause(pollMs);
     }
     doneMs = performance.now() - startedAt;
-    await pause(order.count === undefined ? 0 : 10 * pollMs); // the last ends are written behind the last calls
+    await untilIdle(all, usesRedis ? redis : undefined); // ends are written behind the last calls
   };
   const round = await measure(order, {
     load,
     redis: usesRedis ? redis : undefined,
-    processes: new Map([...processes, ['upstream', upstream]]),
+    processes: all,
     settle,
   });
   const calls = (await countCalls()) - before;
@@ -194,4 +202,19 @@ async function measureOnce(
   }
   if (usesRedis) round.cpuMs.set('store', round.cpuMs.get('redis'));
   return { ...round, doneMs };
+}
+
+async function untilIdle(
+  processes: ReadonlyMap<string, Pick<Child, 'pid'>>,
+  redis: BenchRedis | undefined,
+): Promise<void> {
+  const read = async () => sum([...(await readCpuTimes(processes, redis)).values()].map((ms) => ms ?? 0));
+  const deadline = performance.now() + idle.mostMs;
+  let before = await read();
+  while (performance.now() < deadline) {
+    await pause(idle.whileMs);
+    const now = await read();
+    if (now - before < idle.cpuMs) return;
+    before = now;
+  }
 }
