@@ -7,8 +7,10 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 /** Far shorter than the half minute of the service. */
 const stalledMs = 2_000;
