@@ -215,9 +215,11 @@ export class ResponseCreator {
     const { store } = this.#dependencies;
     const { responseId } = attachment;
     // Attached first: an end that is written from here on arrives.
-    await store.attach(responseId);
+    const isAttached = await store.attach(responseId);
     const record = await store.read(responseId);
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
+    // Its first caller was refused, so it ends in a moment and leaves the key free.
+    if (!isAttached) throw refusal({ kind: 'too_late' });
     attachment.isKept = isKeptAfterEnd(record.request);
     if (isTerminal(record.status) && !attachment.isKept) {
       // It is not stored, and its first caller has it. That caller left it in the store for this one, which erases it now.
