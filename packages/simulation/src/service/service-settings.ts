@@ -33,11 +33,12 @@ models:
   - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: 1 }
 keys:
   - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef }
+  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978 }
   - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2 } }
 recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
 timeouts: { queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
 workerConcurrency: 8
-drainTimeoutMs: 5000
+drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
 `,
   });
@@ -45,6 +46,9 @@ console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
   known.set(name, complete);
   return complete;
 }
+
+/** How long a process that was told to stop may take, in milliseconds. */
+export const drainMs = 5_000;
 
 /** Most generations of a response. */
 export const maxAttempts = 2;

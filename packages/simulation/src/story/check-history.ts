@@ -1,26 +1,13 @@
 import { checkEventGrammar } from '@sluice/testing';
 import type { SimulatedService } from '../service/simulated-service.ts';
-import { maxAttempts } from '../service/service-settings.ts';
 import { tenants } from '../service/names.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
+import { checkResponse, type ReadResponse } from './check-response.ts';
 import type { History } from './history.ts';
 import type { Loss } from './inject-faults.ts';
 import { follow, list, type Request, retrieve, type Told } from './request.ts';
 import type { CallerPlan } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
-import { tokenOf } from './upstream.ts';
-
-/** A response as it is read in the end. */
-interface ReadResponse {
-  id: string;
-  status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'queued' | 'in_progress';
-  metadata: { caller: string };
-  error: { code: string } | null;
-  output: { type: string; content?: { text?: string }[] }[];
-}
-
-/** A run that died with its process is no attempt, and so many of those there are at most. */
-const mostLosses = 3;
 
 /** Holds a history against what is promised. Returns what is wrong with it. */
 export async function checkHistory(history: History): Promise<string[]> {
@@ -104,19 +91,17 @@ async function checkCaller(
     return problems;
   }
   for (const each of own) {
-    // Who is limited waits, and has used up no attempt.
-    const ofResponse = calls.filter(
-      ({ responseId, planned }) => responseId === each.id && planned !== 'limited',
-    ).length;
-    const seen = losses === 0 && caller.responseId === each.id ? caller.events : [];
-    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen })));
-    problems.push(...checkText(plan, each));
-    const most = maxAttempts + mostLosses + losses * maxAttempts;
-    if (ofResponse > most) problems.push(`${ofResponse} calls of the upstream, at most ${most}`);
+    const isOwn = caller.responseId === each.id;
+    const seen = losses === 0 && isOwn ? caller.events : [];
+    const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
+    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
+    problems.push(...checkResponse(history, plan, each, losses));
   }
   if (losses > 0) return problems;
   problems.push(...checkFate(history, caller, fate, final));
-  problems.push(...checkCompletion(history, caller, { ...final, calls: calls.length }));
+  // What was refused may have run for a moment before it was taken back.
+  const counted = caller.wasRefused ? calls.filter(({ responseId }) => responseId === final.id) : calls;
+  problems.push(...checkCompletion(history, caller, { ...final, calls: counted.length }));
   return problems;
 }
 
@@ -133,7 +118,13 @@ async function checkDoors(
     plan: { name, tenant },
     response,
     seen: eventsSeen,
-  }: { plan: CallerPlan; response: ReadResponse; seen: SimulatedCaller['events'] },
+    silentBehind,
+  }: {
+    plan: CallerPlan;
+    response: ReadResponse;
+    seen: SimulatedCaller['events'];
+    silentBehind: number | undefined;
+  },
 ): Promise<string[]> {
   const { world } = service;
   const problems: string[] = [];
@@ -155,6 +146,12 @@ async function checkDoors(
     const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
     if (withoutObject(last.response) !== json)
       problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
+    // A caller whose last number is that of the end has been told the end, as far as anybody can know.
+    const lastNumber = events.at(-1)?.sequenceNumber;
+    if (silentBehind !== undefined && silentBehind !== lastNumber)
+      problems.push(
+        `its stream had nothing behind event ${silentBehind}, and the end is event ${lastNumber}`,
+      );
     const isLost = response.status === 'cancelled';
     for (const [at, seen] of eventsSeen.entries()) {
       if (isLost && isLostTouch(seen.json)) break;
@@ -187,7 +184,7 @@ function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final:
   switch (fate.kind) {
     case 'ended': {
       if (final.status === 'cancelled' && isLostTouch(fate.json)) return [];
-      if (final.status === 'cancelled' && caller.plan.acts.length === 0)
+      if (final.status === 'cancelled' && !mayBeCancelled(caller.plan))
         return ['it was told that it was cancelled, which it was not'];
       const told = withoutObject(JSON.parse(fate.json) as object);
       return told === JSON.stringify(final)
@@ -221,17 +218,11 @@ function mayBeRefused(
   if (asked?.isDead === true) return true;
   const calls = upstream.callsOf(plan.name).filter(({ responseId }) => responseId === final.id);
   if (calls.length === 0) return final.status === 'cancelled' || final.status === 'failed';
-  return calls.every(({ fromMs }) => fromMs < faultsOverMs + takenBackWithinMs);
+  return calls.every(({ toMs = Number.POSITIVE_INFINITY }) => toMs < faultsOverMs + takenBackWithinMs);
 }
 
-function checkText(plan: CallerPlan, { status, output }: ReadResponse): string[] {
-  const text = output
-    .flatMap(({ content }) => content ?? [])
-    .map((part) => part.text ?? '')
-    .join('');
-  const tokens = text.split(' ').filter((token) => token !== '');
-  const call = Number(tokens[0]?.split('.')[1]);
-  const expected = tokens.map((_, at) => tokenOf(plan, call, at + 1)).join('');
-  if (text !== expected) return [`its text is not that of one call: '${text.slice(0, 500)}'`];
-  return status === 'completed' && tokens.length === 0 ? ['it is completed without a text'] : [];
+/** Whether anybody asks for the end of a response, or leaves one that is not in the background. */
+function mayBeCancelled({ acts, mode }: CallerPlan): boolean {
+  const isBackground = mode === 'background' || mode === 'background stream';
+  return isBackground ? acts.some(({ kind }) => kind === 'cancel') : acts.length > 0;
 }

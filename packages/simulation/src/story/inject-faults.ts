@@ -1,4 +1,5 @@
 import { cellPrefix } from '../service/names.ts';
+import { drainMs } from '../service/service-settings.ts';
 import { isOfSuspects, type SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedConnection } from '../world/simulated-connection.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
@@ -85,6 +86,10 @@ export class Faults {
         process.pause(fault.forMs);
         this.#lasts(fault.forMs);
         return;
+      case 'stop':
+        this.#service.stop(process, fault.downMs);
+        this.#lasts(drainMs + fault.downMs);
+        return;
       case 'clock':
         world.note(process.name, `has its clock set by ${fault.byMs} ms`);
         process.clockErrorMs += fault.byMs;
@@ -109,6 +114,8 @@ export class Faults {
     switch (kind) {
       case 'freeze':
         return network.freeze(forMs);
+      case 'slow':
+        return network.slowDown(forMs);
       case 'forget':
         return this.#forget(forMs);
       case 'empty':

@@ -12,6 +12,9 @@ export type Connect = (process: SimulatedProcess) => Socket;
 /** How long bytes are on their way typically, one way, in milliseconds. */
 const typicalLatencyMs = 0.15;
 
+/** The same while the network is slow. */
+const slowLatencyMs = 30;
+
 /** How long the store keeps its side of a connection that is silent after the process has left its own, in milliseconds. */
 const halfOpenMs = 20_000;
 
@@ -28,6 +31,7 @@ export class SimulatedNetwork {
   readonly #open = new Map<number, SimulatedConnection>();
   /** While the store is frozen it reads nothing. */
   #frozenUntilMs = 0;
+  #slowUntilMs = 0;
   /** How often the store was started. */
   #starts = 1;
   /** Called before each message that a process sends or gets. It may kill the process, or cut the connection. */
@@ -66,6 +70,10 @@ export class SimulatedNetwork {
     const { elapsedMs } = this.#world;
     this.#frozenUntilMs = Math.max(this.#frozenUntilMs, elapsedMs + forMs);
     this.#world.plainlyAfter(forMs, () => this.#stepStore());
+  }
+
+  slowDown(forMs: number): void {
+    this.#slowUntilMs = Math.max(this.#slowUntilMs, this.#world.elapsedMs + forMs);
   }
 
   /** Copies what the store has. */
@@ -173,6 +181,7 @@ export class SimulatedNetwork {
   }
 
   #latency(): number {
-    return this.#world.random.skewed(typicalLatencyMs);
+    const isSlow = this.#world.elapsedMs < this.#slowUntilMs;
+    return this.#world.random.skewed(isSlow ? slowLatencyMs : typicalLatencyMs);
   }
 }
