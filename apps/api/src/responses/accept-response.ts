@@ -117,10 +117,7 @@ export class ResponseAcceptor {
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
     try {
-      // Before the job, so that what cannot be made durable is not run, and behind it, because the job counts as well.
-      await this.#becomeDurable();
       await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
-      await this.#becomeDurable();
     } catch (error) {
       this.#abandon(responseId);
       throw error;
@@ -160,7 +157,8 @@ export class ResponseAcceptor {
 
   /**
    * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one job. A response
-   * without a priority waits outside of its queue until there is a place for it.
+   * without a priority waits outside of its queue until there is a place for it. All of it is durable then: before the job,
+   * so that what cannot be made durable is not run, and behind it, because the job counts as well.
    */
   async #addJob(
     queue: string,
@@ -168,12 +166,14 @@ export class ResponseAcceptor {
     { priority, giveUpAt }: { priority: number | undefined; giveUpAt: number },
   ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
+    await this.#becomeDurable();
     if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
     } else {
       await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
     }
+    await this.#becomeDurable();
   }
 
   /**
