@@ -5,6 +5,8 @@ import { keyPrefix, tenants, models } from './names.ts';
 export interface ServiceChoices {
   /** Whether the journal and the statistics are kept, which nothing of a response depends on. */
   keepsRecords: boolean;
+  /** Whether nobody is told of what no replica has. */
+  isReplicated: boolean;
 }
 
 const redisUrl = 'redis://store:6379';
@@ -14,9 +16,9 @@ const known = new Map<string, Settings & { redisUrl: string }>();
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords }: ServiceChoices,
+  { keepsRecords, isReplicated }: ServiceChoices,
 ): Settings & { redisUrl: string } {
-  const name = `${role} ${keepsRecords}`;
+  const name = `${role} ${keepsRecords} ${isReplicated}`;
   const before = known.get(name);
   if (before) return before;
   const settings = loadSettings({
@@ -36,7 +38,8 @@ keys:
   - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978 }
   - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2 } }
 recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
-timeouts: { queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
+durability: ${isReplicated ? 'replica' : 'local'}
+timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
 workerConcurrency: 8
 drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }

@@ -10,6 +10,7 @@ export interface ServiceOptions {
   apis: number;
   workers: number;
   keepsRecords: boolean;
+  isReplicated: boolean;
   providersOf: ProvidersOf;
 }
 

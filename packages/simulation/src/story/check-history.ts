@@ -1,3 +1,4 @@
+import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { SimulatedService } from '../service/simulated-service.ts';
 import { tenants } from '../service/names.ts';
@@ -71,21 +72,16 @@ async function checkCaller(
   { fate, own, apis }: { fate: Fate; own: readonly ReadResponse[]; apis: readonly Door[] },
 ): Promise<string[]> {
   const { plan } = caller;
-  const losses = history.losses.filter((loss) => isTouched(caller, fate, loss)).length;
+  const touching = history.losses.filter((loss) => isTouched(caller, fate, loss));
+  const losses = touching.length;
+  const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);
-  const problems: string[] = [];
-  // A key whose response failed or was cancelled is free for another try.
-  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
-  if (plan.idempotencyKey !== undefined && kept.length > 1) {
-    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
-  }
-  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
-    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
+  const problems = checkKnown(plan, fate, own);
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
   const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
   if (unknown && losses === 0) problems.push(`${unknown.responseId} ran, and is nowhere`);
   if (!final) {
-    if (losses > 0) return problems;
+    if (!isTold) return problems;
     if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
     if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
     return problems;
@@ -97,11 +93,25 @@ async function checkCaller(
     problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
     problems.push(...checkResponse(history, plan, each, losses));
   }
+  if (isTold && fate.kind === 'ended') problems.push(...checkEnd(caller, fate, final));
   if (losses > 0) return problems;
   problems.push(...checkFate(history, caller, fate, final));
   // What was refused may have run for a moment before it was taken back.
   const counted = caller.wasRefused ? calls.filter(({ responseId }) => responseId === final.id) : calls;
   problems.push(...checkCompletion(history, caller, { ...final, calls: counted.length }));
+  return problems;
+}
+
+/** A key makes one response that is kept, and nobody is told of a defect of the service. */
+function checkKnown({ idempotencyKey }: CallerPlan, fate: Fate, own: readonly ReadResponse[]): string[] {
+  const problems: string[] = [];
+  // A key whose response failed or was cancelled is free for another try.
+  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
+  if (idempotencyKey !== undefined && kept.length > 1) {
+    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
+  }
+  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
+    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
   return problems;
 }
 
@@ -180,17 +190,29 @@ function withoutObject(response: object | undefined): string {
   return JSON.stringify(rest);
 }
 
+/** What a caller was told of the end, be it as the answer to a cancellation, is the end. */
+function checkEnd(
+  { cancelled, responseId }: SimulatedCaller,
+  fate: Extract<Fate, { kind: 'ended' }>,
+  final: ReadResponse,
+): string[] {
+  const json = JSON.stringify(final);
+  const asked = cancelled?.kind === 'response' && responseId === final.id ? [cancelled.json] : [];
+  return [fate.json, ...asked].flatMap((told) => {
+    const response = JSON.parse(told) as { status: Status }; // as it was told
+    if (!isTerminal(response.status) || (final.status === 'cancelled' && isLostTouch(told))) return [];
+    return withoutObject(response) === json
+      ? []
+      : [`it was told ${withoutObject(response)}, and it is ${json}`];
+  });
+}
+
 function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final: ReadResponse): string[] {
   switch (fate.kind) {
-    case 'ended': {
-      if (final.status === 'cancelled' && isLostTouch(fate.json)) return [];
-      if (final.status === 'cancelled' && !mayBeCancelled(caller.plan))
-        return ['it was told that it was cancelled, which it was not'];
-      const told = withoutObject(JSON.parse(fate.json) as object);
-      return told === JSON.stringify(final)
-        ? []
-        : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
-    }
+    case 'ended':
+      return final.status === 'cancelled' && !isLostTouch(fate.json) && !mayBeCancelled(caller.plan)
+        ? ['it was told that it was cancelled, which it was not']
+        : [];
     case 'refused': {
       const isItsFailure = final.status === 'failed' && final.error?.code === fate.code;
       const isTakenBack = fate.status === 503 && mayBeRefused(history, caller, final);

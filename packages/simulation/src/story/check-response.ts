@@ -2,7 +2,7 @@ import { maxAttempts } from '../service/service-settings.ts';
 import { takesLong } from './check-calls.ts';
 import type { History } from './history.ts';
 import type { CallerPlan } from './scenario.ts';
-import { tokenOf } from './upstream.ts';
+import { tokenOf, type UpstreamCall } from './upstream.ts';
 
 /** A response as it is read in the end. */
 export interface ReadResponse {
@@ -36,11 +36,12 @@ export function checkResponse(
   ];
 }
 
-/** Who is superseded writes nothing, so a text is that of the last call. */
+/** Who is superseded writes nothing, so a text is that of the call that was claimed last. */
 function checkLastCall({ upstream }: History, { name }: CallerPlan, { id, output }: ReadResponse): string[] {
   const said = callIn(textOf(output));
-  const last = upstream.callsOf(name).findLastIndex(({ responseId }) => responseId === id) + 1;
-  return said !== undefined && said !== last
+  const isOfClaim = ({ responseId, isStale }: UpstreamCall) => responseId === id && !isStale;
+  const last = upstream.callsOf(name).findLastIndex(isOfClaim) + 1;
+  return said !== undefined && said < last
     ? [`its text is that of call ${said}, and call ${last} was made behind that`]
     : [];
 }

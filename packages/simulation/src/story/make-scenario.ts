@@ -49,6 +49,7 @@ export function makeScenario(seed: number): Scenario {
     apis,
     workers,
     keepsRecords: random.happens(0.1),
+    isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults,
   };
@@ -183,7 +184,7 @@ function good(random: Random, isPatient: boolean): CallPlan {
 const families = {
   crashes: ['kill', 'kill', 'kill', 'suspects', 'cut', 'lose a reply'],
   outages: ['freeze', 'freeze', 'cut', 'lose a reply', 'lose a reply'],
-  losses: ['forget', 'empty', 'kill', 'cut'],
+  losses: ['forget', 'forget', 'empty', 'lag', 'kill', 'cut'],
   silences: ['pause', 'long pause', 'long pause', 'silence', 'lose replies', 'full', 'replica', 'slow'],
   deployments: ['stop', 'stop', 'stop', 'stop', 'cut', 'slow'],
   others: ['clock', 'two rescuers'],
@@ -234,6 +235,7 @@ function makeFault(
     case 'freeze':
       return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 7_000) : forMs };
     case 'slow':
+    case 'lag':
     case 'full':
     case 'replica':
     case 'forget':

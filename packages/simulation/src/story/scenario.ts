@@ -9,6 +9,8 @@ export interface Scenario {
   apis: number;
   workers: number;
   keepsRecords: boolean;
+  /** Whether nobody is told of what no replica has; false by default. */
+  isReplicated?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
 }
@@ -73,6 +75,8 @@ export type StoreFault =
   | { kind: 'slow'; atMs: number; forMs: number }
   /** The store does nothing, has no memory left, or is made a replica that has lost its primary. */
   | { kind: 'freeze' | 'full' | 'replica'; atMs: number; forMs: number }
+  /** Nothing reaches the replica of the store. */
+  | { kind: 'lag'; atMs: number; forMs: number }
   /** The store comes back without what it was told in this time, as after a failover that lost writes. */
   | { kind: 'forget'; atMs: number; forMs: number }
   /** The store is emptied. */
