@@ -14,6 +14,7 @@ COPY apps/console/package.json apps/console/
 COPY apps/sluice/package.json apps/sluice/
 COPY apps/worker/package.json apps/worker/
 COPY packages/admission/package.json packages/admission/
+COPY packages/protocols/package.json packages/protocols/
 COPY packages/tenants/package.json packages/tenants/
 COPY packages/operator/package.json packages/operator/
 COPY packages/service-stats/package.json packages/service-stats/

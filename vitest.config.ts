@@ -8,6 +8,8 @@ const redis = ['packages/testing/src/redis-for-the-run.ts'];
 // Tests start threads and processes from source, hundreds of them. Each takes what it imports from here, compiled and without types.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compile-cache', import.meta.url));
 
+// Importing everything anew for each file takes half of the unit tests and a tenth of the others. So the files of a worker share their
+// modules in every project: a file undoes its own stubs, and a module that several files import registers no hook of its own.
 export default defineConfig({
   test: {
     projects: [
@@ -17,7 +19,6 @@ export default defineConfig({
           name: 'unit',
           include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/{console,sluice}/build/**/*.test.ts'],
           exclude: ['packages/system-tests/**'],
-          // Importing everything anew for each file takes half of the run. A file undoes its own stubs.
           isolate: false,
         },
       },
@@ -31,6 +32,7 @@ export default defineConfig({
           hookTimeout: 60_000,
           // These tests wait for locks to lapse and for connections to be given up: three of them leave a third of two cores idle.
           maxWorkers: 5,
+          isolate: false,
           sequence: { groupOrder: 1 },
         },
       },
@@ -46,6 +48,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           // So do these: three at a time keep one and a half of two cores busy.
           maxWorkers: 3,
+          isolate: false,
           // Behind the others, which are enough for the machine.
           sequence: { groupOrder: 2 },
         },

@@ -1,6 +1,7 @@
 import { type ErrorCode, parsePart } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import type { ErrorBodyOf } from './plugins/error-handler.ts';
 
 /** A route without its handler. A document of the API can be made from a list of these. */
 export interface RouteDescription {
@@ -20,6 +21,8 @@ export interface RouteDescription {
   readonly answers: readonly Answer[];
   /** Every code that the route can be refused with. */
   readonly errors: readonly ErrorCode[];
+  /** The body of an error, where that is not the one of the Responses API. */
+  readonly errorBody?: ErrorBodyOf;
 }
 
 /** A good answer. */
@@ -95,11 +98,11 @@ export function defineRoute<
 }
 
 export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
-  const { method, path, answer, body, isRead = false } = route;
+  const { method, path, answer, body, isRead = false, errorBody } = route;
   app.route({
     method,
     url: path,
-    config: { takesBody: body !== undefined, isRead },
+    config: { takesBody: body !== undefined, isRead, ...(errorBody && { errorBody }) },
     handler: (request, reply) => answer(request, reply, context),
   });
 }

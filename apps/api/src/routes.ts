@@ -4,6 +4,7 @@ import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { compactResponse } from './routes/compact-response.ts';
 import { countInputTokens } from './routes/count-input-tokens.ts';
+import { createChatCompletion } from './routes/create-chat-completion.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -19,6 +20,7 @@ export type MountContext = CreateResponseContext & ListModelsContext & ReadEvent
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
   createResponse,
+  createChatCompletion,
   listResponses,
   countInputTokens,
   compactResponse,

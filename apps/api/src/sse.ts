@@ -160,6 +160,7 @@ export class SseStream implements EventSink {
   }
 
   #push(frames: string): Promise<void> {
+    if (frames === '') return Promise.resolve();
     if (frames.length > maxWrite + largeEvent) return this.#pushSlices([Buffer.from(frames)]);
     this.#noteWrite();
     return this.#stream.writeInTurn(frames);

@@ -1,9 +1,11 @@
 import { eventually } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let admin: TestAdmin;

@@ -5,9 +5,11 @@ import { queueName } from '@sluice/queue';
 import { isNeverSent, randomBytes } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let admin: TestAdmin;

@@ -3,9 +3,11 @@ import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { adminAppOf } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 const token = 'admin-token-of-the-test';
 

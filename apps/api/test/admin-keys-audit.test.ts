@@ -2,9 +2,11 @@ import { hashKey } from '@sluice/config';
 import { adminRoutes } from '../src/admin/api/admin-routes.ts';
 import { eventually, startRedisProxy, testRedis, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { model, type TestApi } from './test-api.ts';
 import { operatorOf, startTestAdmin, type TestAdmin } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let admin: TestAdmin;

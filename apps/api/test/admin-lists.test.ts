@@ -5,9 +5,11 @@ import type { Figures, StatsReading } from '@sluice/service-stats';
 import { type KnownKeys, LiveSettings, type StoredKey } from '@sluice/tenants';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { type TestApi } from './test-api.ts';
 import { adminAppOf, operatorOf } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 type Sources = NonNullable<OperatorOptions['sources']>;
 

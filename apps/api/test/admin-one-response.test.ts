@@ -3,9 +3,11 @@ import { responseDetailSchema } from '@sluice/contract/admin';
 import { randomBytes } from '@sluice/runtime';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { startTestAdmin, type TestAdmin } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let admin: TestAdmin;

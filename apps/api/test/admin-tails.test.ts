@@ -3,9 +3,11 @@ import { tailEndSchema, tailEventSchema } from '@sluice/contract/admin';
 import { eventually, latch, sseFrames, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Run } from './scripted-worker.ts';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
 import { operatorOf, actionToken, startTestAdmin, type TestAdmin } from './test-admin.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let admin: TestAdmin;

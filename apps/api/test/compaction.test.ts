@@ -1,8 +1,10 @@
 import { compactionSchema } from '@sluice/contract';
 import { eventually } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { type Answer, apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

@@ -2,8 +2,10 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 afterEach(() => api.stop());

@@ -32,10 +32,10 @@ function problemOf(value: unknown, schema: string): string | undefined {
 export interface DescribedAnswers {
   /** Answers and events that the document does not describe, each in a few words. */
   readonly problems: string[];
-  /** Looks at an event. */
-  look: (event: unknown) => void;
-  /** Passes a stream on, and looks at each of its events. */
-  watch: (answer: Response) => Response;
+  /** Looks at an event; `schema` is that of a response by default. */
+  look: (event: unknown, schema?: string) => void;
+  /** Passes the stream of a path on, and looks at each of its events. */
+  watch: (answer: Response, path?: string) => Response;
 }
 
 /** Holds every answer of an api, and every event of the streams that are watched, against the document of the API. */
@@ -48,14 +48,15 @@ export function describedAnswers(app: FastifyInstance): DescribedAnswers {
       problems.push(`${request.method} ${request.url} ${reply.statusCode}: ${problem}`);
     done(null, payload);
   });
-  const look = (event: unknown) => {
-    const problem = problemOf(event, 'ResponseEvent');
+  const look = (event: unknown, schema = 'ResponseEvent') => {
+    const problem = problemOf(event, schema);
     if (problem !== undefined) problems.push(`${JSON.stringify(event).slice(0, 200)}: ${problem}`);
   };
   return {
     problems,
     look,
-    watch(answer) {
+    watch(answer, path) {
+      const schema = path === '/chat/completions' ? 'ChatCompletionFrame' : undefined;
       if (!answer.body || !answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
       let text = '';
       const decoder = new TextDecoder();
@@ -66,7 +67,7 @@ export function describedAnswers(app: FastifyInstance): DescribedAnswers {
             const lines = text.split('\n');
             text = lines.pop() ?? '';
             for (const line of lines) {
-              if (line.startsWith('data: {')) look(JSON.parse(line.slice('data: '.length)));
+              if (line.startsWith('data: {')) look(JSON.parse(line.slice('data: '.length)), schema);
             }
             controller.enqueue(chunk);
           },

@@ -1,8 +1,10 @@
 import { stream } from '@durable-streams/client';
 import { checkEventGrammar, eventually, latch, readSse, within } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 type Event = { type: string; sequence_number: number } & Record<string, unknown>;
 

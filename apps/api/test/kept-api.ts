@@ -3,26 +3,27 @@ import { eventually } from '@sluice/testing';
 import { afterAll, vi } from 'vitest';
 import { startTestApi, type TestApi, type TestApiOptions } from './test-api.ts';
 
-const kept = new Map<string, TestApi>();
-afterAll(() => Promise.all(Array.from(kept.values(), (api) => api.stop())));
-
 /**
- * Starts an api, or takes the one of an earlier test of the file with the same options. To stop it is to keep it for the next
- * test, emptied, unless something in it is under way. Its telemetry, its metrics and the reads of a minute go on counting. A test
- * that lets it drain starts one of its own.
+ * Keeps the apis of a test file, and stops them after its last test. The function that it returns starts an api, or takes the one
+ * of an earlier test with the same options. To stop it is to keep it for the next test, emptied, unless something in it is under
+ * way. Its telemetry, its metrics and the reads of a minute go on counting. A test that lets it drain starts one of its own.
  */
-export async function takeTestApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const name = JSON.stringify(options);
-  const api = kept.get(name) ?? (await startTestApi(options));
-  kept.delete(name);
-  return {
-    ...api,
-    async stop() {
-      vi.restoreAllMocks();
-      if (kept.has(name) || !(await isIdle(api, options))) return api.stop();
-      await empty(api);
-      kept.set(name, api);
-    },
+export function keepTestApis(): (options?: TestApiOptions) => Promise<TestApi> {
+  const kept = new Map<string, TestApi>();
+  afterAll(() => Promise.all(Array.from(kept.values(), (api) => api.stop())));
+  return async (options = {}) => {
+    const name = JSON.stringify(options);
+    const api = kept.get(name) ?? (await startTestApi(options));
+    kept.delete(name);
+    return {
+      ...api,
+      async stop() {
+        vi.restoreAllMocks();
+        if (kept.has(name) || !(await isIdle(api, options))) return api.stop();
+        await empty(api);
+        kept.set(name, api);
+      },
+    };
   };
 }
 

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { eventually, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

@@ -1,7 +1,9 @@
 import { eventually, type LocalRedis, startLocalRedis } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi, type TestApiOptions } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 let own: LocalRedis | undefined;
@@ -173,7 +175,7 @@ describe('large bodies', () => {
     const part = { type: 'input_text', text: 'x'.repeat(8_000_000) };
     const body = JSON.stringify({ model, input: [{ role: 'user', content: [part, part] }] });
     let isDone = false;
-    const large = Promise.all([1, 2, 3, 4].map(() => api.create(body)));
+    const large = Promise.all([1, 2, 3, 4].map(() => api.create(body))).finally(() => (isDone = true));
     const neighbour = (async () => {
       const statuses = [];
       while (!isDone) {
@@ -182,7 +184,6 @@ describe('large bodies', () => {
       return statuses;
     })();
     const answers = await large;
-    isDone = true;
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const statuses = await neighbour;
     expect(statuses).toEqual(statuses.map(() => 200));

@@ -1,8 +1,10 @@
 import { connect } from 'node:net';
 import { eventually } from '@sluice/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 const bodyBytes = 1_024;
 

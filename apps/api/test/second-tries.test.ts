@@ -1,8 +1,10 @@
 import { CallerStore } from '@sluice/response-store';
 import { eventually, latch, readSse } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

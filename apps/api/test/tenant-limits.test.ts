@@ -1,7 +1,9 @@
 import { eventually, type Latch, latch } from '@sluice/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { type Answer, apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

@@ -298,14 +298,17 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
       });
       return answerOf(response);
     },
-    async stream(body, { key = apiKeys.first, mount = '/v1', headers = {}, signal } = {}) {
-      const answer = await fetch(`${await listen()}${mount}/responses`, {
+    async stream(
+      body,
+      { key = apiKeys.first, mount = '/v1', path = '/responses', headers = {}, signal } = {},
+    ) {
+      const answer = await fetch(`${await listen()}${mount}${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ ...body, stream: true }),
         ...(signal && { signal }),
       });
-      return described.watch(answer);
+      return described.watch(answer, path);
     },
     async get(url, key = apiKeys.first) {
       return answerOf(await app.inject({ url, headers: { authorization: `Bearer ${key}` } }));

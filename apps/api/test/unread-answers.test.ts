@@ -7,8 +7,10 @@ import fastify from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BodyBudget } from '../src/bodies/body-budget.ts';
 import { registerUnreadAnswers } from '../src/plugins/unread-answers.ts';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 /** Far shorter than the half minute of the service. */
 const stalledMs = 2_000;
@@ -54,10 +56,14 @@ async function caller(method: string, path: string, body = ''): Promise<{ socket
 const create = (members: object = {}) =>
   caller('POST', '/v1/responses', JSON.stringify({ model, input: 'Hi', ...members }));
 
-/** What buffers take of memory once nobody holds them any more. */
-function bytesOfBuffers(): number {
+function collectGarbage(): void {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc()');
+}
+
+/** What buffers take of memory once nobody holds them any more. */
+function bytesOfBuffers(): number {
+  collectGarbage();
   return process.memoryUsage().external;
 }
 
@@ -108,27 +114,31 @@ describe('an answer that its caller does not read', () => {
     socket.destroy();
   });
 
-  it('counts no longer when its caller had left before there was one', async () => {
+  it('counts no longer and is kept no longer when its caller had left before there was one', async () => {
     const app = fastify();
     const budget = new BodyBudget(() => 10 * text.length);
-    const [begun, sent] = [latch(), latch()];
+    const [begun, sent] = [latch<WeakRef<object>>(), latch()];
     registerUnreadAnswers(app, { bodyBudget: budget });
     app.addHook('onSend', (_request, _reply, _payload, done) => {
       sent.open();
       done();
     });
     app.get('/', async (_request, reply) => {
-      begun.open();
+      begun.open(new WeakRef(reply.raw));
       await once(reply.raw, 'close');
       return text;
     });
     const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect({ port: Number(port), host: '127.0.0.1' });
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    await begun.wait();
+    const answer = await begun.wait();
     socket.destroy();
     await sent.wait();
     expect(budget.held).toBe(0);
+    await eventually(() => {
+      collectGarbage();
+      return answer.deref() === undefined;
+    });
     await app.close();
   });
 
@@ -187,5 +197,16 @@ describe('a large answer', () => {
     const body = await response.text();
     expect(response.headers.get('content-length')).toBe(String(body.length));
     expect(JSON.parse(body)).toMatchObject({ status: 'completed', output: [{ content: [{ text }] }] });
+  });
+
+  it('whose caller has waited for room has so few listeners that Node does not warn of a leak', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', onWarning);
+    const instructions = 'x'.repeat(100_000);
+    api.worker.onRun((run) => run.complete());
+    expect((await api.create({ model, input: 'Hi', instructions })).status).toBe(200);
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
   });
 });

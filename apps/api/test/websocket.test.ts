@@ -1,9 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { checkEventGrammar, eventually, type Latch, latch } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, startTestApi, type TestApi } from './test-api.ts';
 import type { Frame, TestSocket, UpgradeRefused } from './test-socket.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

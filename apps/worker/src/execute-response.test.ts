@@ -85,6 +85,7 @@ function setUp(options: SetUpOptions = {}) {
     largeRequestBytes: 0,
     serviceTier: 'default',
     queue: 'm',
+    inputBytes: 0,
     previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,

@@ -10,6 +10,9 @@ const heapShare = 0.25;
 /** Least bytes of inputs that a process holds, however small its heap is. */
 const leastBytes = 4 * 1024 * 1024;
 
+/** Share of what the heap has to spare that turns of conversations may take which the worker keeps. */
+const keptShare = 1 / 16;
+
 /** A tenant has half, so that the next one always finds room. */
 const tenantShare = 0.5;
 
@@ -24,6 +27,11 @@ export interface WantedInput {
 /** Most bytes of inputs that a process holds, by what its heap has to spare. */
 export function inputBytesOfHeap(spareBytes: number, part = 1): number {
   return Math.max(leastBytes, Math.floor((spareBytes * heapShare * part) / copies));
+}
+
+/** Most bytes of memory for turns of conversations that are kept, by what the heap has to spare. */
+export function keptTurnsBytesOfHeap(spareBytes: number): number {
+  return Math.floor(spareBytes * keptShare);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import type { Provider } from '@sluice/providers';
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
 import { type AttemptStore, defaultCell } from '@sluice/response-store';
@@ -27,7 +28,9 @@ import {
 } from '@sluice/wiring';
 import { AttemptRunner } from './attempt-runner.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
+import { keptTurnsBytesOfHeap } from './input-budget.ts';
 import { measureWorker } from './measure-worker.ts';
+import { spareBytes } from './output-budget.ts';
 import { QueueLimits } from './queue-limits.ts';
 import { Rescue } from './rescue-responses.ts';
 import { RescueSchedule } from './rescue-schedule.ts';
@@ -86,6 +89,7 @@ export class WorkerProcess {
       processId: workerId,
       onEndAskedFor: (responseId) => this.#runner.endAskedFor(responseId),
       roomForInput: (wanted) => this.#runner.roomForInput(wanted),
+      keptTurnsBytes: keptTurnsBytesOfHeap(spareBytes(getHeapStatistics().heap_size_limit)),
       onError: throttledWarning(logger, 'lease not renewed').warn,
     });
     const { warn } = throttledWarning(logger, 'queue error');

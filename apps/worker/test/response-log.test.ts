@@ -50,6 +50,7 @@ responseLogConformance('the log in memory', ({ streams }) => {
     largeRequestBytes: 0,
     serviceTier: 'default',
     queue: 'm',
+    inputBytes: 0,
     previousId: undefined,
     acceptedAt: 1_000,
     startedAt: 2_000,

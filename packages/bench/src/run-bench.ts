@@ -8,9 +8,11 @@ import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
 import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
+import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
+import { sessions } from './scenarios/sessions.ts';
 import { streams } from './scenarios/streams.ts';
 import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 
@@ -18,7 +20,7 @@ import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint, backlog];
 
 /** Those that run only when they are asked for. */
-const onDemand: readonly Scenario[] = [gateways, contexts];
+const onDemand: readonly Scenario[] = [gateways, carriedStreams, contexts, sessions];
 
 export interface RunOptions {
   quick: boolean;

@@ -168,6 +168,8 @@ export const createResponseSchema = z.object({
 export const integerMembers: ReadonlySet<string> = new Set([
   'top_logprobs',
   'max_output_tokens',
+  'max_tokens',
+  'max_completion_tokens',
   'max_tool_calls',
   'limit',
 ]);

@@ -49,6 +49,8 @@ export type Generation = { input: ContextItem[] } & Pick<
   | 'frequency_penalty'
   | 'top_logprobs'
   | 'max_output_tokens'
+  | 'stop'
+  | 'seed'
   | 'include'
   | 'truncation'
   | 'prompt_cache_key'

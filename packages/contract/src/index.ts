@@ -45,8 +45,11 @@ export {
   type InputMessage,
   type InputPart,
 } from './items.ts';
+export { firstProblem } from './first-problem.ts';
 export {
   createResponseSchema,
+  jsonObjectSchema,
+  toolModeSchema,
   type CustomTool,
   type FunctionTool,
   type Tool,
@@ -56,6 +59,8 @@ export {
 export {
   openToolOutputs,
   parseCreateResponse,
+  presentMembers,
+  type SamplingRequest,
   toolCallNotFound,
   type CreateResponse,
   type ToolItem,
@@ -80,6 +85,7 @@ export {
   type OpaqueReasoning,
 } from './generation.ts';
 export {
+  logprobSchema,
   outputItemSchema,
   outputText,
   usageSchema,

@@ -9,7 +9,16 @@ import { ServiceError } from './service-error.ts';
  *
  * An absent member stays absent, so a provider can tell a default from a choice. `responseFor` fills in the defaults.
  */
-export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] } & HostedRequest;
+export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] } & HostedRequest &
+  SamplingRequest;
+
+/** Members for sampling that other protocols have. A request of the Responses API has none of them. */
+export interface SamplingRequest {
+  /** The output ends before the first of these texts. */
+  stop?: string[];
+  /** Equal seeds should lead to equal outputs, where the upstream can do that. */
+  seed?: number;
+}
 
 export interface ParseOptions {
   /** Whether a list without items is fine although nothing is continued. */

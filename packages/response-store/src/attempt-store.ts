@@ -1,7 +1,8 @@
-import type { ContentEvent } from '@sluice/contract';
+import { type ContentEvent, outputAsInput, type ResponseEnd } from '@sluice/contract';
 import { AppendLane } from './append-lane.ts';
 import { ProcessLease } from './record/process-lease.ts';
 import { type AppendLanes, EventWriter } from './event-writer.ts';
+import { KeptTurns } from './reading/kept-turns.ts';
 import { readContext, type ResponseContext } from './reading/read-context.ts';
 import { readContentEvents } from './reading/read-events.ts';
 import type { Cell } from './record/cells.ts';
@@ -40,6 +41,8 @@ export interface AttemptStoreOptions extends ResponseStoreOptions {
   context: ContextLimits;
   /** Asked before the input of a claimed response is read. Default: there is always room. */
   roomForInput?: RoomForInput;
+  /** Most bytes of memory for the last turns of conversations, which are then not read again; none by default. */
+  keptTurnsBytes?: number | undefined;
   /** How long this process counts as alive after its last sign of life, in milliseconds. */
   leaseMs: number;
   /** The store's clock as this process knows it, in milliseconds; undefined while it does not. */
@@ -59,6 +62,7 @@ export class AttemptStore extends ResponseStore {
   readonly #options: AttemptStoreOptions;
   readonly #lease: ProcessLease;
   readonly #lanes: AppendLanes;
+  readonly #keptTurns: KeptTurns;
   readonly #onMessage = (_channel: string, responseId: string) => this.#options.onEndAskedFor(responseId);
 
   constructor(options: AttemptStoreOptions) {
@@ -69,6 +73,9 @@ export class AttemptStore extends ResponseStore {
       first: new AppendLane({ redis: control, keys: this.keys, windowMs: 0 }),
       later: new AppendLane({ redis: bulk, keys: this.keys, windowMs: appendWindowMs }),
     };
+    this.#keptTurns = new KeptTurns(options.keptTurnsBytes);
+    // Behind a new connection may be a store that has lost the last ends.
+    for (const connection of [control, bulk]) connection.on('close', this.#keptTurns.clear);
     this.#lease = new ProcessLease({
       commands: options.commands,
       keys: this.keys.cells.map((cell) => this.#leaseIn(cell)),
@@ -121,6 +128,7 @@ export class AttemptStore extends ResponseStore {
       retention: retentionOf(record.request, this.retention),
       now: this.#options.now,
       onRefused,
+      onEnded: (end, endBytes) => this.#keepTurn(record, end, endBytes),
       signal,
     });
   }
@@ -128,7 +136,8 @@ export class AttemptStore extends ResponseStore {
   /** Everything that a response continues from, oldest first. */
   readContext({ previousId, tenant }: ClaimedRecord): Promise<ResponseContext> {
     const access = { ...this.access, redis: this.#options.bulk };
-    return readContext(access, { previousId, tenant }, this.#options.context);
+    const { context: limits } = this.#options;
+    return readContext(access, { previousId, tenant }, { limits, kept: this.#keptTurns });
   }
 
   /** Every content event in the log so far. */
@@ -189,6 +198,16 @@ export class AttemptStore extends ResponseStore {
   /** Counts the waiting responses of a cell anew. False when there are too many to do it at once. */
   recount(cell: Cell): Promise<boolean> {
     return recount(this.access, cell);
+  }
+
+  /** What was just written is not read again when the conversation goes on here. */
+  #keepTurn(record: ClaimedRecord, { status, output }: ResponseEnd, endBytes: number): void {
+    const { id: responseId, tenant, previousId, input, inputBytes } = record;
+    if (record.request.store === false || (status !== 'completed' && status !== 'incomplete')) return;
+    if (inputBytes === 0) return;
+    const items = [...input, ...output.map(outputAsInput)];
+    const place = { responseId, tenant, previousId, inputBytes, endBytes };
+    this.#keptTurns.keep({ ...place, largeBytes: 0, requestAhead: 0, items });
   }
 
   #claim(

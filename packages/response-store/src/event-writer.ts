@@ -45,6 +45,8 @@ export interface EventWriterOptions {
   now?: (() => number | undefined) | undefined;
   /** Called once, as soon as writing on is pointless; `failed` when an append rejected for a reason of our own. */
   onRefused: (reason: 'superseded' | 'cancelled' | 'failed') => void;
+  /** Called when the end is written, with its bytes as JSON. */
+  onEnded?: ((end: ResponseEnd, bytes: number) => void) | undefined;
   /** Ends the tries of an append that gets no answer; what was not written by then never is. */
   signal: AbortSignal;
 }
@@ -140,12 +142,14 @@ export class EventWriter {
     const characters = events.reduce((sum, { length }) => sum + length, printed.length);
     const redis = this.#isUrgent(characters) ? control : bulk;
     let isRepeated = false;
-    return this.#untilAnswered(async () => {
+    const result = await this.#untilAnswered(async () => {
       if (isApart) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
       if (isRepeated) await this.#writeLong(batch);
       isRepeated = true;
       return finish({ redis, keys, onLetIn }, responseId, finishing);
     });
+    if (result === 'ok') this.#options.onEnded?.(end, Buffer.byteLength(printed));
+    return result;
   }
 
   /** The loop of appends. Never rejects: nobody awaits it but `flush` and `end`, which may come late or not at all. */

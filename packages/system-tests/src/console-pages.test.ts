@@ -7,7 +7,7 @@ import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { callerOf } from './caller.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
-import { lookAgain, openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
+import { consoleTab, lookAgain, openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
@@ -19,6 +19,7 @@ const pageRefreshMs = 10_000;
 describe.skipIf(chromiumPath === undefined)('the pages of the console in a browser (need Chromium)', () => {
   let service: Service;
   let browser: Browser;
+  let tab: Awaited<ReturnType<typeof consoleTab>>;
   let caller: ReturnType<typeof callerOf>;
   let answeredId: string;
 
@@ -45,13 +46,15 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     );
     await caller.stream({ input: 'Hi [[sluice: fail=invalid_prompt]]' });
     browser = await launchChromium();
+    tab = await consoleTab(browser);
   });
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
   });
 
-  const open = (path: string) => openConsole(browser, `${service.adminUrls[0]}/console${path}`);
+  const urlOf = (path: string) => `${service.adminUrls[0]}/console${path}`;
+  const open = (path: string) => tab(urlOf(path));
   const button = (page: Page, name: string | RegExp) =>
     page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
   const table = (page: Page) => page.getByRole('table', { name: 'Responses' });
@@ -120,7 +123,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       }
       expect(await page.content()).not.toContain('zanzibar');
       expect(complaints).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -141,7 +143,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await search.fill(answeredId);
     await page.getByRole('heading', { name: 'Where its time went' }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('shows what is created while somebody looks', async () => {
@@ -152,7 +153,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     const { body } = await caller.create({ input: 'New' });
     await table(page).locator(`a[href$="${body.id}"]`).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('shows what came between the list and the connection that keeps it up to date', async () => {
@@ -171,7 +171,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     connection.open();
     await table(page).locator(`a[href$="${body.id}"]`).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('follows a response that runs, loses no event over a cut, and cancels it', async () => {
@@ -192,7 +191,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByText('Cancelled', { exact: true }).waitFor();
     expect(await received.textContent()).toMatch(/0 missing, 0 repeated/);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('shows a prompt to who may act, and the audit log says so', async () => {
@@ -203,7 +201,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByText(answeredId).first().waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('pauses a queue, cancels all that wait in it, and lets it go on', async () => {
@@ -228,7 +225,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await button(page, 'Resume slow').click();
     await button(page, 'Pause slow').waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('tries two requests side by side, and says which field was refused', async () => {
@@ -245,7 +241,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await first?.getByLabel('Answer').getByText('what a sluice is').waitFor();
     await second?.getByText("Invalid 'temperature'").first().waitFor();
     expect(complaints.filter((each) => !each.includes('400'))).toEqual([]);
-    await page.context().close();
   });
 
   it('offers the development key of a service that takes one, to whoever may act', async () => {
@@ -269,7 +264,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await button(page, 'Send').click();
     await page.getByText('Done', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('shows what the model calls, keeps what was typed over a reload, and takes back what runs in the background', async () => {
@@ -297,11 +291,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.goBack();
     await page.getByRole('heading', { name: 'Playground' }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('makes a key that is taken, shows it once, and revokes it', async () => {
-    const { page, complaints } = await open('/keys');
+    // Its clock is that of the context.
+    const { page, complaints } = await openConsole(browser, urlOf('/keys'));
     await page.clock.install();
     await button(page, 'Create a key').click();
     await unlock(page);
@@ -370,7 +364,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       expect.stringMatching(/^400 for .*\/tenants\/limited\/limits$/),
       expect.stringContaining('status of 400'),
     ]);
-    await page.context().close();
   });
 
   it('asks for the token before a form, also who clicks before it knows whether one is needed', async () => {
@@ -386,7 +379,6 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await unlock(page);
     await page.getByRole('dialog', { name: 'Create a key' }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('goes back and forward through filters, by the browser', async () => {
@@ -404,6 +396,5 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await page.goForward();
     await page.getByText('1 response', { exact: true }).waitFor();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 });

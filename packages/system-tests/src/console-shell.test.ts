@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessibilityViolations } from './accessibility.ts';
 import { builtConsole } from './built-console.ts';
 import { chromiumPath, launchChromium } from './chromium.ts';
-import { type Look, lookAgain, openConsole, pageWidth, phone, takePicture, wide } from './console-page.ts';
+import {
+  consoleTab,
+  type Look,
+  lookAgain,
+  openConsole,
+  pageWidth,
+  phone,
+  takePicture,
+  wide,
+} from './console-page.ts';
 import { type Service, startService } from './service.ts';
 
 const actionToken = 'action-token-of-the-test';
@@ -11,19 +20,20 @@ const actionToken = 'action-token-of-the-test';
 describe.skipIf(chromiumPath === undefined)('the shell of the console in a browser (needs Chromium)', () => {
   let service: Service;
   let browser: Browser;
+  let tab: Awaited<ReturnType<typeof consoleTab>>;
 
   beforeAll(async () => {
     await builtConsole();
     service = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: actionToken } });
     browser = await launchChromium();
+    tab = await consoleTab(browser);
   });
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
   });
 
-  const open = (path: string, look: Look = {}) =>
-    openConsole(browser, `${service.adminUrls[0]}${path}`, look);
+  const open = (path: string, look: Look = {}) => tab(`${service.adminUrls[0]}${path}`, look);
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const tokenField = (page: Page) => page.getByRole('textbox', { name: 'Action token' });
@@ -78,7 +88,6 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
         expect(await pageWidth(page)).toBeLessThanOrEqual(viewport.width);
       }
       expect(complaints).toEqual([]);
-      await page.context().close();
     },
   );
 
@@ -93,8 +102,8 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     const other = await page.context().newPage();
     await other.goto(page.url());
     await button(other, 'Locked').waitFor();
+    await other.close();
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('keeps the theme that was chosen, from the first paint on', async () => {
@@ -109,7 +118,6 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.reload();
     expect(await theme()).toBe('dark');
     expect(complaints.filter((each) => !each.includes('ERR_FAILED'))).toEqual([]);
-    await page.context().close();
   });
 
   it('leads by keyboard alone: past the navigation, and to a page by its letter', async () => {
@@ -126,7 +134,6 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.getByRole('heading', { name: 'Tenants' }).waitFor();
     expect(page.url()).toMatch(/\/console\/tenants$/);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('closes the navigation of a phone when a page is chosen', async () => {
@@ -139,7 +146,6 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     expect(await page.getByRole('dialog').isVisible()).toBe(false);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 
   it('stays in the console while the service is away, and shows what was asked for once it is back', async () => {
@@ -157,11 +163,11 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
     await page.unroute(everything);
     await page.getByRole('heading', { name: 'Queues' }).waitFor();
     await page.getByText('The service does not answer').first().waitFor({ state: 'hidden' });
-    await page.context().close();
   });
 
   it('reads a page that was open again by itself, once the service is back', async () => {
-    const { page } = await open('/console/keys');
+    // Its clock is that of the context.
+    const { page } = await openConsole(browser, `${service.adminUrls[0]}/console/keys`);
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
     await page.clock.install();
     const everything = '**/*';
@@ -196,13 +202,12 @@ describe.skipIf(chromiumPath === undefined)('the shell of the console in a brows
 
   it('says where nothing can be changed, because the service has no action token', async () => {
     await using bare = await startService({ workers: 0, env: { ADMIN_ACTION_TOKEN: '' } });
-    const { page, complaints } = await openConsole(browser, `${bare.adminUrls[0]}/console/keys`);
+    const { page, complaints } = await tab(`${bare.adminUrls[0]}/console/keys`);
     await button(page, 'Create a key').click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('ADMIN_ACTION_TOKEN').first().waitFor();
     expect(await tokenField(page).isVisible()).toBe(false);
     expect(await accessibilityViolations(page)).toEqual([]);
     expect(complaints).toEqual([]);
-    await page.context().close();
   });
 });

@@ -64,7 +64,7 @@ export function apiRole(options: ApiRoleOptions): Role<ApiClients, CallerStore> 
 
 export type RunnerRoleOptions = Pick<
   AttemptStoreOptions,
-  'processId' | 'onEndAskedFor' | 'roomForInput' | 'onError'
+  'processId' | 'onEndAskedFor' | 'roomForInput' | 'keptTurnsBytes' | 'onError'
 >;
 
 /** A worker process, which runs attempts and takes their jobs. */

@@ -7,12 +7,11 @@ import {
   pickItems,
   pickPage,
   pickUserMessages,
-  type PreparedRequest,
 } from '@sluice/response-store';
 import type { SealingKey } from '@sluice/response-store/sealed-content';
 import type { JsonThreads } from './json-threads.ts';
 import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
-import { type BodyForm, prepareBody } from './prepare-body.ts';
+import { type BodyForm, prepareBody, type PreparedBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 import { scanStructure } from './scan-structure.ts';
 
@@ -61,7 +60,7 @@ export class JsonReader {
       withDigest = false,
       form = 'create',
     }: { tenant: string; withDigest?: boolean; form?: BodyForm },
-  ): PreparedRequest | Promise<PreparedRequest> {
+  ): PreparedBody | Promise<PreparedBody> {
     const keys = this.#sealingKeys();
     const hostedTools = this.#hostedTools;
     if (body === undefined || isCheap(body)) {

@@ -7,12 +7,11 @@ import {
   pickItems,
   pickPage,
   pickUserMessages,
-  type PreparedRequest,
 } from '@sluice/response-store';
 import { parentPort } from 'node:worker_threads';
 import type { Sealing } from './open-sealed.ts';
 import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-prompt.ts';
-import { type BodyForm, prepareBody } from './prepare-body.ts';
+import { type BodyForm, prepareBody, type PreparedBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
 
 /** A task for a thread of `JsonThreads`. Bytes are transferred, both ways. */
@@ -37,7 +36,7 @@ export type JsonTask =
   | { kind: 'pick_page'; part: PartJson; page: InputPage };
 
 export interface JsonTaskResults {
-  prepare: PreparedRequest;
+  prepare: PreparedBody;
   prepare_frame: PreparedFrame;
   pick_items: PickedItem[];
   pick_page: PickedPage | undefined;
@@ -101,7 +100,7 @@ async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTas
 }
 
 /** The bytes of an input that was prepared with `inputBytes`, which asks for bytes. */
-function bufferOf({ input }: PreparedRequest): ArrayBuffer {
+function bufferOf({ input }: PreparedBody): ArrayBuffer {
   return (input as Uint8Array<ArrayBuffer>).buffer;
 }
 

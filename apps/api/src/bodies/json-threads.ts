@@ -1,6 +1,7 @@
 import { ThreadPool, type ThreadPoolOptions } from '@sluice/admission';
 import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
-import type { InputPage, PartJson, PickedItem, PickedPage, PreparedRequest } from '@sluice/response-store';
+import type { InputPage, PartJson, PickedItem, PickedPage } from '@sluice/response-store';
+import type { PreparedBody } from './prepare-body.ts';
 import { startThread } from '@sluice/runtime';
 import type { SealingKey } from '@sluice/response-store/sealed-content';
 import type { Sealing } from './open-sealed.ts';
@@ -61,7 +62,7 @@ export class JsonThreads {
       hostedTools?: HostedToolsOfModels | undefined;
       keys: readonly SealingKey[];
     },
-  ): Promise<PreparedRequest> {
+  ): Promise<PreparedBody> {
     const { keys, ...rest } = options;
     return this.#do(tenant, { kind: 'prepare', body, ...rest, sealing: { tenant, keys } }, body);
   }

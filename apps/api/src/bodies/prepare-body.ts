@@ -6,6 +6,7 @@ import {
   parseCreateResponse,
   ServiceError,
 } from '@sluice/contract';
+import { type ChatDelivery, parseChatRequest } from '@sluice/protocols';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
 import { compactionRequest } from './compaction-request.ts';
 import { openSealedItems, type Sealing } from './open-sealed.ts';
@@ -18,25 +19,42 @@ import { decodeJson, parseJson } from './parse-json.ts';
 const longestRequest = 12 * 1024 * 1024;
 
 /**
- * The form of a body, by its route: a new response, a number of tokens, or a shorter conversation; or a request that the
- * service has stored itself, which was checked when it came.
+ * The form of a body, by its route: a new response, also as a chat completion, a number of tokens, or a shorter conversation; or a
+ * request that the service has stored itself, which was checked when it came.
  */
-export type BodyForm = 'create' | 'count_tokens' | 'compact' | 'stored';
+export type BodyForm = 'create' | 'chat' | 'count_tokens' | 'compact' | 'stored';
 
-interface Tools {
+/** A request as it is accepted, and what its body says besides. */
+export interface PreparedBody extends PreparedRequest {
+  /** How a chat completion is to be delivered. */
+  chat?: ChatDelivery | undefined;
+}
+
+interface ParsedBody {
+  request: CreateResponse;
+  chat?: ChatDelivery;
+}
+
+interface ParserOptions {
+  /** Whether the caller has a key with which it can come back. */
+  withDigest?: boolean;
   /** Which tools the upstreams of each model run; none by default. */
   hostedTools?: HostedToolsOfModels | undefined;
 }
 
-const parsers: Record<BodyForm, (value: unknown, options: Tools) => CreateResponse> = {
-  create: parseCreateResponse,
-  count_tokens: parseCountInputTokens,
-  compact: (value) => compactionRequest(parseCompactResponse(value)),
+const parsers: Record<BodyForm, (value: unknown, options: ParserOptions) => ParsedBody> = {
+  create: (value, options) => ({ request: parseCreateResponse(value, options) }),
+  chat: (value, { withDigest: canReturn = false, ...options }) => {
+    const { request, delivery } = parseChatRequest(value, { ...options, canReturn });
+    return { request, chat: delivery };
+  },
+  count_tokens: (value, options) => ({ request: parseCountInputTokens(value, options) }),
+  compact: (value) => ({ request: compactionRequest(parseCompactResponse(value)) }),
   // A second check would drop what a response adds to the input of the next one.
-  stored: (value) => value as CreateResponse,
+  stored: (value) => ({ request: value as CreateResponse }),
 };
 
-export interface BodyOptions extends PreparationOptions, Tools {
+export interface BodyOptions extends PreparationOptions, Pick<ParserOptions, 'hostedTools'> {
   /** `create` by default. */
   form?: BodyForm;
   sealing: Sealing;
@@ -55,9 +73,11 @@ export interface BodyOptions extends PreparationOptions, Tools {
 export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
   { consume = false, sealing, form = 'create', hostedTools, ...options }: BodyOptions,
-): PreparedRequest {
+): PreparedBody {
   const value = body && readJson(body, { consume });
-  return prepareChecked(parsers[form](value, { hostedTools }), { ...options, sealing });
+  const { request, chat } = parsers[form](value, { hostedTools, withDigest: options.withDigest });
+  const prepared = prepareChecked(request, { ...options, sealing });
+  return chat ? { ...prepared, chat } : prepared;
 }
 
 /** The value of a body, which is freed as soon as it is decoded if it may be. */

@@ -52,6 +52,7 @@ import {
   tenantListSchema,
   tenantSchema,
 } from '@sluice/contract/admin';
+import { chatCompletionSchema, chatFrameSchema, chatRequestSchema } from '@sluice/protocols';
 import { z } from 'zod';
 import type { Json } from './json.ts';
 
@@ -61,6 +62,7 @@ export const requestSchemas = {
   CountInputTokens: countInputTokensSchema,
   CompactResponse: compactResponseSchema,
   InputItem: inputItemSchema,
+  CreateChatCompletion: chatRequestSchema,
 };
 export const answerSchemas = {
   Response: responseBodySchema,
@@ -80,6 +82,8 @@ export const answerSchemas = {
   Liveness: livenessSchema,
   Readiness: readinessSchema,
   Error: errorEnvelopeSchema,
+  ChatCompletion: chatCompletionSchema,
+  ChatCompletionFrame: chatFrameSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

@@ -6,6 +6,16 @@ import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { RefusalLog } from '../refusal-log.ts';
 import { RateLimited } from '../responses/refusals.ts';
 
+/** The JSON of an error in the form of a protocol. */
+export type ErrorBodyOf = (error: ServiceError, requestId: string) => string;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The form of errors; that of the Responses API by default. */
+    errorBody?: ErrorBodyOf;
+  }
+}
+
 export function registerErrorHandler(app: FastifyInstance, logger: Logger): void {
   // An outage refuses every request for the same reason.
   const { warn } = throttledWarning(logger, 'request refused');
@@ -26,12 +36,13 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
 
 /** Answers with the error's status, headers and envelope. */
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  const { request } = reply;
   reply.headers(errorHeaders(error));
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
     .header('content-type', 'application/json; charset=utf-8')
-    .send(errorEnvelope(error));
+    .send((request.routeOptions.config.errorBody ?? errorEnvelope)(error, request.id));
 }
 
 /** Whether and when a client should try again, and where it stands with the limits that refused it. */

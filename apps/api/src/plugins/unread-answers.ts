@@ -49,40 +49,34 @@ export function registerUnreadAnswers(
     done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
-    const answer = { raw: reply.raw, takenAt: performance.now() };
-    unread.set(reply.raw, answer);
-    // Fastify has no hook for a connection that was closed under its answer.
-    reply.raw.once('close', () => unread.delete(reply.raw));
-    if (payload instanceof SlicedBody) {
-      payload.turns = app.sliceTurns;
-      payload.onTaken = () => {
-        answer.takenAt = performance.now();
-      };
-      reply.header('content-length', payload.byteLength);
-      done();
-      return;
-    }
+    const { raw } = reply;
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
-    if (!isWhole || request.method === 'HEAD' || !isSliced(payload)) {
-      done();
-      return;
-    }
+    const long = isWhole && request.method !== 'HEAD' && isSliced(payload) ? payload : undefined;
     // Its reader may be slow: until the answer is over it counts as held for its tenant.
-    const held = bodyBudget.open(request.key?.name ?? '');
+    const held =
+      long === undefined || request.isAnswerHeld ? undefined : bodyBudget.open(request.key?.name ?? '');
     try {
-      if (!request.isAnswerHeld) held.grow(payload.length);
-      whenOver(reply.raw, () => held.release());
+      held?.grow(long?.length ?? 0);
     } catch (error) {
-      unread.delete(reply.raw);
       done(error as Error); // only errors are thrown above
       return;
     }
-    const body = new SlicedBody([typeof payload === 'string' ? Buffer.from(payload) : payload]);
-    body.turns = app.sliceTurns;
-    body.onTaken = () => {
-      answer.takenAt = performance.now();
-    };
-    reply.header('content-length', body.byteLength);
+    const answer = { raw, takenAt: performance.now() };
+    unread.set(raw, answer);
+    // Fastify has no hook for a connection that was closed under its answer.
+    whenOver(raw, () => {
+      unread.delete(raw);
+      held?.release();
+    });
+    const body =
+      long === undefined ? payload : new SlicedBody([typeof long === 'string' ? Buffer.from(long) : long]);
+    if (body instanceof SlicedBody) {
+      body.turns = app.sliceTurns;
+      body.onTaken = () => {
+        answer.takenAt = performance.now();
+      };
+      reply.header('content-length', body.byteLength);
+    }
     done(null, body);
   });
   app.addHook('onResponse', (_request, reply, done) => {

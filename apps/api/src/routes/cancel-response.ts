@@ -2,7 +2,7 @@ import { responseBodySchema, responseParamsSchema } from '@sluice/contract';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
-import type { Dialect } from '../responses/dialect.ts';
+import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 import { sendAnswer } from '../send-answer.ts';
@@ -28,7 +28,7 @@ export const cancelResponse = defineRoute({
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
       const answer = await responses.cancel(caller, params.id);
       reply.headers(responseIdHeader(params.id));
-      return sendAnswer(reply, dialect, answer);
+      return sendAnswer(reply, (response) => responseBody(dialect, response), answer);
     });
   },
 });

@@ -5,7 +5,7 @@ import {
   responseBodySchema,
 } from '@sluice/contract';
 import type { Telemetry } from '@sluice/runtime';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import { openEventStream } from '../sse.ts';
 import type { BodyBudget } from '../bodies/body-budget.ts';
@@ -14,9 +14,11 @@ import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
 import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
-import type { Dialect } from '../responses/dialect.ts';
+import type { Caller } from '../responses/caller.ts';
+import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
-import type { AnswerFacts } from '../responses/create-response.ts';
+import type { AnswerFacts, Creation } from '../responses/create-response.ts';
+import type { PendingRequest } from '../responses/pending-request.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { sendAnswer } from '../send-answer.ts';
@@ -56,49 +58,73 @@ export const createResponse = defineRoute({
     'idempotency_result_gone',
     ...failureErrors,
   ],
-  handle(
-    { body: pending, headers, request, reply },
-    { dialect, responses, open, bodyBudget }: CreateResponseContext,
-  ) {
-    return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
-      let isReplayed = false;
-      const unpin = request.bodyReservation?.pin();
-      const creation = {
-        pending,
-        idempotencyKey: headers['Idempotency-Key'],
-        reserve: (bytes: number) => request.bodyReservation?.grow(bytes),
-        onAccepted: (facts: AnswerFacts) => {
-          isReplayed = facts.isReplayed;
-          unpin?.();
-          releaseBody(request);
-          reply.headers(headersOf(facts));
-        },
-      };
-      const { stream, stream_options: streamOptions, background } = pending.request;
-      try {
+  handle({ body: pending, headers, request, reply }, context: CreateResponseContext) {
+    const { dialect, responses } = context;
+    const idempotencyKey = headers['Idempotency-Key'];
+    return serveCreation(
+      { request, reply },
+      context,
+      { pending, idempotencyKey },
+      async (caller, creation) => {
+        const { stream, stream_options: streamOptions, background } = pending.request;
         if (stream === true) {
           const obfuscate = streamOptions?.include_obfuscation === true;
           const presentation = presentationOf(request, dialect, obfuscate);
           await responses.create.stream(caller, { ...creation, presentation }, () => openEventStream(reply));
           return reply;
         }
+        let isReplayed = false;
         const isBackground = background === true;
-        const created = isBackground
-          ? await responses.create.inBackground(caller, creation)
-          : await responses.create.whole(caller, creation);
+        const created = await (isBackground
+          ? responses.create.inBackground(caller, {
+              ...creation,
+              onAccepted(facts) {
+                isReplayed = facts.isReplayed;
+                creation.onAccepted(facts);
+              },
+            })
+          : responses.create.whole(caller, creation));
         if (created.kind === 'left') return reply;
         const { response } = created.answer;
         if (isBackground && !isReplayed) {
           reply.header('location', `${dialect.mount}/responses/${response.id}`);
           reply.headers(positionHeaders(response, responses.now()));
         }
-        return await sendAnswer(reply, dialect, created.answer, caller);
-      } finally {
-        unpin?.();
-      }
-    });
+        return sendAnswer(reply, (whole) => responseBody(dialect, whole), created.answer, caller);
+      },
+    );
   },
 });
+
+/**
+ * Serves a request that creates a response, whatever its protocol: `serve` delivers it. The body is held until the response
+ * is accepted, and the headers say then what is known of it.
+ */
+export function serveCreation(
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { open, bodyBudget }: Pick<CreateResponseContext, 'open' | 'bodyBudget'>,
+  { pending, idempotencyKey }: { pending: PendingRequest; idempotencyKey: string | undefined },
+  serve: (caller: Caller, creation: Creation) => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
+    const unpin = request.bodyReservation?.pin();
+    const creation = {
+      pending,
+      idempotencyKey,
+      reserve: (bytes: number) => request.bodyReservation?.grow(bytes),
+      onAccepted: (facts: AnswerFacts) => {
+        unpin?.();
+        releaseBody(request);
+        reply.headers(headersOf(facts));
+      },
+    };
+    try {
+      return await serve(caller, creation);
+    } finally {
+      unpin?.();
+    }
+  });
+}
 
 export const jsonType = 'application/json; charset=utf-8';
 

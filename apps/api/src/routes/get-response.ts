@@ -9,7 +9,7 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { sendAnswer } from '../send-answer.ts';
-import type { Dialect } from '../responses/dialect.ts';
+import { type Dialect, responseBody } from '../responses/dialect.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, eventStream, json } from '../route.ts';
@@ -42,7 +42,7 @@ export const getResponse = defineRoute({
           ...responseIdHeader(params.id),
           ...positionHeaders(answer.response, responses.now()),
         });
-        return sendAnswer(reply, dialect, answer);
+        return sendAnswer(reply, (response) => responseBody(dialect, response), answer);
       });
     }
     const { starting_after: cursor = -1, include_obfuscation: obfuscate } = query;

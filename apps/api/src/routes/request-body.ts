@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@sluice/contract';
 import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
-import type { BodyForm } from '../bodies/prepare-body.ts';
+import type { BodyForm, PreparedBody } from '../bodies/prepare-body.ts';
 import { cutOff } from '../plugins/error-handler.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 
@@ -41,19 +41,32 @@ export const failureErrors = [
   'timeout',
 ] as const satisfies ErrorCode[];
 
-/** The bytes go to the reader that prepares them, so that nothing holds them for longer than that. */
 export async function pendingBody(
   request: FastifyRequest,
   reader: JsonReader,
-  options: { withDigest?: boolean; form?: BodyForm },
+  options: BodyOptions,
 ): Promise<PendingRequest> {
+  return new PendingRequest(await preparedBody(request, reader, options));
+}
+
+interface BodyOptions {
+  withDigest?: boolean;
+  form?: BodyForm;
+}
+
+/** The bytes go to the reader that prepares them, so that nothing holds them for longer than that. */
+export async function preparedBody(
+  request: FastifyRequest,
+  reader: JsonReader,
+  options: BodyOptions,
+): Promise<PreparedBody> {
   const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
   request.body = undefined;
   const unpin = request.bodyReservation?.pin();
   try {
     const prepared = await reader.prepare(body, { tenant: request.key.name, ...options });
     if (request.bodyReservation?.isReleased === true) throw cutOff();
-    return new PendingRequest(prepared);
+    return prepared;
   } finally {
     unpin?.();
   }

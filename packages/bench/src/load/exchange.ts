@@ -8,6 +8,8 @@ export interface Exchange {
   marks: number;
   elapsedMs: number;
   firstMarkMs: number;
+  /** From each mark to the next. */
+  gapsMs: readonly number[];
 }
 
 /**
@@ -28,6 +30,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #status = 0;
   #marks = 0;
   #firstMarkAt = Number.NaN;
+  #lastMarkAt = Number.NaN;
+  readonly #gapsMs: number[] = [];
   /** The last characters so far, which may be the first part of a mark. */
   #tail = '';
 
@@ -45,9 +49,12 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     const { mark, ending } = this.#target;
     const text = this.#tail + bytes.toString('latin1');
+    const now = performance.now();
     let rest = 0;
     for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, rest)) {
-      if (this.#marks === 0) this.#firstMarkAt = performance.now();
+      if (this.#marks === 0) this.#firstMarkAt = now;
+      else this.#gapsMs.push(now - this.#lastMarkAt);
+      this.#lastMarkAt = now;
       this.#marks += 1;
       rest = at + mark.length;
     }
@@ -77,6 +84,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       marks: this.#marks,
       elapsedMs: performance.now() - this.#sentAt,
       firstMarkMs: this.#firstMarkAt - this.#sentAt,
+      gapsMs: this.#gapsMs,
     });
   }
 }

@@ -41,6 +41,8 @@ export interface LoadResult {
   latencyMs: Percentiles;
   /** From sending a request to the first mark of its answer. */
   firstMarkMs: Percentiles;
+  /** From a mark of an answer to the next one; NaN for answers with one mark. */
+  gapMs: Percentiles;
 }
 
 /** The answer of the process. */

@@ -33,6 +33,7 @@ function summarise(exchanges: readonly Exchange[], elapsedMs: number): LoadResul
     marks: good.reduce((total, { marks }) => total + marks, 0),
     latencyMs: percentiles(good.map((one) => one.elapsedMs)),
     firstMarkMs: percentiles(good.map((one) => one.firstMarkMs)),
+    gapMs: percentiles(good.flatMap(({ gapsMs }) => gapsMs)),
   };
 }
 

@@ -36,6 +36,8 @@ export function callOptions(
       topP: generation.top_p,
       presencePenalty: generation.presence_penalty,
       frequencyPenalty: generation.frequency_penalty,
+      stopSequences: generation.stop,
+      seed: generation.seed,
       responseFormat: responseFormat(generation),
       // Earlier versions of the specification have no effort.
       reasoning: isCurrent ? effectiveEffort(generation.reasoning?.effort) : undefined,

@@ -17,6 +17,8 @@ export interface CallOptions {
   topP?: number;
   presencePenalty?: number;
   frequencyPenalty?: number;
+  stopSequences?: string[];
+  seed?: number;
   responseFormat?: { type: 'json'; schema?: object; name?: string; description?: string };
   tools?: Tool[];
   toolChoice?: { type: 'auto' | 'none' | 'required' } | { type: 'tool'; toolName: string };

@@ -8,6 +8,7 @@ import {
 import { callableTools } from '../allowed-calls.ts';
 import { customAsFunction } from '../openai/custom-tools.ts';
 import { ProviderError } from '../provider.ts';
+import { refuseSampling } from '../refused-sampling.ts';
 import { chatHistory } from './chat-history.ts';
 import { grammarSchema, SchemaRefusal } from './grammar-schema.ts';
 import type { Functions, GrammarSchema, HistoryItem, Sampling } from './library.ts';
@@ -44,6 +45,7 @@ export function llamaRequest(
   generation: Generation,
   { providerId, contextTokens }: LlamaRequestOptions,
 ): LlamaRequest {
+  refuseSampling(generation, providerId);
   try {
     const history = chatHistory(generation, providerId);
     const answer = answerMembers(generation, history);

@@ -42,6 +42,8 @@ export function chatRequestBody(
     top_p: generation.top_p,
     presence_penalty: generation.presence_penalty,
     frequency_penalty: generation.frequency_penalty,
+    stop: generation.stop,
+    seed: generation.seed,
     logprobs: logprobs ? true : undefined,
     top_logprobs: logprobs ? generation.top_logprobs || undefined : undefined,
     response_format: responseFormat(generation),

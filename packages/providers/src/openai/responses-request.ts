@@ -1,3 +1,4 @@
+import { refuseSampling } from '../refused-sampling.ts';
 import {
   echoFormat,
   effectiveEffort,
@@ -31,6 +32,7 @@ export function responsesRequestBody(
   model: string,
   options: ResponsesRequestOptions,
 ): JsonObject {
+  refuseSampling(generation, options.providerId);
   const logprobs = wantsLogprobs(generation);
   return present({
     model,

@@ -53,11 +53,12 @@ export function simulateAnswer(
   const prompt = lastPrompt(generation);
   const { directives, text: userText } = readDirectives(prompt.text);
   const topic = { ...prompt, userText };
+  const { seed = character.seed } = generation;
   const content = (): SimulatedContent => {
     if (directives.refuse) return { kind: 'refusal', text: refusalText() };
     const calls = callsFor(generation, topic);
     if (calls.length > 0) return { kind: 'calls', calls };
-    const text = answerText(topic, seedOf(model, character.seed, topic));
+    const text = upTo(generation.stop, answerText(topic, seedOf(model, seed, topic)));
     const json = jsonFor(generation, text);
     return json === undefined ? { kind: 'text', text } : { kind: 'json', text: json };
   };
@@ -66,6 +67,12 @@ export function simulateAnswer(
     reasoning: reasons(generation, character) ? reasoningText(userText) : undefined,
     content: content(),
   };
+}
+
+/** A text up to the first of these. */
+function upTo(stop: readonly string[] = [], text: string): string {
+  const ends = stop.map((each) => text.indexOf(each)).filter((at) => at >= 0);
+  return text.slice(0, Math.min(text.length, ...ends));
 }
 
 interface Prompt {

@@ -50,6 +50,8 @@ export interface LimitedBefore {
 /** A record together with its input, as a claim returns it. */
 export interface ClaimedRecord extends ResponseRecord {
   input: InputItem[];
+  /** How many bytes the input has as JSON; 0 when it was not read, because the response is only ended. */
+  inputBytes: number;
   /** The stored response that it continues from. */
   previousId: string | undefined;
   /** The right to write. */

@@ -187,6 +187,7 @@ async function readClaimed(
     ...found,
     ...(isRun && { status: 'in_progress', startedAt: found.startedAt ?? now }),
     input: input ?? [],
+    inputBytes: isRun ? inputBytesOf(fields) : 0,
     previousId: fields.previous === '' ? undefined : fields.previous,
     token: options.token,
     sequenceNumber,
@@ -200,4 +201,12 @@ async function readClaimed(
     remainingMs: runBy - now,
   };
   return { record, isInputLost: !input || isRequestLost };
+}
+
+function inputBytesOf({
+  input = '',
+  large_bytes: large = 0,
+  request_ahead: ahead = 0,
+}: ClaimedFields): number {
+  return Buffer.byteLength(input) + large - ahead;
 }

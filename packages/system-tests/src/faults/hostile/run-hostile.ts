@@ -35,7 +35,7 @@ const slots = 32;
  * What a process may hold beside what it holds at rest, in MiB, by `docs/budgets.md`: bodies and contexts of WebSockets in an
  * api; answers, inputs, and what each slot has for itself in a worker. Callers, which have a budget too, are few here.
  */
-export const heapBounds = { api: 128 + 256, worker: 350 + 175 + slots * 0.5 };
+export const heapBounds = { api: 128 + 256, worker: 350 + 175 + 44 + slots * 0.5 };
 
 const quietKey = 'sk-quiet-0123456789abcdef';
 

@@ -1,0 +1,85 @@
+import { createResponseHeadersSchema } from '@sluice/contract';
+import {
+  asChatError,
+  ChatChunks,
+  type ChatDelivery,
+  chatFrameSchema,
+  chatCompletionOf,
+  chatCompletionSchema,
+  chatRequestSchema,
+} from '@sluice/protocols';
+import { errorEnvelope } from '../plugins/error-handler.ts';
+import { tellingRefusal } from '../refused-creates.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
+import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
+import { sendAnswer } from '../send-answer.ts';
+import { openEventStream, type StreamFraming } from '../sse.ts';
+import { type CreateResponseContext, presentationOf, serveCreation } from './create-response.ts';
+import { contextErrors, failureErrors, preparedBody } from './request-body.ts';
+
+/** OpenAI's chat completions: the same response, asked for and told in another form. */
+export const createChatCompletion = defineRoute({
+  name: 'createChatCompletion',
+  method: 'POST',
+  path: '/chat/completions',
+  summary: 'Creates a response that is asked for and answered as a chat completion.',
+  headers: createResponseHeadersSchema,
+  body: {
+    schema: chatRequestSchema,
+    example: { model: 'simulator', messages: [{ role: 'user', content: 'Hello!' }] },
+    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
+      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, async () => {
+        const withDigest = request.headers['idempotency-key'] !== undefined;
+        const prepared = await preparedBody(request, reader, { withDigest, form: 'chat' });
+        return { pending: new PendingRequest(prepared), delivery: prepared.chat ?? { includesUsage: false } };
+      }),
+  },
+  answers: [json(chatCompletionSchema), eventStream(chatFrameSchema)],
+  errors: [
+    ...anyErrors,
+    ...bodyErrors,
+    ...contextErrors,
+    'tool_call_not_found',
+    'idempotency_mismatch',
+    'idempotency_result_gone',
+    ...failureErrors,
+  ],
+  errorBody: (error) => errorEnvelope(asChatError(error)),
+  handle({ body: { pending, delivery }, headers, request, reply }, context: CreateResponseContext) {
+    const { dialect, responses } = context;
+    const idempotencyKey = headers['Idempotency-Key'];
+    return serveCreation(
+      { request, reply },
+      context,
+      { pending, idempotencyKey },
+      async (caller, creation) => {
+        if (pending.request.stream === true) {
+          const presentation = presentationOf(request, dialect, false);
+          const open = () => openEventStream(reply, chatFraming(delivery));
+          await responses.create.stream(caller, { ...creation, presentation }, open);
+          return reply;
+        }
+        const created = await responses.create.whole(caller, creation);
+        if (created.kind === 'left') return reply;
+        return sendAnswer(reply, (whole) => JSON.stringify(chatCompletionOf(whole)), created.answer, caller);
+      },
+    );
+  },
+});
+
+/** The stream of a chat completion: a chunk a frame, none with a name, and `[DONE]` unless the last one is an error. */
+export function chatFraming(delivery: ChatDelivery): StreamFraming {
+  const chunks = new ChatChunks(delivery);
+  return {
+    frames: (events) =>
+      events
+        .flatMap(({ type, json: event }) => chunks.of(type, event))
+        .map((chunk) => `data: ${chunk}\n\n`)
+        .join(''),
+    caughtUp: () => '',
+    last: () => (chunks.hasFailed ? '' : 'data: [DONE]\n\n'),
+    cacheControl: 'no-cache, no-transform',
+    readersReturn: false,
+    mayRepeat: false,
+  };
+}

@@ -1,0 +1,72 @@
+import { ServiceError } from '@sluice/contract';
+
+/** What is known of a request to name its members as the chat completion has them. */
+export interface ChatParams {
+  /** The member that each item of the input was made of. */
+  paths: readonly string[];
+  /** The kind of each tool. */
+  tools: readonly ('function' | 'custom')[];
+}
+
+/** Members of a response, with the name that each has in a chat completion. */
+const names: ReadonlyMap<string, string> = new Map([
+  ['input', 'messages'],
+  ['max_output_tokens', 'max_completion_tokens'],
+  ['text.format', 'response_format'],
+  ['text.format.name', 'response_format.json_schema.name'],
+  ['text.format.schema', 'response_format.json_schema.schema'],
+  ['text.verbosity', 'verbosity'],
+  ['reasoning.effort', 'reasoning_effort'],
+  ['include', 'logprobs'],
+]);
+
+/** Members of an item, with the name that each has in the message that it was made of. */
+const itemNames: readonly [RegExp, string][] = [
+  [/^(\.(?:content|output)\[\d+\])\.image_url$/, '$1.image_url.url'],
+  [/^(\.(?:content|output)\[\d+\])\.(file_data|filename|file_id)$/, '$1.file.$2'],
+  [/^\.arguments$/, '.function.arguments'],
+  [/^\.input$/, '.custom.input'],
+  [/^\.output/, '.content'],
+];
+
+/**
+ * An error of a response as one of a chat completion, which names its own member. Without `params` it names members of the whole alone,
+ * and leaves an error as it is that was translated before.
+ */
+export function asChatError(error: ServiceError, params?: ChatParams): ServiceError {
+  const { code, message, param, retryAfterMs, shouldRetry, cause } = error;
+  const name = param === null ? null : params ? chatParam(param, params) : (names.get(param) ?? param);
+  if (name === param || param === null) return error;
+  return new ServiceError(
+    code,
+    message.replaceAll(`'${param}'`, () => `'${name}'`),
+    {
+      param: name,
+      retryAfterMs: retryAfterMs ?? null,
+      ...(shouldRetry !== undefined && { shouldRetry }),
+      cause,
+    },
+  );
+}
+
+/** The member of a chat completion that a member of a response was made of. */
+function chatParam(param: string, { paths, tools }: ChatParams): string {
+  const known = names.get(param);
+  if (known !== undefined) return known;
+  const [, item, below = ''] = /^input\[(\d+)\](.*)$/.exec(param) ?? [];
+  if (item !== undefined)
+    return `${paths[Number(item)] ?? 'messages'}${itemParam(paths[Number(item)], below)}`;
+  const [, tool, member = ''] = /^tools\[(\d+)\](.*)$/.exec(param) ?? [];
+  if (tool !== undefined && member !== '')
+    return `tools[${tool}].${tools[Number(tool)] ?? 'function'}${member}`;
+  return param.startsWith('tool_choice') ? 'tool_choice' : param;
+}
+
+function itemParam(path: string | undefined, below: string): string {
+  if (below === '.call_id') return path?.includes('.tool_calls[') ? '.id' : '.tool_call_id';
+  if (below === '.name') return '.function.name';
+  let name = below;
+  for (const [pattern, replacement] of itemNames) name = name.replace(pattern, replacement);
+  // The reasoning of a message is a text.
+  return path?.endsWith('.reasoning') || path?.endsWith('.reasoning_content') ? '' : name;
+}

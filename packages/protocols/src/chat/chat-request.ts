@@ -1,0 +1,151 @@
+import {
+  type CreateResponse,
+  firstProblem,
+  parseCreateResponse,
+  type ParseOptions,
+  presentMembers,
+  ServiceError,
+} from '@sluice/contract';
+import { inputOf } from './chat-input.ts';
+import { type ChatParams, asChatError } from './chat-params.ts';
+import {
+  type ChatNamedTool,
+  type ChatRequestBody,
+  chatRequestSchema,
+  type ChatResponseFormat,
+  type ChatTool,
+  type ChatToolChoice,
+} from './chat-schema.ts';
+
+/** How a chat completion is to be delivered, which is no part of its response. */
+export interface ChatDelivery {
+  /** Whether a stream ends with a chunk that has the usage. */
+  includesUsage: boolean;
+}
+
+/**
+ * Parses the body of a chat completion into the request of a response.
+ *
+ * Only the first problem is reported, with the member of the chat completion that it is about. What has no place in a response is
+ * refused. A response that nobody asks to keep is not kept: a chat completion is not read again, unless its caller has sent a key
+ * with which it `canReturn`.
+ *
+ * @throws {ServiceError} with a code whose status is 400.
+ */
+export function parseChatRequest(
+  body: unknown,
+  { canReturn = false, ...options }: Pick<ParseOptions, 'hostedTools'> & { canReturn?: boolean } = {},
+): { request: CreateResponse; delivery: ChatDelivery } {
+  const given = presentMembers(body);
+  for (const required of ['model', 'messages']) {
+    if (given[required] === undefined) {
+      throw new ServiceError('missing_required_parameter', { param: required });
+    }
+  }
+  const parsed = chatRequestSchema.safeParse(given);
+  if (!parsed.success) throw firstProblem(parsed.error, given);
+  const chat = parsed.data;
+  checkTogether(chat);
+  const { items, paths } = inputOf(chat.messages);
+  const params: ChatParams = { paths, tools: chat.tools?.map(({ type }) => type) ?? [] };
+  try {
+    const members = Object.entries({ ...membersOf(chat), store: chat.store ?? canReturn }).filter(
+      ([, value]) => value !== undefined,
+    );
+    const request = parseCreateResponse({ ...Object.fromEntries(members), input: items }, options);
+    return { request: { ...request, ...besidesOf(chat) }, delivery: deliveryOf(chat) };
+  } catch (error) {
+    throw error instanceof ServiceError ? asChatError(error, params) : error;
+  }
+}
+
+function checkTogether({ logprobs, top_logprobs: top, max_tokens, max_completion_tokens }: ChatRequestBody) {
+  if (top !== undefined && logprobs !== true) {
+    throw new ServiceError('invalid_value', "'top_logprobs' needs 'logprobs' to be true.", {
+      param: 'top_logprobs',
+    });
+  }
+  if (max_tokens !== undefined && max_completion_tokens !== undefined) {
+    throw new ServiceError(
+      'invalid_value',
+      "'max_tokens' and 'max_completion_tokens' cannot be used together.",
+      { param: 'max_tokens' },
+    );
+  }
+}
+
+/** Members that a response has under the same name, and of the same form. */
+const sameMembers = [
+  'model',
+  'stream',
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'parallel_tool_calls',
+  'metadata',
+  'service_tier',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+] as const satisfies (keyof ChatRequestBody)[];
+
+/** The members of the response that are checked as such. */
+function membersOf(chat: ChatRequestBody): Record<string, unknown> {
+  const { reasoning_effort: effort, verbosity, response_format: format, stream_options: streaming } = chat;
+  return {
+    ...Object.fromEntries(sameMembers.map((name) => [name, chat[name]])),
+    stream_options: streaming && { include_obfuscation: streaming.include_obfuscation },
+    ...(chat.logprobs === true && {
+      include: ['message.output_text.logprobs'],
+      top_logprobs: chat.top_logprobs ?? 0,
+    }),
+    tools: chat.tools?.map(toolOf),
+    tool_choice: chat.tool_choice && choiceOf(chat.tool_choice),
+    ...((format ?? verbosity) && { text: { format: format && formatOf(format), verbosity } }),
+    ...(effort && { reasoning: { effort } }),
+  };
+}
+
+/** Members that a request of a response does not have, or has with other bounds. */
+function besidesOf({ stop, seed, max_tokens, max_completion_tokens }: ChatRequestBody) {
+  const most = max_completion_tokens ?? max_tokens;
+  return {
+    ...(most !== undefined && { max_output_tokens: most }),
+    ...(stop !== undefined && { stop: [stop].flat() }),
+    ...(seed !== undefined && { seed }),
+  };
+}
+
+function deliveryOf({ stream_options: options }: ChatRequestBody): ChatDelivery {
+  return { includesUsage: options?.include_usage === true };
+}
+
+function toolOf(each: ChatTool): Record<string, unknown> {
+  if (each.type === 'function') return { type: 'function', ...each.function };
+  const { format, ...rest } = each.custom;
+  return { type: 'custom', ...rest, ...(format && { format: customFormatOf(format) }) };
+}
+
+function customFormatOf(
+  format: NonNullable<Extract<ChatTool, { type: 'custom' }>['custom']['format']>,
+): unknown {
+  return format.type === 'text' ? format : { type: 'grammar', ...format.grammar };
+}
+
+function choiceOf(choice: ChatToolChoice): unknown {
+  if (typeof choice === 'string') return choice;
+  if (choice.type !== 'allowed_tools') return named(choice);
+  const { mode, tools } = choice.allowed_tools;
+  return { type: 'allowed_tools', mode, tools: tools.map(named) };
+}
+
+function named(each: ChatNamedTool): { type: string; name: string } {
+  return { type: each.type, name: each.type === 'function' ? each.function.name : each.custom.name };
+}
+
+function formatOf(format: ChatResponseFormat): unknown {
+  if (format.type !== 'json_schema') return format;
+  const { schema, ...rest } = format.json_schema;
+  return { type: 'json_schema', ...rest, schema: schema ?? {} };
+}
