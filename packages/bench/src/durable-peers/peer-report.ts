@@ -119,8 +119,8 @@ export function descriptionOf({ sluice, releases, warm, slots, syncMs }: Describ
     'pg-boss and graphile-worker have an api and a worker of some fifty lines each, on a Postgres of their own with the defaults of its ' +
       'release. Their jobs are announced by `NOTIFY`, and so are the answers, which stay in a table; Postgres commits transactions that notify one after the other. pg-boss fetches batches of 8 by 8 ' +
       "workers; graphile-worker has its local queue and gathers the ends of jobs. Restate's server is api and store in one, and its worker is " +
-      'called over HTTP/2; the call of the upstream is a step of its own. Temporal has a server of its own with four shards of history, as its ' +
-      `settings for development with Postgres have it; a request is a workflow of one activity. Every other worker has ${slots} slots.`,
+      `called over HTTP/2; the call of the upstream is a step of its own. Every other worker has ${slots} slots. Temporal is not among them: ` +
+      'its server is no package that can be installed.',
     `Every contestant is warm: before the first round they had answered ${answers.join(', ')} requests.`,
   ].join('\n\n');
 }
