@@ -12,8 +12,8 @@ import { figure, spreadFigure } from '../table.ts';
 import { directTarget, streamTarget } from '../targets.ts';
 import { modelName } from '../upstream/no-op-answer.ts';
 
-/** Fifty tokens a second, for four seconds. */
-const model = { tokens: 200, intervalMs: 20 };
+/** Fifty tokens a second, for two seconds. */
+const model = { tokens: 100, intervalMs: 20 };
 const streamMs = model.tokens * model.intervalMs;
 
 /** A stream that pauses longer than this between two tokens seems to stand still. */
@@ -23,7 +23,7 @@ const mostGapMs = 100;
 const slots = 4_000;
 
 const plans = {
-  full: { rounds: 3, first: 64, steps: 3, most: slots },
+  full: { rounds: 2, first: 64, steps: 2, most: 1_024 },
   quick: { rounds: 1, first: 8, steps: 0, most: 16 },
 };
 
