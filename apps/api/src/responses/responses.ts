@@ -229,9 +229,11 @@ export class Responses {
       throw new ServiceError('invalid_value', message, { param: 'after' });
     }
     const { records, hasMore, free } = found;
-    if (!(await this.#dependencies.store.isDurable())) {
+    try {
+      if (!(await this.#dependencies.store.isDurable())) throw notDurable();
+    } catch (error) {
       free?.();
-      throw notDurable();
+      throw error;
     }
     return { responses: records.map((record) => responseOf(record)), hasMore, free };
   }
