@@ -4,7 +4,7 @@ import {
   isKeptAfterEnd,
   isTerminal,
   type Response,
-  responseIdSchema,
+  isResponseId,
   ServiceError,
   type Status,
 } from '@sluice/contract';
@@ -298,5 +298,3 @@ export class Responses {
     return record;
   }
 }
-
-const isResponseId = (text: string) => responseIdSchema.safeParse(text).success;
