@@ -123,7 +123,8 @@ export class SimulatedNetwork {
     const arrivesAt = Math.max(connection.lastSentMs, this.#world.elapsedMs + this.#latency());
     connection.lastSentMs = arrivesAt;
     // The network carries what a process has sent, also when it is dead by then.
-    this.#world.plainlyAfter(arrivesAt - this.#world.elapsedMs, () => {
+    // By its moment: a while would be rounded, and one of two chunks with the same moment could overtake the other.
+    this.#world.plainlyAt(arrivesAt, () => {
       connection.unread.push(...commandsIn(bytes));
       this.#read(connection);
     });
@@ -165,7 +166,7 @@ export class SimulatedNetwork {
     const { process } = connection;
     const arrivesAt = Math.max(connection.lastGotMs, this.#world.elapsedMs + this.#latency());
     connection.lastGotMs = arrivesAt;
-    this.#world.after(arrivesAt - this.#world.elapsedMs, process, () => {
+    this.#world.at(arrivesAt, process, () => {
       this.onMessage(connection, 'got');
       const isLost = process.isDead || connection.destroyed || connection.loses !== 'nothing';
       this.onAnswer(bytes, isLost);

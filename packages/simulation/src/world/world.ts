@@ -86,13 +86,26 @@ export class World {
     return this.#plan(delayMs, { process, run, isPlain: false });
   }
 
+  /** Plans something for a moment. What is planned for the same moment happens in the order in which it was planned. */
+  at(atMs: number, process: Inhabitant | undefined, run: () => void): Happening {
+    return this.#planAt(atMs, { process, run, isPlain: false });
+  }
+
   /** Plans something that starts no code of a process and settles no promise, so the next step may follow at once. */
   plainlyAfter(delayMs: number, run: () => void): void {
     this.#plan(delayMs, { process: undefined, run, isPlain: true });
   }
 
+  /** The same for a moment. */
+  plainlyAt(atMs: number, run: () => void): void {
+    this.#planAt(atMs, { process: undefined, run, isPlain: true });
+  }
+
   #plan(delayMs: number, what: Pick<Happening, 'process' | 'run' | 'isPlain'>): Happening {
-    const atMs = this.#elapsedMs + Math.max(delayMs, 0);
+    return this.#planAt(this.#elapsedMs + Math.max(delayMs, 0), what);
+  }
+
+  #planAt(atMs: number, what: Pick<Happening, 'process' | 'run' | 'isPlain'>): Happening {
     const happening: Happening = { ...what, atMs, order: (this.#order += 1), isCancelled: false };
     this.#push(happening);
     return happening;
