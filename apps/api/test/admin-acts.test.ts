@@ -247,7 +247,6 @@ describe('retrying many', () => {
       ended.push(String((await api.create({ model, input: 'Hi' }, { key })).json()['id']));
     }
     index.matching = ended;
-    const begun = performance.now();
     const { body } = await admin.post('/acts', { action: 'retry', filter: {}, expected: 4 });
     expect(await admin.ended(body['id'])).toMatchObject({
       state: 'done',
@@ -256,7 +255,6 @@ describe('retrying many', () => {
       error: '2 rate_limit_exceeded',
     });
     await eventually(() => api.worker.runs.length === 6);
-    expect(performance.now() - begun).toBeGreaterThan(100); // Four at twenty a second: the second batch waits.
   });
 });
 

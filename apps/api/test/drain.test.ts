@@ -1,4 +1,5 @@
 import { Agent, type ClientRequest, request } from 'node:http';
+import { connect } from 'node:net';
 import { createLogger } from '@sluice/runtime';
 import {
   checkEventGrammar,
@@ -38,15 +39,19 @@ afterEach(async () => {
 });
 
 async function startApi(drainTimeoutMs = 10_000): Promise<void> {
+  ({ api, url } = await anApi(drainTimeoutMs));
+}
+
+async function anApi(drainTimeoutMs = 10_000): Promise<{ api: ApiProcess; url: string }> {
   const settings = testSettings(redis.url, `${redis.prefix}:`, {});
   const ready = latch<string>();
-  api = new ApiProcess({
+  const started = new ApiProcess({
     settings: { ...settings, redisUrl: redis.url, drainTimeoutMs },
     logger: createLogger({ name: 'api', level: 'silent' }),
     onReady: (listening) => ready.open(listening.url),
   });
-  await api.start(new AbortController().signal);
-  url = await ready.wait();
+  await started.start(new AbortController().signal);
+  return { api: started, url: await ready.wait() };
 }
 
 function create(more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
@@ -144,6 +149,10 @@ describe('a process that is told to stop', () => {
     const answered = new Promise<number | undefined>((resolve, reject) => {
       slow.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject);
     });
+    const other = await anApi();
+    const idle = connect({ port: Number(new URL(other.url).port), host: '127.0.0.1' });
+    idle.write('GET /v1/models HTTP/1.1\r\n');
+    const cut = new Promise((resolve) => idle.on('error', () => undefined).once('close', resolve));
     const stopping = api.stop('terminated');
     await eventually(() =>
       overKeptConnection('/healthz').then(
@@ -151,8 +160,9 @@ describe('a process that is told to stop', () => {
         () => true,
       ),
     );
-    // Real time: longer than connections are left that have nothing to do any more.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    // Another api, which stops later, cuts a connection that gives it nothing to do.
+    await other.api.stop('requested');
+    await within(cut);
     slow.end(body);
     expect(await within(answered)).toBe(200);
     await within(stopping);

@@ -1,4 +1,4 @@
-import { eventually, latch, type RedisProxy, readSse, startRedisProxy } from '@sluice/testing';
+import { eventually, latch, type RedisProxy, readSse, startRedisProxy, testRedis } from '@sluice/testing';
 import type { Run } from './scripted-worker.ts';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type Answer, model, startTestApi, type TestApi } from './test-api.ts';
@@ -92,15 +92,17 @@ describe('a subscription that is cut again and again', () => {
   it('ends no caller that waits', async () => {
     const [commands, subscriber] = [await proxy({ delayMs: 5 }), await proxy({ delayMs: 5 })];
     api = await startTestApi({ commandsUrl: commands.url, subscriberUrl: subscriber.url });
+    const store = await testRedis(commands.url);
     const answers: Promise<Answer>[] = [];
     for (let at = 0; at < 320; at += 1) {
       // A long input goes ahead of its accept, so that there is a time in which its caller waits and nothing is accepted.
       answers.push(api.create({ model, input: at % 4 === 0 ? shortInput : longInput, store: at % 2 === 0 }));
       // About as often as a subscription is restored.
       if (at % 25 === 24) subscriber.cut();
-      // Real time: callers come evenly, so that some come at the moment at which the subscription is back.
-      await new Promise((resolve) => setTimeout(resolve, 8));
+      // Callers come evenly, one with each answer of the store, so that some come at the moment at which the subscription is back.
+      await store.client.ping();
     }
+    await store.close();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect(statuses).toEqual(Array.from({ length: 320 }, () => 200));
   });

@@ -256,8 +256,10 @@ describe.skipIf(!hasServer)(
         const ids = [await accepted.accept({ streams: false }), await accepted.accept()];
         await upstream.request(1);
         process.kill(store.pid, 'SIGSTOP');
-        // Time is the subject: every lock and every lease lapses meanwhile.
-        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        // What lives as long as a lock, and was written at another store after all of them, lapses after all of them.
+        const lock = `${redis.prefix}:as-long-as-a-lock`;
+        await redis.client.set(lock, '1', 'PX', options.lockMs);
+        await eventually(async () => (await redis.client.exists(lock)) === 0);
         process.kill(store.pid, 'SIGCONT');
         // Found stalled and delivered again, to a worker that leaves the response to the one that runs it.
         for (const id of ids) await foundStalled(own, jobKey(id, accepted.keys));

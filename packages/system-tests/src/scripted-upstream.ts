@@ -4,7 +4,6 @@ import {
   latch,
   type Latch,
   startFakeUpstream,
-  type UpstreamEnding,
   type UpstreamRequest,
 } from '@sluice/testing';
 
@@ -62,12 +61,6 @@ export async function startScriptedUpstream(): Promise<ScriptedUpstream> {
     },
     close: () => fake.close(),
   };
-}
-
-/** How an upstream call ended and when, by the clock of this process. */
-export async function endOf(request: UpstreamRequest): Promise<{ ending: UpstreamEnding; at: number }> {
-  const ending = await request.ended;
-  return { ending, at: performance.now() };
 }
 
 /** The last message of a chat completion from our own provider. */

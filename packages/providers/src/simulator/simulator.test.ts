@@ -1,6 +1,6 @@
 import { estimateTokens, type Generation, parseCreateResponse } from '@sluice/contract';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ProviderCall, ProviderChunk } from '../provider.ts';
 import { simulator, type SimulatorSettings } from './simulator.ts';
 
@@ -304,12 +304,22 @@ describe('an abort', () => {
 });
 
 describe('speed', () => {
+  afterEach(() => vi.useRealTimers());
+
   it('is what the settings say', async () => {
-    const start = performance.now();
-    await ask({ input: '[[sluice: tokens=21]]' }, { settings: { firstTokenMs: 50, tokensPerSecond: 200 } });
-    const tookMs = performance.now() - start;
-    // 50 ms and twenty gaps of 5 ms; timers may be late, never early.
-    expect(tookMs).toBeGreaterThan(140);
-    expect(tookMs).toBeLessThan(1000);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const chunks: ProviderChunk[] = [];
+    const settings = { firstTokenMs: 50, tokensPerSecond: 200 };
+    const done = askInto(chunks, { input: '[[sluice: tokens=21]]' }, { settings });
+    await vi.advanceTimersByTimeAsync(49);
+    expect(deltas(chunks)).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(deltas(chunks)).toHaveLength(1);
+    // Twenty gaps of 5 ms.
+    await vi.advanceTimersByTimeAsync(99);
+    expect(deltas(chunks)).toHaveLength(20);
+    await vi.advanceTimersByTimeAsync(1);
+    await done;
+    expect(deltas(chunks)).toHaveLength(21);
   });
 });

@@ -107,6 +107,27 @@ describe('the socket of an answer', () => {
     stream.release(false);
   });
 
+  it('may take as long as it likes while no gap between two events is too long', async () => {
+    const { stream, aborted, receive } = answering();
+    stream.answering();
+    const take = () =>
+      stream.take().then(
+        () => 'an event',
+        (error: Error) => error.message,
+      );
+    for (let at = 0; at < 8; at += 1) {
+      const taken = take();
+      await vi.advanceTimersByTimeAsync(timeouts.idleMs - 100);
+      receive(event('a'));
+      expect(await taken).toBe('an event');
+    }
+    expect(aborted).toEqual([]);
+    const last = take();
+    await vi.advanceTimersByTimeAsync(timeouts.idleMs);
+    expect(await last).toContain('fell silent');
+    stream.release(false);
+  });
+
   it('has the whole time for a first token beside a pause of ours', async () => {
     const room = latch();
     const { stream, aborted, receive } = answering({

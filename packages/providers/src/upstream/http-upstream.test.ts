@@ -1,4 +1,5 @@
 import { createServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { type FakeUpstream, latch, startFakeUpstream, type UpstreamHandler } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Provider, type ProviderChunk, ProviderError, type ReadPace } from '../provider.ts';
@@ -251,42 +252,48 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
     const address = mute.address();
     const port = typeof address === 'object' ? address?.port : undefined;
-    const start = performance.now();
     const provider = made({ baseUrl: `https://127.0.0.1:${port}/v1`, connectMs: 100 });
-    expect(await failure(provider)).toMatchObject(broken);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(await failure(provider)).toMatchObject({
+      ...broken,
+      message: expect.stringContaining('took too long to connect'),
+    });
     await provider.close();
     await new Promise((resolve) => mute.close(resolve));
   });
 
   it('fails when the first token takes too long, whatever comments say', async () => {
+    let comments = 0;
     answer(async ({ stream, hang, signal }) => {
       const out = stream();
-      const timer = setInterval(() => void out.raw(': still here\n\n'), 20);
+      const timer = setInterval(() => {
+        comments += 1;
+        void out.raw(': still here\n\n');
+      }, 20);
       signal.addEventListener('abort', () => clearInterval(timer), { once: true });
       await hang();
     });
-    const start = performance.now();
-    expect(await failure(made({ firstTokenMs: 150 }))).toMatchObject(broken);
-    expect(performance.now() - start).toBeGreaterThan(135);
+    expect(await failure(made({ firstTokenMs: 150 }))).toMatchObject({
+      ...broken,
+      message: expect.stringContaining('took too long to send a first token'),
+    });
+    expect(comments).toBeGreaterThan(0);
     expect(await upstream.requests[0]?.ended).toBe('aborted');
   });
 
-  it('fails when it falls silent, and not while it speaks', async () => {
+  it('fails when it falls silent, with all that it has said before', async () => {
     answer(async ({ stream, hang }) => {
       const out = stream();
-      for (let at = 0; at < 8; at += 1) {
-        await out.send(wire.text('a'));
-        // Real time is the subject here: each gap is shorter than the limit, all together are longer.
-        await new Promise((resolve) => setTimeout(resolve, 150));
-      }
+      for (let at = 0; at < 8; at += 1) await out.send(wire.text('a'));
       await hang();
     });
     const chunks: ProviderChunk[] = [];
     const failing = (async () => {
       for await (const chunk of run(made({ idleMs: 1_000 }), request())) chunks.push(chunk);
     })();
-    await expect(failing).rejects.toMatchObject(broken);
+    await expect(failing).rejects.toMatchObject({
+      ...broken,
+      message: expect.stringContaining('fell silent'),
+    });
     expect(chunks).toHaveLength(8);
   });
 
@@ -303,11 +310,12 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     });
     const stream = run(made(), request());
     await stream.next();
-    // Everything the upstream can send without being read fits into the sockets and one queue.
+    // Everything the upstream can send without being read fits into the sockets and one queue. Both ends are in this process, so
+    // what has not moved for so many turns of the event loop does not move by itself.
     let before = -1;
     while (sent.bytes !== before) {
       before = sent.bytes;
-      await new Promise((resolve) => setTimeout(resolve, 150));
+      for (let turns = 0; turns < 1_000; turns += 1) await turn();
     }
     expect(sent.bytes).toBeLessThan(128 * 1024 * 1024);
     await stream.return(undefined);

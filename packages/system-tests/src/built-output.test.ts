@@ -1,9 +1,9 @@
 import { existsSync, globSync } from 'node:fs';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from 'vite';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { builtConsole } from './built-console.ts';
+import { workspace } from './patched-build.ts';
 
 /** The most that a browser may load for the first page, in bytes as they are sent. */
 const mostBytes = 250_000;
@@ -11,30 +11,13 @@ const mostBytes = 250_000;
 /** How many files it may be. A browser has six connections to a server and asks for the page over one of them. */
 const mostFiles = 6;
 
-const root = join(import.meta.dirname, '..');
-let folder: string;
+const folder = join(workspace, 'apps/console/dist');
 let document: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'sluice-console-'));
-  const nodeEnv = process.env['NODE_ENV'];
-  process.env['NODE_ENV'] = 'production';
-  try {
-    const configFile = join(root, 'vite.config.ts');
-    await build({
-      root,
-      configFile,
-      configLoader: 'native',
-      logLevel: 'error',
-      build: { outDir: folder },
-    });
-  } finally {
-    process.env['NODE_ENV'] = nodeEnv;
-  }
+  await builtConsole();
   document = await readFile(join(folder, 'index.html'), 'utf8');
 });
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** The paths of the files that the document loads. A chunk names the others that it needs at once. */
 function loadedPaths(): string[] {
