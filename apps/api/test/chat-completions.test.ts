@@ -1,7 +1,9 @@
 import { eventually, latch, sseFrames } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { takeTestApi } from './kept-api.ts';
+import { keepTestApis } from './kept-api.ts';
 import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
 
 let api: TestApi;
 

@@ -15,6 +15,11 @@ export {
   messageTokensSchema,
 } from './messages/message.ts';
 export { MessageEvents } from './messages/message-events.ts';
+export {
+  messageModelListSchema,
+  messageModelOf,
+  messageModelSchema,
+} from './messages/message-models.ts';
 export { messageErrorOf, messageErrorSchema } from './messages/message-params.ts';
 export {
   type MessageDelivery,

@@ -52,8 +52,20 @@ import {
   tenantListSchema,
   tenantSchema,
 } from '@sluice/contract/admin';
-import { chatCompletionSchema, chatFrameSchema, chatRequestSchema } from '@sluice/protocols';
+import {
+  chatCompletionSchema,
+  chatFrameSchema,
+  chatRequestSchema,
+  countMessageTokensSchema,
+  messageErrorSchema,
+  messageFrameSchema,
+  messageRequestSchema,
+  messageSchema,
+  messageTokensSchema,
+} from '@sluice/protocols';
 import { z } from 'zod';
+import { anyModelSchema } from '../routes/get-model.ts';
+import { anyModelListSchema } from '../routes/list-models.ts';
 import type { Json } from './json.ts';
 
 /** Schemas with names of their own; wherever one is part of another, the document refers to it. */
@@ -63,6 +75,8 @@ export const requestSchemas = {
   CompactResponse: compactResponseSchema,
   InputItem: inputItemSchema,
   CreateChatCompletion: chatRequestSchema,
+  CreateMessage: messageRequestSchema,
+  CountMessageTokens: countMessageTokensSchema,
 };
 export const answerSchemas = {
   Response: responseBodySchema,
@@ -84,6 +98,12 @@ export const answerSchemas = {
   Error: errorEnvelopeSchema,
   ChatCompletion: chatCompletionSchema,
   ChatCompletionFrame: chatFrameSchema,
+  Message: messageSchema,
+  MessageFrame: messageFrameSchema,
+  MessageTokens: messageTokensSchema,
+  MessageError: messageErrorSchema,
+  AnyModel: anyModelSchema,
+  AnyModelList: anyModelListSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */
