@@ -33,6 +33,8 @@ export interface AiSdkProvider {
   withStore?: (store: boolean) => { openai: { store: boolean } };
   /** Whether a stream reports one error or, for the two events that end it, two. */
   errorsOfBrokenStream: number;
+  /** Whether it shows reasoning at all. */
+  showsReasoning?: boolean;
   /** Whether it shows the reasoning of models that do not summarize it. */
   showsRawReasoning: boolean;
 }
@@ -80,12 +82,14 @@ export function testAiSdk(provider: AiSdkProvider): void {
       expect(await usage).toMatchObject({ inputTokens: 11, outputTokens: 7 });
     });
 
-    it('reasoning', async () => {
+    it('reasoning', async (context) => {
       const { text, reasoningText } = await generateText({ model: at(mount)('scripted'), prompt: 'Think.' });
+      const { showsReasoning = true } = provider;
       expect({ text, reasoningText }).toEqual({
         text: 'Forty-two.',
-        reasoningText: 'The question is known.',
+        reasoningText: showsReasoning ? 'The question is known.' : undefined,
       });
+      if (!showsReasoning) remark(context, 'The provider does not read the reasoning of chat completions.');
     });
 
     it('raw reasoning', async (context) => {

@@ -224,3 +224,69 @@ show(last=last.type, raised=raised)
     );
   });
 });
+
+describe.skipIf(!hasPackage).each(mounts)(
+  'openai for Python with chat completions at $mount',
+  ({ mount }) => {
+    let session: PythonSession;
+
+    beforeAll(() => {
+      session = startPython(site.baseUrl(mount));
+    });
+    afterAll(() => session?.close());
+
+    const python = (script: string) => session.run(script, site.key);
+
+    it('`create`, whole and with `stream=True`', async () => {
+      const script = `
+chat = client.chat.completions
+said = [{"role": "user", "content": "Tell me of Bergen."}]
+whole = chat.create(model="scripted", messages=said)
+chunks = list(chat.create(model="scripted", messages=said, stream=True, stream_options={"include_usage": True}))
+text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+show(text=whole.choices[0].message.content, same=text == whole.choices[0].message.content,
+     tokens=chunks[-1].usage.total_tokens, finish=whole.choices[0].finish_reason)
+`;
+      expect(await python(script)).toEqual({
+        text: 'Bergen lies between seven mountains.',
+        same: true,
+        tokens: 18,
+        finish: 'stop',
+      });
+    });
+
+    it('`parse` with a pydantic model', async () => {
+      const script = `
+from pydantic import BaseModel
+class Person(BaseModel):
+    name: str
+    age: int
+said = [{"role": "user", "content": "Describe a person."}]
+parsed = client.chat.completions.parse(model="scripted", messages=said, response_format=Person).choices[0].message.parsed
+show(name=parsed.name, age=parsed.age)
+`;
+      expect(await python(script)).toEqual({ name: 'Ada', age: 36 });
+    });
+
+    it('tools in several steps', async () => {
+      const script = `
+weather = {"type": "function", "function": {"name": "get_weather", "parameters": {
+    "type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]}}}
+messages = [{"role": "user", "content": "Compare the weather in two places."}]
+for step in range(5):
+    message = client.chat.completions.create(model="scripted", messages=messages, tools=[weather]).choices[0].message
+    messages.append(message)
+    if not message.tool_calls:
+        break
+    for call in message.tool_calls:
+        place = json.loads(call.function.arguments)["place"]
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": "rain in " + place})
+show(text=message.content, steps=step + 1)
+`;
+      expect(await python(script)).toEqual({
+        text: 'The tools say: rain in Bergen and rain in Oslo.',
+        steps: 3,
+      });
+    });
+  },
+);

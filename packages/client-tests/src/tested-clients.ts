@@ -13,8 +13,15 @@ export function testedClients(): TestedClient[] {
   });
   return [
     npm('openai', 'openai', 'ws'),
+    npm('openai with chat completions', 'openai'),
     { name: 'openai for Python', language: 'Python', packages: [`openai ${pythonVersion()}`] },
+    {
+      name: 'openai for Python with chat completions',
+      language: 'Python',
+      packages: [`openai ${pythonVersion()}`],
+    },
     npm('AI SDK with @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
+    npm('AI SDK with chat completions of @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with @ai-sdk/open-responses', 'ai', '@ai-sdk/open-responses'),
     {
       ...npm('AI SDK with @ai-sdk/react and @sluice/client', 'ai', '@ai-sdk/react', 'react'),
@@ -22,6 +29,7 @@ export function testedClients(): TestedClient[] {
     },
     npm('OpenAI Agents SDK', '@openai/agents'),
     npm('LangChain', '@langchain/openai', '@langchain/core'),
+    npm('LangChain with chat completions', '@langchain/openai', '@langchain/core'),
     { ...npm('Codex CLI', '@openai/codex'), language: 'Program' },
   ];
 }
