@@ -97,9 +97,14 @@ function together(frames: Record<string, unknown>[]): unknown {
   let open: number | undefined;
   let json = '';
   for (const frame of frames as Record<string, Record<string, unknown>>[]) {
-    const { type, index, delta = {} } = frame as unknown as { type: string; index: number; delta: object };
+    const { type, index, delta } = frame as unknown as { type: string; index: number; delta?: object };
     const block = blocks[index] ?? {};
-    const { text, thinking, signature, partial_json: part } = delta as Record<string, string | undefined>;
+    const {
+      text,
+      thinking,
+      signature,
+      partial_json: part,
+    } = (delta ?? {}) as Record<string, string | undefined>;
     switch (type) {
       case 'message_start':
         whole = { ...frame['message'] };
