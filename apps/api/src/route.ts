@@ -109,9 +109,9 @@ export function registerRoute<Context>(app: FastifyInstance, route: Route<Contex
 
 export function json(
   schema: z.ZodType,
-  { status = 200, headers = {} }: { status?: number; headers?: Answer['headers'] } = {},
+  { status = 200, ...more }: Partial<Pick<Answer, 'status' | 'headers' | 'description'>> = {},
 ): Answer {
-  return { status, content: { mediaType: 'application/json', schema }, headers };
+  return { status, content: { mediaType: 'application/json', schema }, ...more };
 }
 
 export function eventStream(schema: z.ZodType): Answer {

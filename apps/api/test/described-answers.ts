@@ -93,9 +93,16 @@ function problemWith(request: FastifyRequest, status: number, payload: unknown):
   }
   if (!route) return undefined;
   const answer = route.answers.find((each) => each.status === status);
-  const schema = answer && schemaNames.get(route.name);
+  const isOfAnthropic = request.headers['anthropic-version'] !== undefined;
+  const schema = answer && ((isOfAnthropic && ofAnthropic.get(route.name)) || schemaNames.get(route.name));
   return schema === undefined ? 'status is not described' : problemOf(JSON.parse(payload), schema);
 }
+
+/** The schemas of answers that clients of Anthropic have in their own form. */
+const ofAnthropic: ReadonlyMap<string, string> = new Map([
+  ['listModels', 'MessageModelList'],
+  ['getModel', 'MessageModel'],
+]);
 
 /** The schemas of frames of other protocols than the Responses API. */
 const frameSchemas: ReadonlyMap<string, string> = new Map([

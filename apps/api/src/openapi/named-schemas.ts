@@ -59,13 +59,13 @@ import {
   countMessageTokensSchema,
   messageErrorSchema,
   messageFrameSchema,
+  messageModelListSchema,
+  messageModelSchema,
   messageRequestSchema,
   messageSchema,
   messageTokensSchema,
 } from '@sluice/protocols';
 import { z } from 'zod';
-import { anyModelSchema } from '../routes/get-model.ts';
-import { anyModelListSchema } from '../routes/list-models.ts';
 import type { Json } from './json.ts';
 
 /** Schemas with names of their own; wherever one is part of another, the document refers to it. */
@@ -102,8 +102,8 @@ export const answerSchemas = {
   MessageFrame: messageFrameSchema,
   MessageTokens: messageTokensSchema,
   MessageError: messageErrorSchema,
-  AnyModel: anyModelSchema,
-  AnyModelList: anyModelListSchema,
+  MessageModel: messageModelSchema,
+  MessageModelList: messageModelListSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

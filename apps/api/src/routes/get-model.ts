@@ -1,11 +1,7 @@
 import { modelParamsSchema, modelSchema, ServiceError } from '@sluice/contract';
-import { messageModelOf, messageModelSchema } from '@sluice/protocols';
-import { z } from 'zod';
+import { messageModelOf } from '@sluice/protocols';
 import { anyErrors, defineRoute, json } from '../route.ts';
 import { isOfAnthropic, type ListModelsContext, visibleModels } from './list-models.ts';
-
-/** In the form of the protocol that the client speaks. */
-export const anyModelSchema = z.union([modelSchema, messageModelSchema]);
 
 export const getModel = defineRoute({
   name: 'getModel',
@@ -13,7 +9,11 @@ export const getModel = defineRoute({
   path: '/models/*',
   summary: "One of the models the caller's key may use.",
   params: modelParamsSchema,
-  answers: [json(anyModelSchema)],
+  answers: [
+    json(modelSchema, {
+      description: 'Done. A client that sends `anthropic-version` gets a `MessageModel`.',
+    }),
+  ],
   errors: [...anyErrors, 'not_found'],
   handle({ params, request }, context: ListModelsContext) {
     const model = visibleModels(context, request.key).find(({ id }) => id === params['*']);

@@ -1,8 +1,7 @@
 import type { KeySettings, ModelSettings } from '@sluice/config';
 import { modelListSchema } from '@sluice/contract';
-import { messageModelListSchema, messageModelOf } from '@sluice/protocols';
+import { messageModelOf } from '@sluice/protocols';
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
 
@@ -12,15 +11,16 @@ export interface ListModelsContext {
   startedAt: number;
 }
 
-/** In the form of the protocol that the client speaks. */
-export const anyModelListSchema = z.union([modelListSchema, messageModelListSchema]);
-
 export const listModels = defineRoute({
   name: 'listModels',
   method: 'GET',
   path: '/models',
   summary: "The models the caller's key may use.",
-  answers: [json(anyModelListSchema)],
+  answers: [
+    json(modelListSchema, {
+      description: 'Done. A client that sends `anthropic-version` gets a `MessageModelList`.',
+    }),
+  ],
   errors: anyErrors,
   handle({ request }, context: ListModelsContext) {
     const data = visibleModels(context, request.key);

@@ -294,6 +294,27 @@ describe('calls that grow in turns', () => {
     expect(frames(done(0, 'c1', '{"a":1}'))).toEqual([]);
   });
 
+  it('are told at the end, though they were cut off', () => {
+    const response: Response = {
+      ...ended([called('c1', '{"a":'), called('c2', '{"b"')]),
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+    };
+    const content = [added(0, 'c1'), added(1, 'c2'), args(0, '{"a":'), args(1, '{"b"')];
+    const frames = framesOf(streamOf(response, content));
+    expect(frames.map(({ type, index }) => `${String(type)} ${String(index ?? '')}`)).toEqual([
+      'message_start ',
+      'content_block_start 0',
+      'content_block_delta 0',
+      'content_block_stop 0',
+      'content_block_start 1',
+      'content_block_delta 1',
+      'content_block_stop 1',
+      'message_delta ',
+      'message_stop ',
+    ]);
+  });
+
   it('have their long texts filled in while they wait', () => {
     const message = new MessageEvents(shown, 'req_1');
     const texts = {

@@ -1,6 +1,5 @@
 import {
   type ErrorBody,
-  isLifecycleType,
   isTerminalType,
   isToolCall,
   type LifecycleEvent,
@@ -72,15 +71,14 @@ export class MessageEvents {
   of({ type, json, texts }: GivenEvent): MessageFrame[] {
     if (isTerminalType(type)) return this.#end(lifecycle(json));
     if (type === 'response.created') return this.#begin(lifecycle(json));
-    if (isLifecycleType(type)) return [];
+    if (!told.has(type)) return [];
     // A worker has written it by the table of events.
-    const event = JSON.parse(json) as ResponseEvent;
-    return 'output_index' in event ? this.#take(event, texts) : [];
+    return this.#take(JSON.parse(json) as ItemEvent, texts);
   }
 
   #begin({ response }: LifecycleEvent): MessageFrame[] {
     this.#hasBegun = true;
-    return [{ type: 'message_start', message: { ...emptyMessage(response) } }];
+    return [{ type: 'message_start', message: emptyMessage(response) }];
   }
 
   #take(event: ItemEvent, texts?: GivenEvent['texts']): MessageFrame[] {
@@ -117,6 +115,13 @@ export class MessageEvents {
     return this.#closeBlock();
   }
 
+  /** At the end, also items are told that are not done, such as a call that was cut off. */
+  #leaveAll(): MessageFrame[] {
+    const frames = this.#leave();
+    while (this.#waiting.length > 0) frames.push(...this.#passOn(), ...this.#leave());
+    return frames;
+  }
+
   #content(event: ItemEvent, current: CurrentItem): MessageFrame[] {
     switch (event.type) {
       case 'response.output_text.delta':
@@ -125,7 +130,8 @@ export class MessageEvents {
           type: 'text_delta',
           text,
         }));
-      case 'response.content_part.done':
+      case 'response.content_part.added':
+        // Reasoning is one block, whatever its parts.
         return event.part.type === 'reasoning_text' ? [] : this.#closeBlock();
       case 'response.reasoning_text.delta':
         return this.#think(`text ${event.content_index}`, event.delta, current);
@@ -191,17 +197,12 @@ export class MessageEvents {
 
   #end(event: LifecycleEvent): MessageFrame[] {
     const { response } = event;
-    const frames = this.#hasBegun ? [] : this.#begin(event);
+    const frames = [...(this.#hasBegun ? [] : this.#begin(event)), ...this.#leaveAll()];
     if (response.error) return [...frames, this.#fail(response.error)];
     try {
       const delta = { stop_reason: stopReasonOf(response), stop_sequence: null };
       const usage = usageOf(response.usage);
-      return [
-        ...frames,
-        ...this.#closeBlock(),
-        { type: 'message_delta', delta, usage },
-        { type: 'message_stop' },
-      ];
+      return [...frames, { type: 'message_delta', delta, usage }, { type: 'message_stop' }];
     } catch (error) {
       if (error instanceof ServiceError) return [...frames, this.#fail(error.toBody())];
       throw error;
@@ -221,6 +222,17 @@ function isWholeCall(item: CurrentItem): boolean {
   item.checked = call.length;
   return call.endsWith('}') && objectOf(call) !== undefined;
 }
+
+const told: ReadonlySet<string> = new Set<ItemEvent['type']>([
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.content_part.added',
+  'response.output_text.delta',
+  'response.refusal.delta',
+  'response.reasoning_text.delta',
+  'response.reasoning_summary_text.delta',
+  'response.function_call_arguments.delta',
+]);
 
 const noThinking: ContentBlock = { type: 'thinking', thinking: '', signature: '' };
 

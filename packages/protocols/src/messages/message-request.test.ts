@@ -358,7 +358,7 @@ describe('what is wrong with a message is named as the caller wrote it', () => {
     [
       'a small budget',
       { thinking: { type: 'enabled', budget_tokens: 5 } },
-      'decimal_below_min_value',
+      'integer_below_min_value',
       'thinking.budget_tokens',
     ],
     [
