@@ -6,11 +6,13 @@ import {
   parseCreateResponse,
   type Response,
   responseFor,
+  ServiceError,
   withEnd,
 } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import { messageFrameSchema, messageOf, messageSchema } from './message.ts';
 import { MessageEvents } from './message-events.ts';
+import { messageErrorOf } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 
 const usage = {
@@ -327,6 +329,15 @@ describe('calls that grow in turns', () => {
     frames(added(1, 'c2'));
     frames(args(1, '<mark>'));
     expect(JSON.stringify(frames(done(0, 'c1', '')))).toContain('"partial_json":"long"');
+  });
+});
+
+it('tells a client that begins with a thread to do without', () => {
+  const error = new ServiceError('unsupported_parameter', { param: 'thread' });
+  expect(messageErrorOf(error, 'req_1').error.details).toEqual({
+    error_code: 'thread_unsupported_request',
+    param: 'thread',
+    unsupported: ['thread'],
   });
 });
 

@@ -59,7 +59,11 @@ export const messageErrorSchema = z.object({
     type: z.string(),
     message: z.string(),
     /** What the Responses API says of the same error. */
-    details: z.object({ error_code: z.string(), param: z.string().nullable() }),
+    details: z.object({
+      error_code: z.string(),
+      param: z.string().nullable(),
+      unsupported: z.array(z.string()).exactOptional(),
+    }),
   }),
   request_id: z.string(),
 });
@@ -72,7 +76,10 @@ export function messageErrorOf(error: ServiceError, requestId: string): MessageE
     typesByStatus.get(error.status) ?? (error.status < 500 ? 'invalid_request_error' : 'api_error');
   return {
     type: 'error',
-    error: { type, message, details: { error_code: code, param } },
+    error: { type, message, details: param === 'thread' ? noThreads : { error_code: code, param } },
     request_id: requestId,
   };
 }
+
+/** Anthropic's clients begin with a thread, and send the whole conversation once they are told that there is none. */
+const noThreads = { error_code: 'thread_unsupported_request', param: 'thread', unsupported: ['thread'] };

@@ -368,6 +368,7 @@ describe('what is wrong with a message is named as the caller wrote it', () => {
       'metadata.user_id',
     ],
     ['top_k', { top_k: 5 }, 'unsupported_parameter', 'top_k'],
+    ['a thread', { thread: { type: 'create' } }, 'unsupported_parameter', 'thread'],
     ['a container', { container: 'c' }, 'unsupported_parameter', 'container'],
     ['servers', { mcp_servers: [] }, 'unsupported_parameter', 'mcp_servers'],
     ['a region', { inference_geo: 'eu' }, 'unsupported_parameter', 'inference_geo'],

@@ -135,6 +135,7 @@ export const messageRequestSchema = countMessageTokensSchema.extend({
   service_tier: z.enum(['auto', 'standard_only']).optional(),
   top_k: unsupported,
   container: unsupported,
+  thread: unsupported,
   inference_geo: unsupported,
   output_format: unsupported,
 });
