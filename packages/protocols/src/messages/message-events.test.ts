@@ -304,7 +304,7 @@ describe('calls that grow in turns', () => {
     };
     const content = [added(0, 'c1'), added(1, 'c2'), args(0, '{"a":'), args(1, '{"b"')];
     const frames = framesOf(streamOf(response, content));
-    expect(frames.map(({ type, index }) => `${String(type)} ${String(index ?? '')}`)).toEqual([
+    expect(frames.map(({ type, index = '' }) => `${type as string} ${index as string}`)).toEqual([
       'message_start ',
       'content_block_start 0',
       'content_block_delta 0',
