@@ -86,7 +86,8 @@ describe('a tail', () => {
     for (let cursor = 0; cursor <= last + 1; cursor += 1) {
       const asked = await follow(`/responses/${id}/events?starting_after=${cursor}`);
       await asked.over;
-      expect(numbers(asked)).toEqual(numbers(all).slice(cursor + 1));
+      // Who has more than there is has events that the store has lost, and is told the end under the next number.
+      expect(numbers(asked)).toEqual(cursor > last ? [cursor + 1] : numbers(all).slice(cursor + 1));
       expect(asked.reason).toBe('ended');
     }
     const back = await follow(`/responses/${id}/events?starting_after=0`, { 'last-event-id': '3' });

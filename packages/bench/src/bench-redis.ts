@@ -23,6 +23,8 @@ export interface BenchRedis {
   usedMemoryBytes(): Promise<number>;
   /** Keys under a prefix, grouped by `familyOf`. The size of a family is estimated from samples. */
   keyFamilies(prefix: string, familyOf: (key: string) => string): Promise<KeyFamily[]>;
+  /** Sets `appendfsync`. Returns what it was before. */
+  setAppendFsync(policy: string): Promise<string>;
   /** Removes every key under a prefix. */
   clear(prefix: string): Promise<void>;
   stop(): Promise<void>;
@@ -54,6 +56,11 @@ export async function openRedis(givenUrl: string | undefined): Promise<BenchRedi
     },
     usedMemoryBytes: async () => Number((await info('memory')).get('used_memory')),
     keyFamilies: (prefix, familyOf) => keyFamilies(client, prefix, familyOf),
+    async setAppendFsync(policy) {
+      const before = await readSetting(client, 'appendfsync');
+      await client.config('SET', 'appendfsync', policy);
+      return before;
+    },
     async clear(prefix) {
       for await (const keys of scan(client, prefix)) if (keys.length > 0) await client.unlink(...keys);
     },
@@ -88,14 +95,16 @@ function callsOf(stat: string): number {
 }
 
 async function persistenceOf(client: Redis): Promise<string> {
-  const settings = new Map<string, string>();
-  for (const name of ['appendonly', 'appendfsync']) {
-    // A managed server may refuse CONFIG GET.
-    const reply: unknown = await client.config('GET', name).catch(() => []);
-    const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
-    settings.set(name, typeof value === 'string' ? value : 'unknown');
-  }
-  return [...settings].map(([name, value]) => `${name} ${value}`).join(', ');
+  const names = ['appendonly', 'appendfsync'];
+  const settings = await Promise.all(names.map(async (name) => `${name} ${await readSetting(client, name)}`));
+  return settings.join(', ');
+}
+
+async function readSetting(client: Redis, name: string): Promise<string> {
+  // A managed server may refuse CONFIG GET.
+  const reply: unknown = await client.config('GET', name).catch(() => []);
+  const value: unknown = Array.isArray(reply) ? reply[1] : undefined;
+  return typeof value === 'string' ? value : 'unknown';
 }
 
 /** The pages of SCAN. The prefix is ours and contains no special characters of a pattern. */

@@ -56,7 +56,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
       pid: child.pid,
       ready,
       ask(message, withinMs) {
-        child.send(message);
+        child.send(message, () => undefined); // a process that has ended is told of by `answer`
         return answer(withinMs);
       },
       stop,

@@ -8,10 +8,11 @@ describe('the flags of the benchmark', () => {
     expect(parse()).toEqual({
       quick: false,
       scenarios: [],
-      gateways: [],
+      rivals: [],
       output: 'page.md',
       profile: undefined,
       build: true,
+      guard: 'hold',
     });
   });
 
@@ -22,15 +23,24 @@ describe('the flags of the benchmark', () => {
     },
   );
 
-  it('ask for a comparison with gateways', () => {
+  it('ask for a comparison with gateways and with durable peers', () => {
     expect(parse('--with', 'litellm,portkey')).toMatchObject({
       scenarios: ['gateways'],
-      gateways: ['litellm', 'portkey'],
+      rivals: ['litellm', 'portkey'],
     });
+    expect(parse('--with', 'pg-boss')).toMatchObject({ scenarios: ['durable-peers'], rivals: ['pg-boss'] });
     expect(() => parse('--with', 'portkey,envoy')).toThrow(
-      "There is no gateway 'envoy': use portkey, litellm.",
+      "There is nothing called 'envoy' to compare with: use portkey, litellm, restate, pg-boss, graphile-worker.",
     );
     expect(usage).toContain('portkey,litellm');
+  });
+
+  it('hold the costs against those of the last release where figures mean something', () => {
+    expect(parse('--scenario', 'streams')).toMatchObject({ guard: 'hold' });
+    expect(parse('--quick')).toMatchObject({ guard: 'none' });
+    expect(parse('--profile', 'folder')).toMatchObject({ guard: 'none' });
+    expect(parse('--renew-guard')).toMatchObject({ guard: 'renew' });
+    expect(() => parse('--renew-guard', '--quick')).toThrow('--renew-guard needs a run without --quick');
   });
 
   it('are told for help, and refused where they are unknown', () => {

@@ -1,35 +1,47 @@
 import { parseArgs } from 'node:util';
-import { gatewayNames, gatewaysOf } from './gateways/known-gateways.ts';
+import { knownPeers } from './durable-peers/known-peers.ts';
+import { knownGateways } from './gateways/known-gateways.ts';
 
 export interface BenchOptions {
   /** Whether this is a short run, which shows that everything works. Its figures mean little. */
   quick: boolean;
   /** Names of the scenarios to run. Empty: all of them. */
   scenarios: string[];
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: string[];
   /** The file of the page. Undefined: the page is printed. */
   output: string | undefined;
   /** Folder for CPU profiles of the api and the worker. Undefined: none are taken. */
   profile: string | undefined;
   /** Whether the apps are built first. */
   build: boolean;
+  /** Whether costs are held against those of the last release, or noted as those of this one. */
+  guard: 'hold' | 'renew' | 'none';
 }
+
+/** What `--with` names, by the scenario that compares with it. */
+const rivalsOf = new Map<string, readonly string[]>([
+  ['gateways', knownGateways.map(({ name }) => name)],
+  ['durable-peers', knownPeers.map(({ name }) => name)],
+]);
 
 export const usage = `Usage: npm run bench -- [flags]
 
   --quick           a smoke run of two minutes; its page is printed, not written
   --scenario NAME   run only this one (may be repeated); the page is printed, not written
-  --with NAMES      compare with these gateways, which are installed for it: ${gatewayNames.join(',')}
+  --with NAMES      compare with these, which are installed for it: the gateways ${rivalsOf.get('gateways')?.join(',')}
+                    and the durable peers ${rivalsOf.get('durable-peers')?.join(',')}
   --output FILE     write the page there
   --profile DIR     write CPU profiles of the api and the worker there; they cost throughput
+  --renew-guard     note what was measured as the costs of this release; else a run fails when one has risen by more
+                    than 5 % over the last release, unless it is a quick one or has profiles
   --no-build        measure the apps as they were built before`;
 
 /**
  * Reads the flags. Only a full run writes the page of the repository, because the page must have every scenario.
  *
  * @throws {TypeError} for a flag that does not exist.
- * @throws {RangeError} for a gateway that is not known.
+ * @throws {RangeError} for a name after `--with` that is not known.
  */
 export function parseCommandLine(argv: readonly string[], page: string): BenchOptions | 'help' {
   const { values } = parseArgs({
@@ -41,20 +53,32 @@ export function parseCommandLine(argv: readonly string[], page: string): BenchOp
       with: { type: 'string' },
       output: { type: 'string' },
       profile: { type: 'string' },
+      'renew-guard': { type: 'boolean', default: false },
       build: { type: 'boolean', default: true },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return 'help';
-  const gateways = gatewaysOf(values.with?.split(',') ?? []).map(({ name }) => name);
-  const scenarios = gateways.length > 0 ? [...values.scenario, 'gateways'] : values.scenario;
-  const isWhole = !values.quick && scenarios.length === 0 && values.profile === undefined;
+  const rivals = values.with?.split(',') ?? [];
+  const known = [...rivalsOf.values()].flat();
+  const unknown = rivals.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new RangeError(`There is nothing called '${unknown}' to compare with: use ${known.join(', ')}.`);
+  }
+  const asked = [...rivalsOf].filter(([, names]) => names.some((name) => rivals.includes(name)));
+  const scenarios = [...values.scenario, ...asked.map(([scenario]) => scenario)];
+  const isTrue = !values.quick && values.profile === undefined; // figures of other runs mean little
+  if (values['renew-guard'] && !isTrue) {
+    throw new RangeError('--renew-guard needs a run without --quick and --profile.');
+  }
+  const isWhole = isTrue && scenarios.length === 0;
   return {
     quick: values.quick,
     scenarios,
-    gateways,
+    rivals,
     output: values.output ?? (isWhole ? page : undefined),
     profile: values.profile,
     build: values.build,
+    guard: values['renew-guard'] ? 'renew' : isTrue ? 'hold' : 'none',
   };
 }

@@ -1,8 +1,8 @@
-import { cpuTimeMs } from '@sluice/testing';
+import { treeCpuTimeMs } from '@sluice/testing';
 import type { BenchRedis } from './bench-redis.ts';
 import type { Child } from './child-process.ts';
 
-/** CPU time of each process that took part, in milliseconds. Undefined where it is unknown. */
+/** CPU time of each process that took part, with its children, in milliseconds. Undefined where it is unknown. */
 export type CpuTimes = Map<string, number | undefined>;
 
 /** Redis is left out where there is none. */
@@ -11,7 +11,7 @@ export async function readCpuTimes(
   redis: BenchRedis | undefined,
 ): Promise<CpuTimes> {
   const times: CpuTimes = new Map();
-  for (const [role, { pid }] of processes) times.set(role, cpuTimeMs(pid));
+  for (const [role, { pid }] of processes) times.set(role, treeCpuTimeMs(pid));
   if (redis) times.set('redis', await redis.cpuTimeMs());
   return times;
 }
@@ -23,4 +23,9 @@ export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
       return [role, time === undefined || earlier === undefined ? undefined : time - earlier];
     }),
   );
+}
+
+/** CPU time of these processes together, in milliseconds. NaN where one is unknown. */
+export function cpuOf({ cpuMs }: { cpuMs: CpuTimes }, roles: readonly string[]): number {
+  return roles.reduce((total, role) => total + (cpuMs.get(role) ?? Number.NaN), 0);
 }

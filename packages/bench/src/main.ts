@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine, usage } from './command-line.ts';
+import { notedCosts, noteCosts, risenCosts } from './guard.ts';
 import { bundleCommand, terminalProgress } from '@sluice/testing';
 import { runBench } from './run-bench.ts';
 
@@ -15,11 +16,17 @@ if (options === 'help') {
     await bundleCommand();
   }
   const redisUrl = process.env['REDIS_URL'];
-  const page = await runBench({
+  const { page, costs } = await runBench({
     ...options,
     redisUrl: redisUrl === '' ? undefined : redisUrl,
     progress,
   });
   if (options.output === undefined) console.log(page);
   else await writeFile(options.output, page);
+  if (options.guard === 'renew') await noteCosts(costs);
+  const risen = options.guard === 'hold' ? risenCosts(costs, await notedCosts()) : undefined;
+  if (risen !== undefined) {
+    console.error(risen);
+    process.exitCode = 1;
+  }
 }

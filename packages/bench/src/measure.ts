@@ -14,6 +14,8 @@ export interface MeasureOptions {
   redis: BenchRedis | undefined;
   /** The other processes of the alternative, by role. */
   processes: ReadonlyMap<string, Pick<Child, 'pid'>>;
+  /** Waits for work that goes on behind the answers, so that its CPU time counts. */
+  settle?: (completed: number) => Promise<void>;
 }
 
 /** How long requests in flight at the end of an order may take to finish. */
@@ -29,6 +31,7 @@ export async function measure(order: LoadOrder, options: MeasureOptions): Promis
   const read = () => readCpuTimes(processes, options.redis);
   const before = await read();
   const result = await runLoad(options.load, order);
+  await options.settle?.(result.completed);
   return { ...result, cpuMs: cpuBetween(before, await read()) };
 }
 

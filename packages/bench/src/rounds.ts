@@ -2,7 +2,7 @@
  * Runs alternatives in turns and returns the results of each, round by round. Other work of the machine then affects all
  * of them alike. Each round begins with another alternative, because the first one after a pause has an advantage.
  */
-export async function alternate<Name extends string, Result>(
+export async function alternate<Name, Result>(
   alternatives: ReadonlyMap<Name, () => Promise<Result>>,
   rounds: number,
 ): Promise<Map<Name, Result[]>> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openRedis } from './bench-redis.ts';
 import { ownProcess, startChild, type Child } from './child-process.ts';
+import type { Cost } from './guard.ts';
 import { describeMachine } from './machine.ts';
 import { renderPage, type TimedReport } from './page.ts';
 import type { Progress } from '@sluice/testing';
@@ -10,9 +11,11 @@ import type { Scenario } from './scenario.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { carriedStreams } from './scenarios/carried-streams.ts';
 import { contexts } from './scenarios/contexts.ts';
+import { durablePeers } from './scenarios/durable-peers.ts';
 import { footprint } from './scenarios/footprint.ts';
 import { gateways } from './scenarios/gateways.ts';
 import { sessions } from './scenarios/sessions.ts';
+import { storeys } from './scenarios/storeys.ts';
 import { streams } from './scenarios/streams.ts';
 import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 
@@ -20,22 +23,28 @@ import { synchronousRequests } from './scenarios/synchronous-requests.ts';
 const scenarios: readonly Scenario[] = [synchronousRequests, streams, footprint, backlog];
 
 /** Those that run only when they are asked for. */
-const onDemand: readonly Scenario[] = [gateways, carriedStreams, contexts, sessions];
+const onDemand: readonly Scenario[] = [gateways, durablePeers, carriedStreams, contexts, sessions, storeys];
 
 export interface RunOptions {
   quick: boolean;
   /** Names of the scenarios to run. Empty: all of them, but for those that have to be asked for. */
   scenarios: readonly string[];
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: readonly string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: readonly string[];
   profile: string | undefined;
   /** The Redis to use. Undefined: a server is started. */
   redisUrl: string | undefined;
   progress: Progress;
 }
 
-/** Runs scenarios against the built apps, and resolves with the page. Every process that it started has ended by then. */
-export async function runBench(options: RunOptions): Promise<string> {
+export interface BenchResult {
+  /** In Markdown. */
+  page: string;
+  costs: Cost[];
+}
+
+/** Runs scenarios against the built apps. Every process that it started has ended when it resolves. */
+export async function runBench(options: RunOptions): Promise<BenchResult> {
   const chosen = choose(options.scenarios);
   const startedAt = performance.now();
   const date = new Date();
@@ -61,7 +70,7 @@ export async function runBench(options: RunOptions): Promise<string> {
       const report = await scenario.run(context);
       reports.push({ ...report, name: scenario.name, elapsedMs: performance.now() - begunAt });
     }
-    return renderPage({
+    const page = renderPage({
       date,
       elapsedMs: performance.now() - startedAt,
       quick: options.quick,
@@ -69,6 +78,7 @@ export async function runBench(options: RunOptions): Promise<string> {
       redis,
       reports,
     });
+    return { page, costs: reports.flatMap(({ costs = [] }) => costs) };
   } finally {
     options.progress.clear();
     await Promise.all(children.map((child) => child.stop()));

@@ -1,6 +1,7 @@
 import type { BenchRedis } from './bench-redis.ts';
 import type { Child } from './child-process.ts';
 import type { Progress } from '@sluice/testing';
+import type { Cost } from './guard.ts';
 import type { Table } from './table.ts';
 
 /** What a scenario may use. It starts its other processes itself, and stops them before it returns. */
@@ -14,8 +15,8 @@ export interface ScenarioContext {
   quick: boolean;
   profile: string | undefined;
   progress: Progress;
-  /** Names of the gateways to compare with. Empty: all that are known. */
-  gateways: readonly string[];
+  /** Names of what to compare with: gateways, and durable peers. Empty: all that are known. */
+  rivals: readonly string[];
 }
 
 /** A part of the page. */
@@ -24,6 +25,8 @@ export interface ScenarioReport {
   /** What was measured and how, for a reader of the figures. */
   description: string;
   tables: Table[];
+  /** Those that the guard watches. */
+  costs?: Cost[];
 }
 
 export interface Scenario {

@@ -18,6 +18,14 @@ export interface ServiceOptions {
   concurrency: number;
   /** Folder for CPU profiles. */
   profile: string | undefined;
+  /** The built command. Default: that of this workspace. */
+  command?: string;
+  /** Settings in place of those below or of the defaults. */
+  settings?: Record<string, unknown>;
+  /** Limits of its only key. Default: none. */
+  keyLimits?: Record<string, number>;
+  /** Variables of the environment of both roles. */
+  env?: Record<string, string>;
 }
 
 /** Sluice as an operator runs it: built, configured by a file, and each role a process. */
@@ -40,7 +48,7 @@ const mostQueued = 1_000_000;
 
 /** Starts the api and no worker yet. All settings that are not named here keep their defaults. */
 export async function startService(options: ServiceOptions): Promise<BenchService> {
-  const { redisUrl, upstreamUrl, directory, models, concurrency, profile } = options;
+  const { redisUrl, upstreamUrl, directory, models, concurrency, profile, keyLimits } = options;
   const key = `sk-bench-${randomBytes(16).toString('hex')}`;
   const keyPrefix = `bench-${randomBytes(8).toString('hex')}:`;
   const file = join(directory, `${keyPrefix.slice(0, -1)}.yaml`);
@@ -50,15 +58,16 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
     workerConcurrency: concurrency,
     providers: [{ id: 'upstream', type: 'openai-chat', baseUrl: `${upstreamUrl}/v1` }],
     models: models.map((id) => ({ id, routes: [{ provider: 'upstream' }] })),
-    keys: [{ name: 'bench', key }],
+    keys: [{ name: 'bench', key, ...(keyLimits && { limits: keyLimits }) }],
     limits: { queued: mostQueued },
+    ...options.settings,
   };
   await mkdir(directory, { recursive: true });
   await writeFile(file, JSON.stringify(settings, undefined, 2)); // YAML reads JSON
   const start = (command: 'api' | 'worker') =>
     startChild({
       name: command,
-      file: main,
+      file: options.command ?? main,
       args: [command],
       env: {
         SLUICE_CONFIG: file,
@@ -66,6 +75,7 @@ export async function startService(options: ServiceOptions): Promise<BenchServic
         DATA_DIR: directory,
         PORT: '0',
         ADMIN_PORT: '0',
+        ...options.env,
       },
       execArgv: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${join(profile, command)}`],
     });

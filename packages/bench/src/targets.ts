@@ -40,7 +40,12 @@ export function generateTarget(url: string): Target {
   };
 }
 
-/** The same for a stream, whose bytes are those of the upstream. */
+/** The same for a caller who does not wait for the answer. */
+export function acceptTarget(url: string): Target {
+  return { ...generateTarget(url), path: '/accept', mark: '"status":"queued"' };
+}
+
+/** A stream of such an api, whose bytes are those of the upstream. */
 export function relayTarget(url: string, model: NoOpModel): Target {
   return {
     ...directTarget(url, model),

@@ -9,10 +9,10 @@ const progress = { say: () => undefined, clear: () => undefined };
 beforeAll(bundleCommand);
 
 it('writes a page with figures of the built apps', async () => {
-  const page = await runBench({
+  const { page } = await runBench({
     quick: true,
     scenarios: ['backlog'],
-    gateways: [],
+    rivals: [],
     profile: undefined,
     redisUrl: inject('redisUrl'),
     progress,
@@ -34,7 +34,7 @@ it('names the scenarios there are when asked for another', async () => {
   const asked = runBench({
     quick: true,
     scenarios: ['speed'],
-    gateways: [],
+    rivals: [],
     profile: undefined,
     redisUrl: inject('redisUrl'),
     progress,

@@ -95,17 +95,15 @@ export function testLangChain({ name, useResponsesApi }: { name: string; useResp
       );
     });
 
-    if (useResponsesApi) {
-      it('`previous_response_id`', async () => {
-        const first = await chat('scripted').invoke('My name is Ada.');
-        const second = await chat('scripted').invoke('Repeat what was said.', {
-          previous_response_id: String(first.response_metadata['id']),
-        });
-        expect(second.text).toBe(
-          `user: My name is Ada. | assistant: ${first.text} | user: Repeat what was said.`,
-        );
+    it.each(useResponsesApi ? ['`previous_response_id`'] : [])('%s', async () => {
+      const first = await chat('scripted').invoke('My name is Ada.');
+      const second = await chat('scripted').invoke('Repeat what was said.', {
+        previous_response_id: String(first.response_metadata['id']),
       });
-    }
+      expect(second.text).toBe(
+        `user: My name is Ada. | assistant: ${first.text} | user: Repeat what was said.`,
+      );
+    });
 
     it('400 with its code', async () => {
       const call = chat('nobody').invoke('Hello.');

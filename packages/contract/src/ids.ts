@@ -29,6 +29,11 @@ export const responseIdPrefix = 'create-response_';
 /** The shape of a response id. Any other text is an unknown id, and the store need not be asked. */
 export const responseIdSchema = z.string().regex(/^create-response_[A-Za-z0-9]{24,64}$/);
 
+/** Whether a text has the shape of a response id. */
+export function isResponseId(text: string): boolean {
+  return responseIdSchema.safeParse(text).success;
+}
+
 /** `cell` is the letter or digit of the store's cell that holds the response; the id says it first. */
 export function newResponseId(randomBytes: RandomBytes, cell: string = '0'): string {
   return responseIdPrefix + cell + randomSuffix(randomBytes, suffixLength - 1);

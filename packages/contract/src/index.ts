@@ -33,6 +33,7 @@ export {
   randomSuffix,
   responseIdOfItem,
   responseIdPrefix,
+  isResponseId,
   responseIdSchema,
   type RandomBytes,
 } from './ids.ts';

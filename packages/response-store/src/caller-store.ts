@@ -177,7 +177,10 @@ export class CallerStore extends ResponseStore {
     return abandon(this.access, responseId, acceptDeadline);
   }
 
-  /** Makes this process a caller of a response. Follow it first. False when there is none that this release knows. */
+  /**
+   * Makes this process a caller of a response. Follow it first. False when there is none that this release knows, or it is
+   * taken back.
+   */
   attach(responseId: string): Promise<boolean> {
     return attach(this.access, responseId, this.#leaseOf(responseId));
   }

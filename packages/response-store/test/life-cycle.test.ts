@@ -717,6 +717,23 @@ describe.each(servers)('on %s', (_name, connect) => {
       expect(await field(id, 'cancel')).toBeNull();
     });
 
+    it('lets nobody join what is taken back', async () => {
+      const id = await accepted();
+      await store.caller.abandon(id, past);
+      expect(await store.process('other').attach(id)).toBe(false);
+      expect(await field(id, 'followed')).toBeNull();
+      await take(id, 'a');
+      await store.write(id, 'a', 2, [], cancelled(nothingProduced));
+      expect(await store.process('other').attach(id)).toBe(false);
+    });
+
+    it('lets everybody join what had its end before it could be taken back', async () => {
+      const id = await running('a', { streams: false });
+      await store.caller.abandon(id, past);
+      await store.write(id, 'a', 3, [], completed(nothingProduced, 1_700_000_000));
+      expect(await store.process('other').attach(id)).toBe(true);
+    });
+
     it('takes an input away whose accept never came', async () => {
       await store.server.client.set(store.keys.large(gone), 'a prompt');
       expect(await store.caller.abandon(gone, past)).toEqual({ kind: 'missing', hasBegun: false });

@@ -8,8 +8,8 @@ export interface CommandLine {
   minutes: number | undefined;
   /** A seed whose history is to be told. */
   replay: number | undefined;
-  /** A file with a scenario whose history is to be told. */
-  scenario: string | undefined;
+  /** Files with scenarios whose histories are to be told. */
+  scenarios: string[];
   /** Stops at the first seed that fails, and shortens nothing. */
   first: boolean;
   /** Runs the seeds and prints their digests. */
@@ -24,7 +24,7 @@ export function readCommandLine(args: string[]): CommandLine {
       from: { type: 'string', default: '0' },
       minutes: { type: 'string' },
       replay: { type: 'string' },
-      scenario: { type: 'string' },
+      scenario: { type: 'string', multiple: true, default: [] },
       first: { type: 'boolean', default: false },
       digests: { type: 'boolean', default: false },
     },
@@ -34,7 +34,7 @@ export function readCommandLine(args: string[]): CommandLine {
     seeds: wholeNumber('seeds', values.seeds),
     minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     replay: values.replay === undefined ? undefined : wholeNumber('replay', values.replay),
-    scenario: values.scenario,
+    scenarios: values.scenario,
     first: values.first,
     digests: values.digests,
   };

@@ -19,10 +19,13 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   if (line.replay !== undefined) return replay(makeScenario(line.replay));
-  if (line.scenario !== undefined) {
-    return replay(JSON.parse(readFileSync(line.scenario, 'utf8')) as Scenario); // as `shorten` has printed it
+  if (line.scenarios.length === 0) return runSeeds();
+  let failed = 0;
+  for (const file of line.scenarios) {
+    print(file);
+    failed += await replay(JSON.parse(readFileSync(file, 'utf8')) as Scenario); // as `shorten` has printed it
   }
-  return runSeeds();
+  return Math.min(failed, 1);
 }
 
 /** Tells the history of one scenario. */

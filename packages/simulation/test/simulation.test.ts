@@ -41,7 +41,10 @@ describe('the service in simulated time', { timeout: withinMs }, () => {
     expect(await simulate('--seeds', '20', '--from', '100')).toContain('20 seeds, 0 failed');
   });
 
-  it.each(readdirSync(found))('keeps its promises where it did not before: %s', async (name) => {
-    expect(await simulate('--scenario', `${found}/${name}`)).not.toContain('PROBLEM');
+  it('keeps its promises where it did not before', async () => {
+    const files = readdirSync(found).map((name) => `${found}/${name}`);
+    const printed = await simulate(...files.flatMap((file) => ['--scenario', file]));
+    const told = printed.split('\n').filter((line) => files.includes(line) || line.startsWith('PROBLEM'));
+    expect(told).toEqual(files);
   });
 });

@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually } from '@sluice/testing';
-import { workspace } from './patched-build.ts';
+import { eventually, workspace } from '@sluice/testing';
 
 /** Builds the console for a service that was built, unless its build is fresh. Another test may be at it, which is waited for. */
 export async function builtConsole(): Promise<void> {

@@ -65,6 +65,11 @@ describe('the examples of the page on clients', () => {
     expect(output).toContain('Hello again!');
   });
 
+  it.skipIf(!hasPython)('take a chat completion with it (needs the package openai)', async () => {
+    const output = await run('python3', ['-c', blocksOf('python')[1] ?? expect.unreachable()]);
+    expect(output).toContain('Hello!');
+  });
+
   it('create and stream', async () => {
     const output = await runBlock(1);
     expect(output).toContain('Hello!');
@@ -113,7 +118,7 @@ describe('the examples of the page on clients', () => {
       sh: blocksOf('sh').length,
     }).toEqual({
       js: 6,
-      python: 1,
+      python: 2,
       sh: 1,
     });
   });

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
-import { workspace } from './patched-build.ts';
+import { workspace } from '@sluice/testing';
 import { type Service, startService } from './service.ts';
 import { bareEnvironment, startProcess } from './sluice-process.ts';
 

@@ -4,9 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { eventually, freePort, within } from '@sluice/testing';
+import { eventually, freePort, within, workspace } from '@sluice/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { workspace } from './patched-build.ts';
 import { bareEnvironment } from './sluice-process.ts';
 
 // The commands of the README, each block in its order, as somebody types them who has nothing but a clone. What is installed comes from

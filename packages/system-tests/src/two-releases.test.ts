@@ -1,9 +1,8 @@
-import { eventually, within } from '@sluice/testing';
+import { eventually, within, type PatchedBuild, patchedBuild } from '@sluice/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startBalancedLoad } from './balanced-load.ts';
 import { callerOf } from './caller.ts';
 import { hasPagePrograms, openPageShell } from './operating-page.ts';
-import { type PatchedBuild, patchedBuild } from './patched-build.ts';
 import { startService } from './service.ts';
 
 const ended = { timeoutMs: 30_000 };

@@ -1,5 +1,5 @@
 export { bundleCommand } from './bundled-command.ts';
-export { cpuTimeMs } from './cpu-time.ts';
+export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
 export { checkResponse } from './response-shape.ts';
 export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';
@@ -14,6 +14,14 @@ export { costAgainstParsing } from './cost-against-parsing.ts';
 export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { dockerAnswers } from './docker-engine.ts';
+export {
+  copiedSources,
+  type Patch,
+  patched,
+  type PatchedBuild,
+  patchedBuild,
+  workspace,
+} from './patched-build.ts';
 export { terminalProgress, type Progress } from './progress.ts';
 export { testRedis } from './redis.ts';
 export type { TestRedis } from './redis.ts';

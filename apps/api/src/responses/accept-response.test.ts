@@ -1,6 +1,6 @@
 import { loadSettings } from '@sluice/config';
 import type { CreateResponse } from '@sluice/contract';
-import { type CallerStore, prepareRequest } from '@sluice/response-store';
+import { type AcceptResult, type CallerStore, prepareRequest } from '@sluice/response-store';
 import { createLogger, Telemetry } from '@sluice/runtime';
 import { createKey } from '@sluice/tenants';
 import { describe, expect, it, vi } from 'vitest';
@@ -26,8 +26,8 @@ keys: [{ name: first, key: ${createKey()} }]
 
 const neverAsked = () => Promise.reject(new Error('asked for what nobody refers to'));
 
-/** An acceptor over a store whose accept does what the test says, and that never answers anything else. */
-function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
+/** An acceptor over a store whose accept does what the test says, and that never answers a request to take it back. */
+function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
   const settings = loadSettings({
     env: { REDIS_URL: 'redis://nowhere' },
     argv: [],
@@ -36,7 +36,12 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
     readFile: () => file,
   });
   const logger = createLogger({ name: 'test', level: 'silent' });
-  const store = { accept: vi.fn(accept), abandon: vi.fn(() => new Promise(() => undefined)) };
+  const store = {
+    accept: vi.fn(accept),
+    abandon: vi.fn(() => new Promise(() => undefined)),
+    isDurable: vi.fn(() => Promise.resolve(true)),
+    noteJob: vi.fn(() => Promise.resolve(0)),
+  };
   const dependencies: ResponsesDependencies = {
     settings,
     live: settings,
@@ -84,6 +89,7 @@ function acceptorOver(accept: () => Promise<never>, mostSteps?: number) {
   const request: CreateResponse = {
     model: 'm',
     input: [{ type: 'message', role: 'user', content: 'Hi' }],
+    background: true,
   };
   const caller: Caller = {
     key,
@@ -121,5 +127,25 @@ describe('a response that the store does not accept', () => {
     steps.run('another', () => new Promise(() => undefined));
     await expect(accept()).rejects.toMatchObject({ code: 'server_is_overloaded' });
     expect(store.accept).not.toHaveBeenCalled();
+  });
+});
+
+describe('a response that is accepted', () => {
+  const use = { requests: undefined, tokens: undefined };
+  const accepted: AcceptResult = { kind: 'accepted', acceptedAt: 1, use, priority: 1 };
+
+  it('is noted to have its job when nothing can refuse its caller any more', async () => {
+    const { store, accept } = acceptorOver(() => Promise.resolve(accepted));
+    await expect(accept()).resolves.toMatchObject({ kind: 'accepted' });
+    expect(store.noteJob).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([0, 1])('is taken back when step %i does not become durable, and not noted', async (step) => {
+    const { store, steps, accept } = acceptorOver(() => Promise.resolve(accepted));
+    for (let before = 0; before < step; before += 1) store.isDurable.mockResolvedValueOnce(true);
+    store.isDurable.mockResolvedValueOnce(false);
+    await expect(accept()).rejects.toMatchObject({ code: 'server_is_overloaded' });
+    expect(store.noteJob).not.toHaveBeenCalled();
+    expect(steps.size).toBe(1);
   });
 });

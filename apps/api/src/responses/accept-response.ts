@@ -116,16 +116,8 @@ export class ResponseAcceptor {
       throw refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
-    let job: AddedJob;
     try {
-      // Before the job, so that what cannot be made durable is not run, and behind it, because the job counts as well.
-      await this.#becomeDurable();
-      job = await this.enqueue(queue, responseId, {
-        isBackground,
-        priority: result.priority,
-        giveUpAt: budget.giveUpAt,
-      });
-      await this.#becomeDurable();
+      await this.#addJob(queue, responseId, { priority: result.priority, giveUpAt: budget.giveUpAt });
     } catch (error) {
       this.#abandon(responseId);
       throw error;
@@ -149,33 +141,49 @@ export class ResponseAcceptor {
     if (largeBytes > 0) pending.dropLongMembers();
     accepting.onTaken?.(responseId, prepared);
     const accepted = AcceptedResponse.of(response, { store: this.#dependencies.store, largeBytes });
+    const job = this.#noteJob(queue, responseId, isBackground);
     return { kind: 'accepted', accepted, job, use: result.use };
+  }
+
+  /** Adds the job of a response that was accepted for another caller. */
+  async enqueue(
+    queue: string,
+    responseId: string,
+    { isBackground, priority }: { isBackground: boolean; priority: number | undefined },
+  ): Promise<void> {
+    await this.#addJob(queue, responseId, { priority, giveUpAt: performance.now() + repeatWithinMs });
+    this.#noteJob(queue, responseId, isBackground);
   }
 
   /**
    * Adds the job of an accepted response, and asks again for a reply that was lost. Doing it twice leaves one job. A response
-   * without a priority waits outside of its queue until there is a place for it.
-   *
-   * The job of a background response is noted in its record. Its caller is told that it was accepted and leaves, so if the
-   * job is lost, the rescue must know that somebody counts on it. A caller that waits keeps its response alive by waiting.
+   * without a priority waits outside of its queue until there is a place for it. All of it is durable then: before the job,
+   * so that what cannot be made durable is not run, and behind it, because the job counts as well.
    */
-  async enqueue(
+  async #addJob(
     queue: string,
     responseId: string,
-    {
-      isBackground,
-      priority,
-      giveUpAt = performance.now() + repeatWithinMs,
-    }: { isBackground: boolean; priority: number | undefined; giveUpAt?: number },
-  ): Promise<AddedJob> {
+    { priority, giveUpAt }: { priority: number | undefined; giveUpAt: number },
+  ): Promise<void> {
     const { queue: queues, store } = this.#dependencies;
+    await this.#becomeDurable();
     if (priority !== undefined) {
       await repeatUnanswered(() => queues.enqueue(queue, responseId, priority), { giveUpAt });
     } else {
       await repeatUnanswered(() => queues.defer(queue, responseId), { giveUpAt });
       await repeatUnanswered(() => store.standInLine(responseId), { giveUpAt });
     }
+    await this.#becomeDurable();
+  }
+
+  /**
+   * Notes the job of a background response in its record. Its caller is told that it was accepted and leaves, so if the job
+   * is lost, the rescue must know that somebody counts on it, and nobody takes the response back. So it is noted when nothing
+   * can refuse the caller any more. A caller that waits keeps its response alive by waiting.
+   */
+  #noteJob(queue: string, responseId: string, isBackground: boolean): AddedJob {
     if (!isBackground) return { queue, ahead: Promise.resolve(undefined) };
+    const { queue: queues, store } = this.#dependencies;
     const noted = store.noteJob(responseId, queues.order(queue).jobs);
     this.#background.run(async () => void (await noted));
     return { queue, ahead: noted.catch(() => undefined) };

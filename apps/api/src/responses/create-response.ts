@@ -176,10 +176,8 @@ export class ResponseCreator {
     try {
       const record = await this.#attachToRunning(caller, attachment);
       creation.onAccepted({ responseId, use: undefined, isReplayed: isTerminal(record.status) });
-      if (!wait || isTerminal(record.status)) {
-        if (!(await store.isDurable())) throw notDurable();
+      if (!wait || isTerminal(record.status))
         return { kind: 'response', answer: await answerOf(store, record, caller.hold) };
-      }
       return await this.#awaitWhole(caller, wait, AcceptedResponse.takenFrom(record, store));
     } finally {
       wait?.close();
@@ -210,14 +208,19 @@ export class ResponseCreator {
     }
   }
 
-  /** Makes this process a caller of the response that an Idempotency-Key stands for, and makes sure that it runs. */
+  /**
+   * Makes this process a caller of the response that an Idempotency-Key stands for, and makes sure that it runs, and that it is
+   * durable: its first caller may not have been told of it yet.
+   */
   async #attachToRunning(caller: Caller, attachment: Attachment): Promise<ResponseRecord> {
     const { store } = this.#dependencies;
     const { responseId } = attachment;
     // Attached first: an end that is written from here on arrives.
-    await store.attach(responseId);
+    const isAttached = await store.attach(responseId);
     const record = await store.read(responseId);
     if (record?.tenant !== caller.key.name) throw refusal({ kind: 'gone' });
+    // Its first caller was refused, so it ends in a moment and leaves the key free.
+    if (!isAttached) throw refusal({ kind: 'too_late' });
     attachment.isKept = isKeptAfterEnd(record.request);
     if (isTerminal(record.status) && !attachment.isKept) {
       // It is not stored, and its first caller has it. That caller left it in the store for this one, which erases it now.
@@ -230,7 +233,7 @@ export class ResponseCreator {
       // It gets its own place: a client that sends each request twice would be ahead of all others otherwise.
       const priority = await store.queuePriority(responseId);
       await this.#parts.acceptor.enqueue(record.queue, responseId, { isBackground, priority });
-    }
+    } else if (!(await store.isDurable())) throw notDurable();
     return record;
   }
 

@@ -4,7 +4,7 @@ import {
   isKeptAfterEnd,
   isTerminal,
   type Response,
-  responseIdSchema,
+  isResponseId,
   ServiceError,
   type Status,
 } from '@sluice/contract';
@@ -105,10 +105,8 @@ export class Responses {
 
   /** The response as it stands, and where it stands in its queue as long as it waits there. */
   async retrieve({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
-    const { store } = this.#dependencies;
     const record = await this.#find(key.name, responseId);
-    if (isTerminal(record.status) && !(await store.isDurable())) throw notDurable();
-    if (record.status !== 'queued') return answerOf(store, record, hold);
+    if (record.status !== 'queued') return this.#answerOf(record, hold);
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
     return shortAnswer(withPosition(responseOf(record), position, this.#dependencies.now()));
   }
@@ -179,13 +177,13 @@ export class Responses {
   async cancel({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
     const { store } = this.#dependencies;
     const found = await this.#find(key.name, responseId);
-    if (isTerminal(found.status)) return answerOf(store, found, hold);
+    if (isTerminal(found.status)) return this.#answerOf(found, hold);
     const record = await this.#attached(responseId, async () => {
       await this.#ends.cancel(responseId, 'requested');
       return store.read(responseId);
     });
     // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    return answerOf(store, record ?? found, hold);
+    return this.#answerOf(record ?? found, hold);
   }
 
   /**
@@ -231,6 +229,12 @@ export class Responses {
       throw new ServiceError('invalid_value', message, { param: 'after' });
     }
     const { records, hasMore, free } = found;
+    try {
+      if (!(await this.#dependencies.store.isDurable())) throw notDurable();
+    } catch (error) {
+      free?.();
+      throw error;
+    }
     return { responses: records.map((record) => responseOf(record)), hasMore, free };
   }
 
@@ -238,6 +242,12 @@ export class Responses {
   async stop(): Promise<void> {
     this.#positions.stop();
     await this.#background.stop();
+  }
+
+  /** The answer of a record, whose end is told when it is durable. */
+  async #answerOf(record: ResponseRecord, hold: Caller['hold']): Promise<Answer> {
+    if (isTerminal(record.status) && !(await this.#dependencies.store.isDurable())) throw notDurable();
+    return answerOf(this.#dependencies.store, record, hold);
   }
 
   /** Does something as one who waits for a response, so that nothing of the response goes meanwhile. */
@@ -287,8 +297,4 @@ export class Responses {
       throw responseNotFound();
     return record;
   }
-}
-
-function isResponseId(text: string): boolean {
-  return responseIdSchema.safeParse(text).success;
 }

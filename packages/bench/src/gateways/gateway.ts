@@ -1,3 +1,6 @@
+import type { Installable } from '../installs.ts';
+import type { Command } from '../spawned-process.ts';
+
 /** Where a gateway serves, and what it serves in front of. */
 export interface GatewayPlace {
   /** Its folder, which it was installed into. Files may be written there. */
@@ -8,22 +11,11 @@ export interface GatewayPlace {
   models: readonly string[];
 }
 
-export interface Command {
-  file: string;
-  args: readonly string[];
-  env?: Record<string, string>;
-}
-
 /**
- * A gateway that people know, which passes requests on to model servers. It is installed when somebody asks for the comparison, and is no
- * dependency. It has no queue and keeps nothing: what was under way is lost with it.
+ * A gateway that people know, which passes requests on to model servers. It has no queue and keeps nothing: requests in flight are lost
+ * with its process.
  */
-export interface Gateway {
-  name: string;
-  /** The release that is compared. */
-  version: string;
-  /** Installs it into an empty folder, by commands that are run there. */
-  install: (folder: string, run: (command: Command) => Promise<void>) => Promise<void>;
+export interface Gateway extends Installable {
   /** What serves, in the foreground. Writes its settings first, if it has any. */
   serve: (place: GatewayPlace) => Promise<Command>;
   /** What its callers send beside the body. */

@@ -1,5 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { installPackages } from '../installs.ts';
 import type { Gateway } from './gateway.ts';
 
 const version = '1.15.2';
@@ -11,16 +11,11 @@ const lastServer = '1.13.8';
 export const portkey: Gateway = {
   name: 'portkey',
   version,
-  async install(folder, run) {
-    const manifest = {
-      private: true,
+  install: (folder, run) =>
+    installPackages(folder, run, {
       dependencies: { '@portkey-ai/gateway': version },
       overrides: { '@hono/node-server': lastServer },
-    };
-    await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
-    const args = ['install', `--prefix=${folder}`, '--no-audit', '--no-fund', '--ignore-scripts'];
-    await run({ file: 'npm', args });
-  },
+    }),
   serve: ({ folder, port }) =>
     Promise.resolve({
       file: process.execPath,

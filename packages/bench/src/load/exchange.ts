@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Dispatcher, Pool } from 'undici';
 import type { Target } from './order.ts';
 
@@ -18,7 +19,9 @@ export interface Exchange {
  */
 export function exchange(pool: Pool, target: Target): Promise<Exchange> {
   return new Promise((resolve) => {
-    const { path, headers, body } = target;
+    const { path, freshHeader, body } = target;
+    const headers =
+      freshHeader === undefined ? target.headers : { ...target.headers, [freshHeader]: randomUUID() };
     pool.dispatch({ method: 'POST', path, headers, body }, new AnswerReader(target, resolve));
   });
 }
@@ -72,8 +75,8 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   #fault(): string | undefined {
-    const { marks, ending } = this.#target;
-    if (this.#status !== 200) return `status ${this.#status}`;
+    const { marks, ending, status = 200 } = this.#target;
+    if (this.#status !== status) return `status ${this.#status}`;
     if (this.#marks !== marks) return `${this.#marks} tokens instead of ${marks}`;
     return this.#tail.endsWith(ending) ? undefined : 'the answer was cut short';
   }

@@ -9,6 +9,10 @@ export interface Target {
   marks: number;
   /** The last bytes of a whole answer contain this text. */
   ending: string;
+  /** A header that has another value in each request. Absent: none. */
+  freshHeader?: string;
+  /** The status of a good answer. Default: 200. */
+  status?: number;
 }
 
 /** One round of load. */

@@ -1,6 +1,7 @@
 import type { Child } from '../child-process.ts';
-import { gatewayNames, gatewaysOf } from '../gateways/known-gateways.ts';
-import { installGateway, type RunningGateway, startGateway } from '../gateways/start-gateway.ts';
+import { knownGateways } from '../gateways/known-gateways.ts';
+import { type RunningGateway, startGateway } from '../gateways/start-gateway.ts';
+import { installChosen } from '../installs.ts';
 import type { LoadOrder, LoadResult, Target } from '../load/order.ts';
 import { runLoad } from '../measure.ts';
 import { alternate, ratios } from '../rounds.ts';
@@ -11,8 +12,8 @@ import { figure, spreadFigure } from '../table.ts';
 import { directTarget, streamTarget } from '../targets.ts';
 import { modelName } from '../upstream/no-op-answer.ts';
 
-/** Fifty tokens a second, for four seconds. */
-const model = { tokens: 200, intervalMs: 20 };
+/** Fifty tokens a second, for two seconds. */
+const model = { tokens: 100, intervalMs: 20 };
 const streamMs = model.tokens * model.intervalMs;
 
 /** A stream that pauses longer than this between two tokens seems to stand still. */
@@ -22,7 +23,7 @@ const mostGapMs = 100;
 const slots = 4_000;
 
 const plans = {
-  full: { rounds: 3, first: 64, steps: 3, most: slots },
+  full: { rounds: 2, first: 64, steps: 2, most: 1_024 },
   quick: { rounds: 1, first: 8, steps: 0, most: 16 },
 };
 
@@ -39,11 +40,7 @@ export const carriedStreams: Scenario = {
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const { progress, upstreamUrl, redis, quick } = context;
     const plan = quick ? plans.quick : plans.full;
-    const chosen = gatewaysOf(context.gateways.length === 0 ? gatewayNames : context.gateways);
-    for (const gateway of chosen) {
-      progress.say(`carried: installing ${gateway.name} ${gateway.version}`);
-      await installGateway(gateway);
-    }
+    const chosen = await installChosen(knownGateways, context);
     const service = await startService({
       ...context,
       redisUrl: redis.url,

@@ -1,7 +1,8 @@
 import type { Child } from '../child-process.ts';
 import type { Gateway } from '../gateways/gateway.ts';
-import { gatewayNames, gatewaysOf } from '../gateways/known-gateways.ts';
-import { installGateway, type RunningGateway, startGateway } from '../gateways/start-gateway.ts';
+import { knownGateways } from '../gateways/known-gateways.ts';
+import { type RunningGateway, startGateway } from '../gateways/start-gateway.ts';
+import { installChosen } from '../installs.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { alternate, ratios } from '../rounds.ts';
@@ -57,11 +58,7 @@ export const gateways: Scenario = {
   name: 'gateways',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
     const { progress, upstreamUrl } = context;
-    const chosen = gatewaysOf(context.gateways.length === 0 ? gatewayNames : context.gateways);
-    for (const gateway of chosen) {
-      progress.say(`gateways: installing ${gateway.name} ${gateway.version}`);
-      await installGateway(gateway);
-    }
+    const chosen = await installChosen(knownGateways, context);
     const models = [oneToken, unpaced];
     const service = await startService({
       ...context,

@@ -1,4 +1,5 @@
 import type { Child } from '../child-process.ts';
+import { type Cost, costToBareJob } from '../guard.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { type Pattern, startPattern } from '../pattern.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
@@ -64,10 +65,19 @@ export const streams: Scenario = {
       const worker = await service.startWorker();
       bare = await startPattern('bare-job', slots, context);
       const tables: Table[] = [];
+      const costs: Cost[] = [];
       for (const load of plan) {
-        tables.push(...tablesOf(load, await compete(context, { service, worker, bare }, load)));
+        const results = await compete(context, { service, worker, bare }, load);
+        tables.push(...tablesOf(load, results));
+        costs.push(
+          costToBareJob(
+            `a token; ${titleOf(load.model, load.concurrency).toLowerCase()}`,
+            { sluice: results.get('sluice') ?? [], bareJob: results.get('bare job') ?? [] },
+            ({ marks }) => marks,
+          ),
+        );
       }
-      return { title: 'Streams', description, tables };
+      return { title: 'Streams', description, tables, costs };
     } finally {
       await Promise.all([service.stop(), bare?.stop()]);
       await context.redis.clear(service.keyPrefix);

@@ -1,5 +1,6 @@
 import { type CommandCalls, callsBetween } from '../bench-redis.ts';
 import type { Child } from '../child-process.ts';
+import { costToBareJob } from '../guard.ts';
 import type { LoadOrder, Target } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
 import { type Pattern, startPattern } from '../pattern.ts';
@@ -148,6 +149,13 @@ function report(results: Results, commands: Map<Alternative, CommandCalls>): Sce
       ratioTable(results),
       commandTable(commands),
     ],
+    costs: [...results].map(([concurrency, byName]) =>
+      costToBareJob(
+        `a synchronous request, ${concurrency} at a time`,
+        { sluice: byName.get('sluice') ?? [], bareJob: byName.get('bare job') ?? [] },
+        ({ completed }) => completed,
+      ),
+    ),
   };
 }
 

@@ -9,6 +9,10 @@ import { lastFrames, modelIn, type NoOpModel, tokenFrame } from './no-op-answer.
 const firstToken = tokenFrame(true);
 const nextToken = tokenFrame(false);
 
+/** How many requests have been answered, or are being answered. Anybody who sends a message is told. */
+let answers = 0;
+process.on('message', () => process.send?.({ answers }));
+
 function answer(request: IncomingMessage, response: ServerResponse): void {
   let body = '';
   request.setEncoding('latin1');
@@ -21,6 +25,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
       response.writeHead(404).end();
       return;
     }
+    answers += 1;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     if (model.tokens === 1) response.end(firstToken + lastFrames(1));
     else streamTokens(response, model);

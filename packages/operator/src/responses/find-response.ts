@@ -1,4 +1,4 @@
-import { isKeptAfterEnd, isTerminal, responseIdSchema, ServiceError } from '@sluice/contract';
+import { isKeptAfterEnd, isTerminal, isResponseId, ServiceError } from '@sluice/contract';
 import type { CallerStore, ResponseRecord } from '@sluice/response-store';
 
 /**
@@ -13,10 +13,6 @@ export async function findResponse(
   const record = isResponseId(responseId) ? await store.readShort(responseId) : undefined;
   if (!record || (isTerminal(record.status) && !isKeptAfterEnd(record.request))) throw responseNotFound();
   return record;
-}
-
-export function isResponseId(text: string): boolean {
-  return responseIdSchema.safeParse(text).success;
 }
 
 export function responseNotFound(): ServiceError {

@@ -1,5 +1,5 @@
 import type { KeySettings } from '@sluice/config';
-import { isTerminal, outputText, ServiceError, type Status } from '@sluice/contract';
+import { isResponseId, isTerminal, outputText, ServiceError, type Status } from '@sluice/contract';
 import type { Act, CancelledResponse, ResponseDetail, Retried, StartAct } from '@sluice/contract/admin';
 import type { ResponseQueue } from '@sluice/queue';
 import { bytesOf, type CallerStore, type ResponseRecord, responseOf } from '@sluice/response-store';
@@ -7,7 +7,7 @@ import type { LiveSettings } from '@sluice/tenants';
 import type { BulkActs } from '../acts/bulk-acts.ts';
 import type { Asker, Audit } from '../audit/audit.ts';
 import { cancelQueued } from './cancel-queued.ts';
-import { findResponse, isResponseId, responseNotFound } from './find-response.ts';
+import { findResponse, responseNotFound } from './find-response.ts';
 import { type MatchingResponses, workOnMatching } from './matching-responses.ts';
 import { type MemoryBudget, type MemoryShare, operators } from './memory-budget.ts';
 import { type DetailSources, responseDetail } from './response-detail.ts';

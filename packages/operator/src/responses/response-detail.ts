@@ -1,9 +1,8 @@
-import { modeOf, ServiceError } from '@sluice/contract';
+import { isResponseId, modeOf, ServiceError } from '@sluice/contract';
 import type { Phase, ResponseDetail, ResponseRow } from '@sluice/contract/admin';
 import type { ResponseStory } from '@sluice/journal';
 import type { CallerStore, ResponseSummary } from '@sluice/response-store';
 import type { ResponseIndex } from '../index/response-index.ts';
-import { isResponseId } from './find-response.ts';
 
 /** Most bytes of a request that are read when it is kept apart from its record: as many as a page shows. */
 const mostRequestBytes = 1024 * 1024;

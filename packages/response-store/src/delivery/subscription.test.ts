@@ -125,7 +125,7 @@ describe('subscription', () => {
     expect(await subscription.next(never)).toEqual({ events: [], end });
   });
 
-  it('tells a reader that asked for what is behind the end that it is over, as soon as it is', async () => {
+  it('tells a reader that asked for what is behind the end how the response has ended, as soon as it has', async () => {
     const { subscription, log, store } = subscribed({ cursor: 9, readFirst: true });
     const next = subscription.next(never);
     await vi.advanceTimersByTimeAsync(0);
@@ -134,18 +134,28 @@ describe('subscription', () => {
     subscription.offer(message([lastEvent(3)], true));
     await vi.advanceTimersByTimeAsync(0);
     expect(vi.getTimerCount()).toBe(0);
-    expect(await next).toEqual({ events: [], end });
+    expect(await next).toEqual({ events: [lastEvent(10)], end });
   });
 
-  it('tells a reader of events that the store has lost how the response has ended since', async () => {
-    const { subscription, log, store } = subscribed();
-    subscription.offer(message([event(0), event(1), event(2), event(3)]));
-    await subscription.next(never);
+  it('tells a reader that asked for what is behind the greatest number that it is over', async () => {
+    const { subscription, log, store } = subscribed({ cursor: Number.MAX_SAFE_INTEGER, readFirst: true });
     log.push(event(0), lastEvent(1));
     store.hasEnd = true;
-    subscription.resync();
-    expect(await subscription.next(never)).toEqual({ events: [lastEvent(4)], end });
+    expect(await subscription.next(never)).toEqual({ events: [], end });
   });
+
+  it.each([1, 3])(
+    'tells a reader of events that the store has lost how the response has ended since, with event %i',
+    async (last) => {
+      const { subscription, log, store } = subscribed();
+      subscription.offer(message([event(0), event(1), event(2), event(3)]));
+      await subscription.next(never);
+      log.push(...range(0, last - 1).map((number) => event(number)), lastEvent(last));
+      store.hasEnd = true;
+      subscription.resync();
+      expect(await subscription.next(never)).toEqual({ events: [lastEvent(4)], end });
+    },
+  );
 
   it('tells a reader that a response was deleted between its last event and its end', async () => {
     const { subscription, log, store } = subscribed({ readFirst: true });

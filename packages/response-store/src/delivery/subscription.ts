@@ -199,11 +199,7 @@ export class Subscription {
     return events;
   }
 
-  /**
-   * The next page of the log; `gone` when the response is no longer there. A reader that is past the last event
-   * of an ended response gets an empty batch with the end: nothing will come any more. One that was brought further has seen
-   * events that the store has lost, and the response has had another end since: that takes the next numbers.
-   */
+  /** The next page of the log; `gone` when the response is no longer there. Behind the last event it has the end alone. */
   async #fromLog(): Promise<Batch | 'nothing_yet' | 'gone'> {
     // Messages that arrive while the log is read are kept, and joined to it by their numbers.
     this.#mustRead = false;
@@ -215,10 +211,20 @@ export class Subscription {
     // The end may have been written between the two looks.
     const rest = await this.#readPage();
     if (rest.length > 0) return this.#deliver(rest);
-    const isFurther = this.#hasDelivered && this.#cursor > ((await this.#reader.last()) ?? this.#cursor);
-    const told = isFurther ? lastEvents(end.end, this.#cursor + 1) : [];
+    const told = (await this.#hasLostEvents()) ? lastEvents(end.end, this.#cursor + 1) : [];
     this.#cursor += told.length;
     return { events: told, end: end.end, texts: end.texts };
+  }
+
+  /**
+   * Whether the reader of an ended response has events that the store has lost. The response has had another end since, under
+   * a number that the reader has passed, so the end takes the next numbers. A reader that begins at the last number has been
+   * told it, and behind the greatest number there is none.
+   */
+  async #hasLostEvents(): Promise<boolean> {
+    const last = await this.#reader.last();
+    if (last === undefined || this.#cursor >= Number.MAX_SAFE_INTEGER - 1) return false;
+    return this.#hasDelivered ? this.#cursor >= last : this.#cursor > last;
   }
 
   /** The next events of the log. A slow reader holds a page for as long as it takes, so large events come in few. */

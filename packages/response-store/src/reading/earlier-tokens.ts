@@ -1,4 +1,4 @@
-import { responseIdSchema, tokensOfBytes } from '@sluice/contract';
+import { isResponseId, tokensOfBytes } from '@sluice/contract';
 import { parseFields, storedNames } from '../record/fields.ts';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import type { ReferenceProblem } from '../transitions/accept-result.ts';
@@ -15,7 +15,7 @@ export async function earlierTokens(
   access: StoreAccess,
   { responseId, tenant }: { responseId: string; tenant: string },
 ): Promise<EarlierTokens> {
-  if (!responseIdSchema.safeParse(responseId).success) return { kind: 'previous_not_found' };
+  if (!isResponseId(responseId)) return { kind: 'previous_not_found' };
   const names = ['tenant', 'stored', 'status', 'context_bytes', 'context_tokens'] as const;
   const values = await access.redis.hmget(keysOf(access, responseId).record, ...storedNames(names));
   const { tenant: owner, stored, status, ...context } = parseFields(names, values);

@@ -1,4 +1,4 @@
-import { responseIdSchema } from '@sluice/contract';
+import { isResponseId } from '@sluice/contract';
 import { keysOf, type StoreAccess } from '../record/store-access.ts';
 import { defineScript, textReply } from '../script/define-script.ts';
 
@@ -50,7 +50,7 @@ export async function walk(
     shortBytes = 0,
   }: { responseId: string; tenant: string; count: number; shortBytes?: number },
 ): Promise<Walk> {
-  if (!responseIdSchema.safeParse(responseId).success) return { turns: [], next: responseId };
+  if (!isResponseId(responseId)) return { turns: [], next: responseId };
   const { cell, record } = keysOf(access, responseId);
   const args = { record_prefix: cell.record(''), tenant, id: responseId, count, short_bytes: shortBytes };
   const values = textReply(await walkScript(access.redis, { keys: { record }, args }));

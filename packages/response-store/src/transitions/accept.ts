@@ -6,7 +6,7 @@ import {
   printLimits,
   weightOf,
 } from '@sluice/admission';
-import { openToolOutputs, responseIdSchema } from '@sluice/contract';
+import { openToolOutputs, isResponseId } from '@sluice/contract';
 import { largeFrom } from '../large-values.ts';
 import type { PreparedRequest } from '../prepared-request.ts';
 import { cellOf } from '../record/cells.ts';
@@ -167,9 +167,7 @@ function split({ request, requestJson, input }: PreparedRequest) {
  */
 function previousKey(access: LargeAccess, responseId: string, previousId: string | undefined): string {
   const isHere =
-    previousId !== undefined &&
-    responseIdSchema.safeParse(previousId).success &&
-    cellOf(previousId) === cellOf(responseId);
+    previousId !== undefined && isResponseId(previousId) && cellOf(previousId) === cellOf(responseId);
   return keysOf(access, isHere ? previousId : responseId).record;
 }
 

@@ -13,7 +13,7 @@ const attachScript = defineScript({
 
 /**
  * Makes an api process a caller of a response: what is appended is published to it, and while its lease lives the
- * response is wanted. False when there is no such response, or another release wrote it.
+ * response is wanted. False when there is no such response, another release wrote it, or it is taken back (see `abandon`).
  */
 export async function attach(access: StoreAccess, responseId: string, lease: string): Promise<boolean> {
   const status = await attachScript(access.redis, { keys: keysOf(access, responseId), args: { lease } });

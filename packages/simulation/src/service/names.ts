@@ -3,8 +3,8 @@
 export const keyPrefix = 'sim';
 export const cellPrefix = `${keyPrefix}:{0}:`;
 
-/** One that may run as many responses as it likes, and one that may run two at a time. */
-export const tenants = { free: 'free', limited: 'limited' } as const;
+/** Two that may run as many responses as they like, and one that may run two at a time. */
+export const tenants = { free: 'free', other: 'other', limited: 'limited' } as const;
 export type TenantName = (typeof tenants)[keyof typeof tenants];
 
 /** Most responses of the limited tenant that run at a time. */

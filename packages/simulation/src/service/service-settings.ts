@@ -5,6 +5,8 @@ import { keyPrefix, tenants, models } from './names.ts';
 export interface ServiceChoices {
   /** Whether the journal and the statistics are kept, which nothing of a response depends on. */
   keepsRecords: boolean;
+  /** Whether nobody is told of what no replica has. */
+  isReplicated: boolean;
 }
 
 const redisUrl = 'redis://store:6379';
@@ -14,9 +16,9 @@ const known = new Map<string, Settings & { redisUrl: string }>();
 /** The settings of every process: locks as short as they may be, so that a seed has many of them. */
 export function serviceSettings(
   role: 'api' | 'worker',
-  { keepsRecords }: ServiceChoices,
+  { keepsRecords, isReplicated }: ServiceChoices,
 ): Settings & { redisUrl: string } {
-  const name = `${role} ${keepsRecords}`;
+  const name = `${role} ${keepsRecords} ${isReplicated}`;
   const before = known.get(name);
   if (before) return before;
   const settings = loadSettings({
@@ -33,11 +35,13 @@ models:
   - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: 1 }
 keys:
   - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef }
+  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978 }
   - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2 } }
 recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
-timeouts: { queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
+durability: ${isReplicated ? 'replica' : 'local'}
+timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
 workerConcurrency: 8
-drainTimeoutMs: 5000
+drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
 `,
   });
@@ -45,6 +49,9 @@ console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
   known.set(name, complete);
   return complete;
 }
+
+/** How long a process that was told to stop may take, in milliseconds. */
+export const drainMs = 5_000;
 
 /** Most generations of a response. */
 export const maxAttempts = 2;

@@ -4,12 +4,16 @@ import { ServiceError } from '@sluice/contract';
 import { ProcessLease } from '@sluice/response-store';
 import { commandClient, untilRedisTakes } from '@sluice/runtime';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
+import { drainMs } from './service-settings.ts';
 import { processLogger } from './simulated-worker.ts';
 
 export interface ApiRole {
   process: SimulatedProcess;
   /** Undefined until it takes requests. */
   parts: ApiParts | undefined;
+  isStopping: boolean;
+  /** Finishes what is under way, and ends what takes too long, as SIGTERM has it do. */
+  stop: () => Promise<void>;
 }
 
 /**
@@ -17,7 +21,7 @@ export interface ApiRole {
  * lease is kept by its own event loop, over a connection of its own, because there are no threads.
  */
 export function startApi(process: SimulatedProcess, settings: Settings & { redisUrl: string }): ApiRole {
-  const role: ApiRole = { process, parts: undefined };
+  const role: ApiRole = { process, parts: undefined, isStopping: false, stop: () => stop(role) };
   process.after(0, () => {
     start(role, settings).catch((error: unknown) => process.world.crashed(error));
   });
@@ -30,7 +34,7 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
     settings,
     logger,
     hasStarted: () => role.parts !== undefined,
-    isStopping: () => false,
+    isStopping: () => role.isStopping,
     acceptingNow: (clock) => {
       if (!role.parts) throw new ServiceError('server_is_overloaded');
       return clock.now();
@@ -56,4 +60,18 @@ async function start(role: ApiRole, settings: Settings & { redisUrl: string }): 
   parts.memory.start();
   parts.stats.start();
   parts.operator.start();
+}
+
+/** The part of the time to drain after which a request that is under way is ended, as in `ApiProcess`. */
+const interruptShare = 0.8;
+
+async function stop({ parts }: ApiRole): Promise<void> {
+  if (!parts) return;
+  parts.stats.announce();
+  await parts.open.drain(drainMs * interruptShare);
+  await parts.tenants.stop();
+  await parts.sealing.stop();
+  parts.redis.stop();
+  await parts.responses.stop();
+  await parts.store.stop();
 }

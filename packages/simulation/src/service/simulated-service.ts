@@ -3,13 +3,14 @@ import { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { World } from '../world/world.ts';
 import { enterWorld } from '../world/replace-builtins.ts';
 import { type ApiRole, startApi } from './simulated-api.ts';
-import { serviceSettings } from './service-settings.ts';
+import { drainMs, serviceSettings } from './service-settings.ts';
 import { type ProvidersOf, startWorker, type WorkerRole } from './simulated-worker.ts';
 
 export interface ServiceOptions {
   apis: number;
   workers: number;
   keepsRecords: boolean;
+  isReplicated: boolean;
   providersOf: ProvidersOf;
 }
 
@@ -35,16 +36,18 @@ export class SimulatedService {
     this.#workers = Array.from({ length: options.workers }, (_, at) => this.#startWorker(`worker-${at}`));
   }
 
-  /** The apis that take requests. */
-  get apis(): (ApiRole & { parts: NonNullable<ApiRole['parts']> })[] {
-    return this.#apis.flatMap(({ process, parts }) => (parts && !process.isDead ? { process, parts } : []));
+  /** The apis that take requests. Load balancers notice at once that one stops. */
+  get apis(): { process: SimulatedProcess; parts: NonNullable<ApiRole['parts']> }[] {
+    return this.#apis.flatMap(({ process, parts, isStopping }) =>
+      parts && !process.isDead && !isStopping ? { process, parts } : [],
+    );
   }
 
   /** Whether every process runs. */
   get isWhole(): boolean {
     return (
       this.apis.length === this.#apis.length &&
-      this.#workers.every(({ process, isReady }) => isReady && !process.isDead)
+      this.#workers.every(({ process, isReady, isStopping }) => isReady && !isStopping && !process.isDead)
     );
   }
 
@@ -60,6 +63,17 @@ export class SimulatedService {
     this.world.note(name, 'is KILLED');
     process.kill();
     if (!isOfSuspects(name)) this.world.after(downMs, undefined, () => this.#restart(name));
+  }
+
+  /** Tells a process to stop, as SIGTERM does, and starts it again when it has. */
+  stop(process: SimulatedProcess, downMs: number): void {
+    const role = [...this.#apis, ...this.#workers].find((each) => each.process === process);
+    if (!role || role.isStopping || process.isDead) return;
+    role.isStopping = true;
+    this.world.note(process.name, 'is told to STOP');
+    const end = () => this.kill(process, downMs);
+    process.after(0, () => void role.stop().then(end, (error: unknown) => this.world.crashed(error)));
+    process.after(drainMs, end);
   }
 
   #restart(name: string): void {

@@ -8,6 +8,9 @@ import { SimulatedProcess } from '../world/simulated-process.ts';
 export interface WorkerRole {
   process: SimulatedProcess;
   isReady: boolean;
+  isStopping: boolean;
+  /** Ends what it does, as SIGTERM has it do. */
+  stop: () => Promise<void>;
 }
 
 /** Makes the upstreams of a process. Each process has its own, as it would have its own connections. */
@@ -18,7 +21,7 @@ export function startWorker(
   process: SimulatedProcess,
   { settings, providersOf }: { settings: Settings & { redisUrl: string }; providersOf: ProvidersOf },
 ): WorkerRole {
-  const role: WorkerRole = { process, isReady: false };
+  const role: WorkerRole = { process, isReady: false, isStopping: false, stop: () => Promise.resolve() };
   let forked = 0;
   process.after(0, () => {
     const worker = new WorkerProcess({
@@ -27,6 +30,7 @@ export function startWorker(
       logger: processLogger(process),
       onReady: () => {
         role.isReady = true;
+        role.stop = () => worker.stop('terminated');
       },
       forkIsolated: () => {
         const child = new SimulatedProcess(process.world, `${process.name}.${(forked += 1)}`);

@@ -1,6 +1,6 @@
 import { mostRunning, models, tenants } from '../service/names.ts';
 import type { History } from './history.ts';
-import type { CallEnd, FaultPlan } from './scenario.ts';
+import type { CallEnd, CallerPlan, FaultPlan } from './scenario.ts';
 import type { SimulatedCaller } from './simulated-caller.ts';
 import { limitedForMs, type UpstreamCall } from './upstream.ts';
 
@@ -23,6 +23,24 @@ function hasCall({ scenario }: History, wanted: CallEnd): boolean {
   return scenario.callers.some(({ calls }) => calls.some(({ end }) => end === wanted));
 }
 
+/** Faults may take so long in all before a response may have waited too long, in milliseconds. */
+const longMs = 15_000;
+
+/** How long a connection is silent before its process leaves it, in milliseconds. */
+const silentMs = 5_000;
+
+/** Whether something takes so long that a response may run out of time: upstreams that hang or crash, and long faults. */
+export function takesLong(history: History): boolean {
+  const { faults } = history.scenario;
+  if (hasCall(history, 'hang') || hasCall(history, 'crash') || faults.some(({ kind }) => kind === 'clock'))
+    return true;
+  const inAll = faults.reduce((sum, fault) => {
+    if ('forMs' in fault) return sum + fault.forMs;
+    return sum + ('downMs' in fault ? fault.downMs : silentMs);
+  }, 0);
+  return inAll > longMs;
+}
+
 /** A store may be away for so long in all, and what runs completes in the call that was open, in milliseconds. */
 const outageMs = 8_000;
 
@@ -41,10 +59,15 @@ export function checkCompletion(
     (fault) =>
       fault.kind === 'cut' ||
       fault.kind === 'lose a reply' ||
+      fault.kind === 'slow' ||
+      (fault.kind === 'stop' && isSpared(plan, fault.process)) ||
       ((fault.kind === 'lose replies' || fault.kind === 'silence') && fault.process.startsWith('api')) ||
       fault.kind === 'freeze',
   );
-  const frozenMs = scenario.faults.reduce((sum, fault) => sum + ('forMs' in fault ? fault.forMs : 0), 0);
+  const frozenMs = scenario.faults.reduce(
+    (sum, fault) => sum + (fault.kind === 'freeze' ? fault.forMs : 0),
+    0,
+  );
   if (!areSmall || frozenMs > outageMs || (scenario.faults.length > 0 && !isAccepted)) return [];
   // Others that hang may take all the time that a response has to wait.
   if (end.error?.code === 'timeout' && hasCall(history, 'hang')) return [];
@@ -56,10 +79,22 @@ export function checkCompletion(
   return [`it should complete, and is ${end.status} (${end.error?.code}) after ${end.calls} calls`];
 }
 
+/** A process that stops lets a call come to its end that takes no longer than this, in milliseconds. */
+const finishedWithinMs = 3_000;
+
+/** Whether a process that stops costs a response nothing: it is short, and its caller can come back. */
+function isSpared({ mode, idempotencyKey, calls }: CallerPlan, process: string): boolean {
+  const isShort = calls.every(
+    ({ firstMs, betweenMs, tokens }) => firstMs + tokens * betweenMs < finishedWithinMs,
+  );
+  const canReturn = mode !== 'synchronous' || idempotencyKey !== undefined;
+  return isShort && (canReturn || process.startsWith('worker'));
+}
+
 /** An outage of the store costs no run: while its worker lives and reaches the store when others do, nobody else runs it. */
 function checkOverlaps(history: History): string[] {
   const { calls } = history.upstream;
-  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'freeze')) return [];
+  if (!hasOnly(history, 'kill', 'stop', 'cut', 'lose a reply', 'slow', 'freeze')) return [];
   return [...Map.groupBy(calls, ({ responseId }) => responseId).values()].flatMap((ofResponse) =>
     ofResponse.flatMap((call, at) => {
       const running = ofResponse.slice(0, at).find((other) => endOf(other) > call.fromMs);
@@ -78,7 +113,7 @@ const limitsWithinMs = 6_000;
  * locks (its `LockManager` compares times of the wall clock), so the limit of a model does not hold then.
  */
 function checkLimits(history: History): string[] {
-  if (!hasOnly(history, 'kill', 'cut', 'lose a reply', 'forget', 'empty')) return [];
+  if (!hasOnly(history, 'kill', 'stop', 'cut', 'lose a reply', 'slow', 'forget', 'empty')) return [];
   const knownSince = Math.max(0, ...history.losses.map(({ toMs }) => toMs + limitsWithinMs));
   const calls = history.upstream.calls.filter(({ fromMs }) => fromMs >= knownSince);
   return [
@@ -107,25 +142,32 @@ function exceeded(calls: readonly UpstreamCall[], most: number, name: string): s
 /** How many more responses of one tenant than of another are called for while both wait. */
 const mostAhead = 3;
 
-/** Tenants take turns in a busy model: of those that wait, none is passed by more of another than of its own. */
+/**
+ * Tenants take turns in a busy model: from any moment on until one begins that waits, no more of another tenant begin than of
+ * its own. The limited tenant waits for its places, too.
+ */
 function checkTurns(history: History): string[] {
   const { scenario, callers } = history;
-  const isEven = scenario.faults.length === 0 && callers.every(({ plan }) => plan.acts.length === 0);
-  if (!isEven) return [];
+  if (scenario.faults.length > 0) return [];
+  const inLine = callers.filter(({ plan }) => plan.model === models.narrow);
+  if (inLine.some(({ plan }) => plan.acts.length > 0)) return [];
   const begins = new Map<string, UpstreamCall>();
   for (const call of history.upstream.calls) {
     if (call.model === models.narrow && !begins.has(call.caller)) begins.set(call.caller, call);
   }
-  return callers.flatMap(({ plan, acceptedMs }) => {
+  const inOrder = [...begins.values()];
+  return inLine.flatMap(({ plan, acceptedMs }) => {
     const own = begins.get(plan.name);
-    // The limited tenant waits for its places, too.
     if (!own || plan.tenant === tenants.limited || acceptedMs === undefined) return [];
-    const passed = [...begins.values()].filter(({ fromMs }) => fromMs > acceptedMs && fromMs < own.fromMs);
-    const others = passed.filter(({ tenant }) => tenant !== plan.tenant).length;
-    const ownOnes = passed.length - others;
-    return others > ownOnes + mostAhead
-      ? [`${plan.name} waits for ${others} calls of another tenant and ${ownOnes} of its own`]
-      : [];
+    let ahead = 0;
+    for (const { fromMs, tenant } of inOrder.slice(0, inOrder.indexOf(own)).toReversed()) {
+      if (fromMs <= acceptedMs) break;
+      if (tenant === plan.tenant) ahead -= 1;
+      else if (tenant !== tenants.limited) ahead += 1;
+      if (ahead > mostAhead)
+        return [`${plan.name} waits for ${ahead} more calls of another tenant than of its own`];
+    }
+    return [];
   });
 }
 
@@ -165,7 +207,7 @@ const goneWithinMs = { running: 12_000, queued: 17_000 };
 
 /** A response whose only caller is gone is ended, and its call with it. */
 function checkAbandoned(history: History): string[] {
-  if (!hasOnly(history, 'kill', 'cut', 'lose a reply')) return [];
+  if (!hasOnly(history, 'kill', 'stop', 'cut', 'lose a reply')) return [];
   return history.callers.flatMap(({ plan, doneMs, responseId }, at) => {
     const isGone = history.fates[at]?.kind === 'gone';
     if (!isGone || plan.mode !== 'synchronous' || plan.idempotencyKey !== undefined) return [];

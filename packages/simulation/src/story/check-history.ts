@@ -1,26 +1,14 @@
+import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { SimulatedService } from '../service/simulated-service.ts';
-import { maxAttempts } from '../service/service-settings.ts';
 import { tenants } from '../service/names.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
+import { checkResponse, type ReadResponse } from './check-response.ts';
 import type { History } from './history.ts';
 import type { Loss } from './inject-faults.ts';
 import { follow, list, type Request, retrieve, type Told } from './request.ts';
 import type { CallerPlan } from './scenario.ts';
 import type { Fate, SimulatedCaller } from './simulated-caller.ts';
-import { tokenOf } from './upstream.ts';
-
-/** A response as it is read in the end. */
-interface ReadResponse {
-  id: string;
-  status: 'completed' | 'incomplete' | 'failed' | 'cancelled' | 'queued' | 'in_progress';
-  metadata: { caller: string };
-  error: { code: string } | null;
-  output: { type: string; content?: { text?: string }[] }[];
-}
-
-/** A run that died with its process is no attempt, and so many of those there are at most. */
-const mostLosses = 3;
 
 /** Holds a history against what is promised. Returns what is wrong with it. */
 export async function checkHistory(history: History): Promise<string[]> {
@@ -84,39 +72,46 @@ async function checkCaller(
   { fate, own, apis }: { fate: Fate; own: readonly ReadResponse[]; apis: readonly Door[] },
 ): Promise<string[]> {
   const { plan } = caller;
-  const losses = history.losses.filter((loss) => isTouched(caller, fate, loss)).length;
+  const touching = history.losses.filter((loss) => isTouched(caller, fate, loss));
+  const losses = touching.length;
+  const isTold = touching.every(({ sparesTold }) => sparesTold);
   const calls = history.upstream.callsOf(plan.name);
-  const problems: string[] = [];
-  // A key whose response failed or was cancelled is free for another try.
-  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
-  if (plan.idempotencyKey !== undefined && kept.length > 1) {
-    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
-  }
-  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
-    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
+  const problems = checkKnown(plan, fate, own);
   const final = own.find(({ id }) => id === caller.responseId) ?? own[0];
   const unknown = calls.find(({ responseId }) => !own.some(({ id }) => id === responseId));
   if (unknown && losses === 0) problems.push(`${unknown.responseId} ran, and is nowhere`);
   if (!final) {
-    if (losses > 0) return problems;
+    if (!isTold) return problems;
     if (caller.isAccepted) problems.push(`${caller.responseId} was accepted and is nowhere`);
     if (fate.kind === 'ended') problems.push('it was told an end that nobody knows');
     return problems;
   }
   for (const each of own) {
-    // Who is limited waits, and has used up no attempt.
-    const ofResponse = calls.filter(
-      ({ responseId, planned }) => responseId === each.id && planned !== 'limited',
-    ).length;
-    const seen = losses === 0 && caller.responseId === each.id ? caller.events : [];
-    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen })));
-    problems.push(...checkText(plan, each));
-    const most = maxAttempts + mostLosses + losses * maxAttempts;
-    if (ofResponse > most) problems.push(`${ofResponse} calls of the upstream, at most ${most}`);
+    const isOwn = caller.responseId === each.id;
+    const seen = losses === 0 && isOwn ? caller.events : [];
+    const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
+    problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
+    problems.push(...checkResponse(history, plan, each, losses));
   }
+  if (isTold && fate.kind === 'ended') problems.push(...checkEnd(caller, fate, final));
   if (losses > 0) return problems;
   problems.push(...checkFate(history, caller, fate, final));
-  problems.push(...checkCompletion(history, caller, { ...final, calls: calls.length }));
+  // What was refused may have run for a moment before it was taken back.
+  const counted = caller.wasRefused ? calls.filter(({ responseId }) => responseId === final.id) : calls;
+  problems.push(...checkCompletion(history, caller, { ...final, calls: counted.length }));
+  return problems;
+}
+
+/** A key makes one response that is kept, and nobody is told of a defect of the service. */
+function checkKnown({ idempotencyKey }: CallerPlan, fate: Fate, own: readonly ReadResponse[]): string[] {
+  const problems: string[] = [];
+  // A key whose response failed or was cancelled is free for another try.
+  const kept = own.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
+  if (idempotencyKey !== undefined && kept.length > 1) {
+    problems.push(`${kept.length} responses for one key: ${kept.map(({ id }) => id).join(', ')}`);
+  }
+  if (fate.kind === 'refused' && fate.code === 'server_error' && own.length === 0)
+    problems.push(`it was told ${fate.code} (${fate.status}) without a response that failed so`);
   return problems;
 }
 
@@ -133,7 +128,13 @@ async function checkDoors(
     plan: { name, tenant },
     response,
     seen: eventsSeen,
-  }: { plan: CallerPlan; response: ReadResponse; seen: SimulatedCaller['events'] },
+    silentBehind,
+  }: {
+    plan: CallerPlan;
+    response: ReadResponse;
+    seen: SimulatedCaller['events'];
+    silentBehind: number | undefined;
+  },
 ): Promise<string[]> {
   const { world } = service;
   const problems: string[] = [];
@@ -155,6 +156,12 @@ async function checkDoors(
     const last = JSON.parse(events.at(-1)?.json ?? '{}') as { response?: object };
     if (withoutObject(last.response) !== json)
       problems.push(`the events end in ${withoutObject(last.response)}, and it is ${json}`);
+    // A caller whose last number is that of the end has been told the end, as far as anybody can know.
+    const lastNumber = events.at(-1)?.sequenceNumber;
+    if (silentBehind !== undefined && silentBehind !== lastNumber)
+      problems.push(
+        `its stream had nothing behind event ${silentBehind}, and the end is event ${lastNumber}`,
+      );
     const isLost = response.status === 'cancelled';
     for (const [at, seen] of eventsSeen.entries()) {
       if (isLost && isLostTouch(seen.json)) break;
@@ -183,17 +190,29 @@ function withoutObject(response: object | undefined): string {
   return JSON.stringify(rest);
 }
 
+/** What a caller was told of the end, be it as the answer to a cancellation, is the end. */
+function checkEnd(
+  { cancelled, responseId }: SimulatedCaller,
+  fate: Extract<Fate, { kind: 'ended' }>,
+  final: ReadResponse,
+): string[] {
+  const json = JSON.stringify(final);
+  const asked = cancelled?.kind === 'response' && responseId === final.id ? [cancelled.json] : [];
+  return [fate.json, ...asked].flatMap((told) => {
+    const response = JSON.parse(told) as { status: Status }; // as it was told
+    if (!isTerminal(response.status) || (final.status === 'cancelled' && isLostTouch(told))) return [];
+    return withoutObject(response) === json
+      ? []
+      : [`it was told ${withoutObject(response)}, and it is ${json}`];
+  });
+}
+
 function checkFate(history: History, caller: SimulatedCaller, fate: Fate, final: ReadResponse): string[] {
   switch (fate.kind) {
-    case 'ended': {
-      if (final.status === 'cancelled' && isLostTouch(fate.json)) return [];
-      if (final.status === 'cancelled' && caller.plan.acts.length === 0)
-        return ['it was told that it was cancelled, which it was not'];
-      const told = withoutObject(JSON.parse(fate.json) as object);
-      return told === JSON.stringify(final)
-        ? []
-        : [`it was told ${told}, and it is ${JSON.stringify(final)}`];
-    }
+    case 'ended':
+      return final.status === 'cancelled' && !isLostTouch(fate.json) && !mayBeCancelled(caller.plan)
+        ? ['it was told that it was cancelled, which it was not']
+        : [];
     case 'refused': {
       const isItsFailure = final.status === 'failed' && final.error?.code === fate.code;
       const isTakenBack = fate.status === 503 && mayBeRefused(history, caller, final);
@@ -221,17 +240,11 @@ function mayBeRefused(
   if (asked?.isDead === true) return true;
   const calls = upstream.callsOf(plan.name).filter(({ responseId }) => responseId === final.id);
   if (calls.length === 0) return final.status === 'cancelled' || final.status === 'failed';
-  return calls.every(({ fromMs }) => fromMs < faultsOverMs + takenBackWithinMs);
+  return calls.every(({ toMs = Number.POSITIVE_INFINITY }) => toMs < faultsOverMs + takenBackWithinMs);
 }
 
-function checkText(plan: CallerPlan, { status, output }: ReadResponse): string[] {
-  const text = output
-    .flatMap(({ content }) => content ?? [])
-    .map((part) => part.text ?? '')
-    .join('');
-  const tokens = text.split(' ').filter((token) => token !== '');
-  const call = Number(tokens[0]?.split('.')[1]);
-  const expected = tokens.map((_, at) => tokenOf(plan, call, at + 1)).join('');
-  if (text !== expected) return [`its text is not that of one call: '${text.slice(0, 500)}'`];
-  return status === 'completed' && tokens.length === 0 ? ['it is completed without a text'] : [];
+/** Whether anybody asks for the end of a response, or leaves one that is not in the background. */
+function mayBeCancelled({ acts, mode }: CallerPlan): boolean {
+  const isBackground = mode === 'background' || mode === 'background stream';
+  return isBackground ? acts.some(({ kind }) => kind === 'cancel') : acts.length > 0;
 }

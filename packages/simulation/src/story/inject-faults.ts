@@ -1,8 +1,9 @@
 import { cellPrefix } from '../service/names.ts';
+import { drainMs } from '../service/service-settings.ts';
 import { isOfSuspects, type SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedConnection } from '../world/simulated-connection.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
-import type { FaultPlan, ProcessFault, StoreFault } from './scenario.ts';
+import type { FaultPlan, ProcessFault, Scenario, StoreFault } from './scenario.ts';
 
 /** How long a process may take to leave a connection that is silent, in milliseconds. */
 const noticedWithinMs = 30_000;
@@ -22,6 +23,8 @@ interface Armed {
 export interface Loss {
   fromMs: number;
   toMs: number;
+  /** Whether nobody has been told of what is lost, because a replica has what anybody was told of. */
+  sparesTold: boolean;
 }
 
 /** Makes the faults of a scenario happen. */
@@ -33,9 +36,11 @@ export class Faults {
   readonly losses: Loss[] = [];
   #isForgetting = false;
   #overMs: number;
+  readonly #isReplicated: boolean;
 
-  constructor(service: SimulatedService, faults: readonly FaultPlan[]) {
+  constructor(service: SimulatedService, { faults, isReplicated = false }: Scenario) {
     this.#service = service;
+    this.#isReplicated = isReplicated;
     const { world, network } = service;
     this.#overMs = world.elapsedMs;
     network.onMessage = (connection, direction) => this.#count(connection, direction === 'got');
@@ -85,6 +90,10 @@ export class Faults {
         process.pause(fault.forMs);
         this.#lasts(fault.forMs);
         return;
+      case 'stop':
+        this.#service.stop(process, fault.downMs);
+        this.#lasts(drainMs + fault.downMs);
+        return;
       case 'clock':
         world.note(process.name, `has its clock set by ${fault.byMs} ms`);
         process.clockErrorMs += fault.byMs;
@@ -109,12 +118,16 @@ export class Faults {
     switch (kind) {
       case 'freeze':
         return network.freeze(forMs);
+      case 'slow':
+        return network.slowDown(forMs);
+      case 'lag':
+        return network.lag(forMs);
       case 'forget':
         return this.#forget(forMs);
       case 'empty':
         this.#mendStore();
         network.ask('FLUSHALL');
-        this.losses.push({ fromMs: 0, toMs: world.elapsedMs });
+        this.losses.push({ fromMs: 0, toMs: world.elapsedMs, sparesTold: false });
         return;
       case 'two rescuers':
         return this.#usurp(world.elapsedMs + forMs);
@@ -139,13 +152,15 @@ export class Faults {
     this.#isForgetting = true;
     const { world, network } = this.#service;
     const fromMs = world.elapsedMs;
+    // What is lost is what the replica did not have.
     const snapshot = network.snapshot();
+    network.lag(forMs);
     world.after(forMs, undefined, () => {
       world.note('store', 'comes back as it was');
       this.#isForgetting = false;
       network.restore(snapshot);
       this.#mendStore();
-      this.losses.push({ fromMs, toMs: world.elapsedMs });
+      this.losses.push({ fromMs, toMs: world.elapsedMs, sparesTold: this.#isReplicated });
     });
   }
 

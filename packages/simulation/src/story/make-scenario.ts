@@ -21,6 +21,9 @@ export function makeScenario(seed: number): Scenario {
   const random = new Random(seed).fork('scenario');
   const apis = random.pick([1, 2, 2]);
   const workers = random.pick([1, 2, 2]);
+  if (random.happens(0.06)) {
+    return { seed, apis, workers, keepsRecords: false, callers: makeLine(random.fork('line')), faults: [] };
+  }
   const crowd = makeCrowd(random.fork('crowd'));
   const callers = Array.from({ length: crowd.callers }, (_, at) =>
     makeCaller(random.fork(`caller ${at}`), `c${at}`, crowd),
@@ -35,11 +38,75 @@ export function makeScenario(seed: number): Scenario {
     families.outages,
     families.outages,
     families.losses,
+    families.silences,
+    families.deployments,
   ]);
   const faults = Array.from({ length: random.pick([0, 1, 1, 2, 3, 5]) }, (_, at) =>
     makeFault(random.fork(`fault ${at}`), names, callers, family),
   );
-  return { seed, apis, workers, keepsRecords: random.happens(0.1), callers, faults };
+  return {
+    seed,
+    apis,
+    workers,
+    keepsRecords: random.happens(0.1),
+    isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
+    callers: withLosses(random.fork('losses'), callers, faults),
+    faults,
+  };
+}
+
+/** Two tenants who wait for one model, where nothing else goes on: one of them asks first, and the other one later. */
+function makeLine(random: Random): CallerPlan[] {
+  const untilMs = random.pick([0, 200, 600]);
+  return Array.from({ length: random.between(12, 40) }, (_, at) => {
+    const isFirst = random.happens(0.6);
+    return {
+      name: `c${at}`,
+      atMs: (isFirst ? 0 : untilMs) + random.fraction() * 30,
+      mode: random.pick(modes),
+      tenant: isFirst ? tenants.free : tenants.other,
+      model: models.narrow,
+      idempotencyKey: undefined,
+      calls: [good(random, false)],
+      acts: [],
+    };
+  });
+}
+
+/** When limits hold again in a store that has lost them, and how many then come to see it. */
+const seenAfterMs = 6_200;
+const lateCallers = 4;
+
+/** Who was sent what the store has forgotten loses its connection, too, and others come when all must be as it was. */
+function withLosses(
+  random: Random,
+  callers: readonly CallerPlan[],
+  faults: readonly FaultPlan[],
+): CallerPlan[] {
+  const losses = faults.filter((fault) => fault.kind === 'forget' || fault.kind === 'empty');
+  const [loss] = losses;
+  if (!loss) return [...callers];
+  const overMs = loss.atMs + loss.forMs;
+  const back = callers.map((caller): CallerPlan => {
+    const afterMs = overMs - caller.atMs + random.skewed(30);
+    const drops = caller.mode === 'background stream' && afterMs > 0 && random.happens(0.5);
+    return drops ? { ...caller, acts: [...caller.acts, { kind: 'drop', afterMs }] } : caller;
+  });
+  const seenMs = Math.max(...losses.map(({ atMs, forMs }) => atMs + forMs)) + seenAfterMs;
+  const late = Array.from(
+    { length: lateCallers },
+    (_, at): CallerPlan => ({
+      name: `c${callers.length + at}`,
+      atMs: seenMs + random.fraction() * 50,
+      mode: random.pick(modes),
+      tenant: tenants.free,
+      model: models.narrow,
+      idempotencyKey: undefined,
+      calls: [{ ...good(random, false), firstMs: 100 }],
+      acts: [],
+    }),
+  );
+  return [...back, ...late];
 }
 
 function makeCrowd(random: Random): Crowd {
@@ -81,7 +148,7 @@ function makeCaller(
     name,
     atMs: random.fraction() * durationMs,
     mode: random.pick(modes),
-    tenant: random.happens(limited) ? tenants.limited : tenants.free,
+    tenant: random.happens(limited) ? tenants.limited : random.pick([tenants.free, tenants.other]),
     model: random.happens(narrow) ? models.narrow : models.wide,
     idempotencyKey: random.happens(0.4) ? `key-${name}` : undefined,
     calls: [first, ...again, good(random, isPatient)],
@@ -117,8 +184,10 @@ function good(random: Random, isPatient: boolean): CallPlan {
 const families = {
   crashes: ['kill', 'kill', 'kill', 'suspects', 'cut', 'lose a reply'],
   outages: ['freeze', 'freeze', 'cut', 'lose a reply', 'lose a reply'],
-  losses: ['forget', 'empty', 'kill', 'cut'],
-  others: ['pause', 'long pause', 'clock', 'silence', 'lose replies', 'full', 'replica', 'two rescuers'],
+  losses: ['forget', 'forget', 'empty', 'lag', 'kill', 'cut'],
+  silences: ['pause', 'long pause', 'long pause', 'silence', 'lose replies', 'full', 'replica', 'slow'],
+  deployments: ['stop', 'stop', 'stop', 'stop', 'cut', 'slow'],
+  others: ['clock', 'two rescuers'],
 } as const;
 type Family = readonly (typeof families)[keyof typeof families][number][];
 const everything: Family = Object.values(families).flat();
@@ -144,11 +213,13 @@ function makeFault(
       return { kind, atMs, process, messages, downMs };
     case 'suspects':
       return { kind: 'kill', atMs: 0, process: `worker-0.${random.between(1, 2)}`, messages, downMs };
+    case 'stop':
+      return { kind, atMs, process, downMs };
     case 'pause':
       return { kind, atMs, process, forMs: random.skewed(random.pick([50, 1_500, 6_000])) };
     case 'long pause':
-      // Longer than all that a worker holds.
-      return { kind: 'pause', atMs, process: 'worker-0', forMs: random.between(4_000, 9_000) };
+      // Longer than all that a process holds.
+      return { kind: 'pause', atMs, process, forMs: random.between(4_000, 9_000) };
     case 'clock':
       return { kind, atMs, process, byMs: random.pick([-3_600_000, -2_000, 2_000, 3_600_000]) };
     case 'lose a reply':
@@ -162,7 +233,9 @@ function makeFault(
     case 'two rescuers':
       return { kind, atMs, forMs: 8_000 };
     case 'freeze':
-      return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 5_000) : forMs };
+      return { kind, atMs, forMs: random.happens(0.5) ? random.between(2_000, 7_000) : forMs };
+    case 'slow':
+    case 'lag':
     case 'full':
     case 'replica':
     case 'forget':

@@ -42,6 +42,7 @@ export class Request {
   /** When what was sent last arrives: what is sent later does not overtake it. */
   #arrivesAt = 0;
   #hasLeft = false;
+  #isCut = false;
 
   constructor(
     world: World,
@@ -67,7 +68,9 @@ export class Request {
     };
     process.after(this.#latency(), () => {
       if (this.#hasLeft) this.#endPresence();
-      what(parts, this).then(
+      const underWay = parts.open.begin(() => this.#presence.end('interrupted'));
+      const answered = what(parts, this).finally(() => underWay.end());
+      answered.then(
         (answer) => this.#arrive(() => resolve(answer)),
         (error: unknown) => {
           const known = asServiceError(error);
@@ -104,8 +107,15 @@ export class Request {
     repeatWhileSilent: () => undefined,
     remarkWhileSilent: () => undefined,
     end: () => undefined,
-    cut: () => undefined,
+    cut: () => {
+      this.#isCut = true;
+    },
   });
+
+  /** How a stream has ended that is over. */
+  get streamEnd(): Told {
+    return { kind: this.#isCut ? 'broken' : 'stream ended' };
+  }
 
   #send({ sequenceNumber, json: hollow, texts }: SentEvent): void {
     const json = texts ? Buffer.concat(texts.piecesOf(hollow)).toString() : hollow;
@@ -163,7 +173,7 @@ export function create({ world, api, plan }: Asking & { plan: CallerPlan }): Req
     };
     if (isStream) {
       await parts.responses.create.stream(caller, { ...creation, presentation }, request.openSink);
-      return { kind: 'stream ended' };
+      return request.streamEnd;
     }
     const created = isBackground
       ? await parts.responses.create.inBackground(caller, creation)
@@ -193,7 +203,7 @@ export function follow(asking: Asking, responseId: string, cursor: number): Requ
   return new Request(world, api, plan.name, async (parts, request) => {
     const caller = callerOf(parts, request, plan.tenant);
     await parts.responses.follow(caller, responseId, { cursor, presentation, openSink: request.openSink });
-    return { kind: 'stream ended' };
+    return request.streamEnd;
   });
 }
 

@@ -42,6 +42,7 @@ export async function runScenario(scenario: Scenario, log?: (line: string) => vo
     const upstream = new SimulatedUpstream(scenario.callers);
     const service = new SimulatedService(world, {
       ...scenario,
+      isReplicated: scenario.isReplicated === true,
       providersOf: (process) => new Map([['upstream', upstream.providerOf(process)]]),
     });
     upstream.onCrash = (crashed) => service.kill(crashed, restartMs);
@@ -80,7 +81,7 @@ async function tell(
   const { world } = service;
   world.as(anybody(service), () => randomBytes(poolSize));
   while (!service.isWhole) await world.sleep(lookEveryMs);
-  const faults = new Faults(service, scenario.faults);
+  const faults = new Faults(service, scenario);
   const begunAt = world.elapsedMs;
   const callers = scenario.callers.map((plan) => new SimulatedCaller(world, service, plan));
   const lastMs = begunAt + Math.max(...scenario.callers.map(({ atMs }) => atMs));

@@ -9,6 +9,8 @@ export interface Scenario {
   apis: number;
   workers: number;
   keepsRecords: boolean;
+  /** Whether nobody is told of what no replica has; false by default. */
+  isReplicated?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
 }
@@ -69,8 +71,12 @@ export interface CallPlan {
 export type FaultPlan = StoreFault | ProcessFault;
 
 export type StoreFault =
+  /** What goes to the store and comes from it takes tens of milliseconds. */
+  | { kind: 'slow'; atMs: number; forMs: number }
   /** The store does nothing, has no memory left, or is made a replica that has lost its primary. */
   | { kind: 'freeze' | 'full' | 'replica'; atMs: number; forMs: number }
+  /** Nothing reaches the replica of the store. */
+  | { kind: 'lag'; atMs: number; forMs: number }
   /** The store comes back without what it was told in this time, as after a failover that lost writes. */
   | { kind: 'forget'; atMs: number; forMs: number }
   /** The store is emptied. */
@@ -84,6 +90,8 @@ export type ProcessFault =
    * suspects, such as `worker-0.1`, need not be there yet, and is not started again.
    */
   | { kind: 'kill'; atMs: number; process: string; messages: number; downMs: number }
+  /** A process is told to stop, as by SIGTERM, and started again when it has. */
+  | { kind: 'stop'; atMs: number; process: string; downMs: number }
   /** A reply is lost: its connection is cut when it arrives. */
   | { kind: 'lose a reply'; atMs: number; process: string; messages: number }
   /** A process stands still. */

@@ -33,6 +33,10 @@ export class SimulatedCaller {
   acceptedMs: number | undefined;
   /** Each event that it was sent, over all connections. */
   readonly events: { sequenceNumber: number; json: string }[] = [];
+  /** Whether it was refused once, and asked again. */
+  wasRefused = false;
+  /** The number behind which a stream had nothing more to tell, although its caller has not been told the end. */
+  silentBehind: number | undefined;
   /** What a cancellation was answered with. */
   cancelled: Told | undefined;
   readonly #world: World;
@@ -81,10 +85,12 @@ export class SimulatedCaller {
   async #try(): Promise<Told> {
     const asking = { world: this.#world, api: await this.#findApi(), plan: this.plan };
     this.asked = asking.api.process;
+    const behind = this.#lastNumber;
     const id = this.responseId;
     if (id === undefined) this.#request = create(asking);
-    else if (this.#isStream) this.#request = follow(asking, id, this.events.at(-1)?.sequenceNumber ?? -1);
-    else if (this.#isBackground) this.#request = retrieve(asking, id);
+    else if (this.#isStream && this.silentBehind === undefined) {
+      this.#request = follow(asking, id, this.#lastNumber);
+    } else if (this.#isStream || this.#isBackground) this.#request = retrieve(asking, id);
     else this.#request = create(asking);
     this.#request.readMs = this.plan.readMs ?? 0;
     this.#request.onId = (responseId) => {
@@ -97,7 +103,14 @@ export class SimulatedCaller {
       this.#world.note(this.plan.name, `is sent event ${event.sequenceNumber}`);
       this.events.push(event);
     };
-    return this.#request.told;
+    const told = await this.#request.told;
+    if (told.kind === 'stream ended' && behind >= 0 && this.#lastNumber === behind)
+      this.silentBehind = behind;
+    return told;
+  }
+
+  get #lastNumber(): number {
+    return this.events.at(-1)?.sequenceNumber ?? -1;
   }
 
   /** What becomes of the caller, given the answer; undefined when it asks again. */
@@ -117,6 +130,7 @@ export class SimulatedCaller {
         return isTerminalType(type) ? { kind: 'ended', json: JSON.stringify(response) } : undefined;
       }
       case 'error':
+        this.wasRefused = true;
         return this.#canAskAgain(told) ? undefined : { ...told, kind: 'refused' };
       case 'broken':
         return this.#canComeBack ? undefined : { kind: 'gone' };

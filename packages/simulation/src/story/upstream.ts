@@ -15,6 +15,8 @@ export interface UpstreamCall {
   process: string;
   /** When the process was started, in milliseconds of the world: one that was killed comes back under its name. */
   startedMs: number;
+  /** Whether its process had stood still a moment before, so that its claim is an old one. */
+  isStale: boolean;
   /** When it began and ended, in milliseconds of the world; a call of a process that died has ended with it. */
   fromMs: number;
   toMs: number | undefined;
@@ -39,6 +41,9 @@ export function tokenOf(
   const { tokenLength = 0 } = callPlanned(calls, call);
   return `${`${name}.${call}.${at}`.padEnd(tokenLength, '.')} `;
 }
+
+/** In this time a process that has stood still goes on with what it began before, in milliseconds. */
+const wakingMs = 20;
 
 function callPlanned(calls: CallerPlan['calls'], call: number): CallPlan {
   return calls[Math.min(call, calls.length) - 1] ?? calls[0];
@@ -91,6 +96,7 @@ export class SimulatedUpstream {
       responseId: call.responseId,
       process: process.name,
       startedMs: process.startedMs,
+      isStale: world.elapsedMs < process.pausedUntilMs + wakingMs,
       fromMs: world.elapsedMs,
       toMs: undefined,
       isOver: false,

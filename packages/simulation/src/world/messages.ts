@@ -30,6 +30,14 @@ export function commandsIn(bytes: Buffer): Buffer[] {
 
 const asterisk = 0x2a;
 
+/** For how long a command waits for a replica at most, in milliseconds; undefined for any other command. */
+export function waitIn(command: Buffer): number | undefined {
+  const milliseconds = /^\*3\r\n\$4\r\nwait\r\n\$1\r\n1\r\n\$\d+\r\n(\d+)\r\n$/i.exec(
+    command.toString('latin1', 0, 64),
+  )?.[1];
+  return milliseconds === undefined ? undefined : Number(milliseconds);
+}
+
 /** The beginning of a message, for the log. */
 export function printed(bytes: Buffer): string {
   return bytes

@@ -14,6 +14,9 @@ export class SimulatedConnection extends Duplex {
   loses: 'nothing' | 'replies' | 'everything' = 'nothing';
   /** Whether the other side learns of nothing any more, not even of its end. */
   isSilent = false;
+  /** Messages that have arrived while the store waits for its replica, which it does for one connection alone. */
+  unread: Buffer[] = [];
+  isWaiting = false;
   readonly #way: { isOpen: () => void; sent: (bytes: Buffer) => void; closed: () => void };
 
   constructor(

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { asCommand, commandsIn, printed } from './messages.ts';
+import { asCommand, commandsIn, printed, waitIn } from './messages.ts';
 import { SimulatedConnection } from './simulated-connection.ts';
 import type { SimulatedProcess } from './simulated-process.ts';
 import { parseReply, type Reply } from './parse-reply.ts';
@@ -11,6 +11,9 @@ export type Connect = (process: SimulatedProcess) => Socket;
 
 /** How long bytes are on their way typically, one way, in milliseconds. */
 const typicalLatencyMs = 0.15;
+
+/** The same while the network is slow. */
+const slowLatencyMs = 30;
 
 /** How long the store keeps its side of a connection that is silent after the process has left its own, in milliseconds. */
 const halfOpenMs = 20_000;
@@ -28,6 +31,9 @@ export class SimulatedNetwork {
   readonly #open = new Map<number, SimulatedConnection>();
   /** While the store is frozen it reads nothing. */
   #frozenUntilMs = 0;
+  #slowUntilMs = 0;
+  /** Until then nothing reaches the replica. */
+  #lagsUntilMs = 0;
   /** How often the store was started. */
   #starts = 1;
   /** Called before each message that a process sends or gets. It may kill the process, or cut the connection. */
@@ -68,6 +74,14 @@ export class SimulatedNetwork {
     this.#world.plainlyAfter(forMs, () => this.#stepStore());
   }
 
+  slowDown(forMs: number): void {
+    this.#slowUntilMs = Math.max(this.#slowUntilMs, this.#world.elapsedMs + forMs);
+  }
+
+  lag(forMs: number): void {
+    this.#lagsUntilMs = Math.max(this.#lagsUntilMs, this.#world.elapsedMs + forMs);
+  }
+
   /** Copies what the store has. */
   snapshot(): StoreSnapshot {
     return this.#store.snapshot();
@@ -106,19 +120,42 @@ export class SimulatedNetwork {
   }
 
   #send(connection: SimulatedConnection, bytes: Buffer): void {
-    const { process } = connection;
     const arrivesAt = Math.max(connection.lastSentMs, this.#world.elapsedMs + this.#latency());
     connection.lastSentMs = arrivesAt;
     // The network carries what a process has sent, also when it is dead by then.
     this.#world.plainlyAfter(arrivesAt - this.#world.elapsedMs, () => {
-      for (const message of commandsIn(bytes)) {
-        if (!this.#isOpen(connection) || connection.loses === 'everything') break;
-        this.onMessage(connection, 'sent');
-        if (!this.#isOpen(connection)) break;
-        this.#world.note(process.name, `> ${this.#world.isLogged ? printed(message) : ''}`, message);
-        this.#store.receive(connection.number, message);
-      }
-      this.#stepStore();
+      connection.unread.push(...commandsIn(bytes));
+      this.#read(connection);
+    });
+  }
+
+  #read(connection: SimulatedConnection): void {
+    const { process, unread } = connection;
+    while (!connection.isWaiting && unread.length > 0) {
+      if (!this.#isOpen(connection) || connection.loses === 'everything') break;
+      this.onMessage(connection, 'sent');
+      const [message] = unread.splice(0, 1);
+      if (!message || !this.#isOpen(connection)) break;
+      this.#world.note(process.name, `> ${this.#world.isLogged ? printed(message) : ''}`, message);
+      const waitMs = waitIn(message);
+      if (waitMs === undefined) this.#store.receive(connection.number, message);
+      else this.#waitForReplica(connection, waitMs);
+    }
+    this.#stepStore();
+  }
+
+  /** Answers a `WAIT`, which the embedded store knows nothing of, as a primary with one replica does. */
+  #waitForReplica(connection: SimulatedConnection, mostMs: number): void {
+    const { elapsedMs } = this.#world;
+    const begunMs = Math.max(elapsedMs, this.#frozenUntilMs);
+    const thereMs = Math.max(begunMs, this.#lagsUntilMs) + this.#latency();
+    const isThere = thereMs <= begunMs + mostMs;
+    connection.isWaiting = true;
+    this.#world.plainlyAfter((isThere ? thereMs : begunMs + mostMs) - elapsedMs, () => {
+      connection.isWaiting = false;
+      if (!this.#isOpen(connection)) return;
+      this.#answer(connection.number, Buffer.from(isThere ? ':1\r\n' : ':0\r\n'));
+      this.#read(connection);
     });
   }
 
@@ -173,6 +210,7 @@ export class SimulatedNetwork {
   }
 
   #latency(): number {
-    return this.#world.random.skewed(typicalLatencyMs);
+    const isSlow = this.#world.elapsedMs < this.#slowUntilMs;
+    return this.#world.random.skewed(isSlow ? slowLatencyMs : typicalLatencyMs);
   }
 }

@@ -1,9 +1,8 @@
-import { hasServer } from '@sluice/testing';
+import { hasServer, patched, workspace } from '@sluice/testing';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cellAt, type Fault, faults, isPromised, nameOf, places } from './matrix.ts';
-import { patched, workspace } from '../patched-build.ts';
 import { mutants } from './mutants.ts';
 import type { Try } from './round.ts';
 import { placesFor, startMatrix } from './run-matrix.ts';

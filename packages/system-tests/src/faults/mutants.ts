@@ -1,4 +1,4 @@
-import { type Patch, patchedBuild } from '../patched-build.ts';
+import { type Patch, patchedBuild } from '@sluice/testing';
 import { startMatrix } from './run-matrix.ts';
 
 /** A mechanism that is switched off in a copy of the sources, and the cells that must fail then. */

@@ -1,6 +1,5 @@
-import { type LocalRedis, type Progress, startLocalRedis } from '@sluice/testing';
+import { type LocalRedis, type Progress, startLocalRedis, copiedSources } from '@sluice/testing';
 import { Redis } from 'ioredis';
-import { copiedSources } from '../patched-build.ts';
 import type { FaultsOptions, Part } from './command-line.ts';
 import { runCorpus } from './corpus/run-corpus.ts';
 import {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { patched, workspace } from '../patched-build.ts';
+import { patched, workspace } from '@sluice/testing';
 import type { TestedMechanism } from './tested-mechanisms.ts';
 
 /** The part of Vitest's report in JSON that is read here. */

@@ -1,4 +1,4 @@
-import type { Patch } from '../patched-build.ts';
+import type { Patch } from '@sluice/testing';
 
 /** A mechanism that is switched off in a copy of the sources, and the tests that must fail then. */
 export interface TestedMechanism {

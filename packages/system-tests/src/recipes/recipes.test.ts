@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { patched, workspace } from '../patched-build.ts';
+import { patched, workspace } from '@sluice/testing';
 import { recipes } from './recipes.ts';
 import { filesOf } from './walk-recipes.ts';
 

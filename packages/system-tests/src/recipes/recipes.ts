@@ -1,4 +1,4 @@
-import type { Patch } from '../patched-build.ts';
+import type { Patch } from '@sluice/testing';
 
 /** A row of the table in `docs/changing.md`, followed with something made up. */
 export interface Recipe {

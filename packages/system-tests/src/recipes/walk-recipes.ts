@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { copiedSources, patched, workspace } from '../patched-build.ts';
+import { copiedSources, patched, workspace } from '@sluice/testing';
 import { type Recipe, recipes } from './recipes.ts';
 
 const run = promisify(execFile);

@@ -1,0 +1,6 @@
+import type { DurablePeer } from './durable-peer.ts';
+import { graphileWorker } from './graphile-worker.ts';
+import { pgBoss } from './pg-boss.ts';
+import { restate } from './restate.ts';
+
+export const knownPeers: readonly DurablePeer[] = [restate, pgBoss, graphileWorker];

@@ -1,0 +1,50 @@
+import { type Child, ownProcess, startChild } from '../child-process.ts';
+import { folderOf, type Installable } from '../installs.ts';
+import { acceptTarget, generateTarget } from '../targets.ts';
+import type { PeerSurroundings, RunningPeer } from './durable-peer.ts';
+import { peerVariables } from './peer-place.ts';
+import { startPostgres, synchronousCommit } from './postgres.ts';
+
+/** Starts the api and the worker in the folder of a peer's name, on a Postgres of their own. */
+export async function startOnPostgres(
+  peer: Installable,
+  { upstreamUrl, slots }: PeerSurroundings,
+): Promise<RunningPeer> {
+  const postgres = await startPostgres();
+  const children: Child[] = [];
+  const stop = async () => {
+    await Promise.all(children.map((child) => child.stop()));
+    await postgres.stop();
+  };
+  const env = peerVariables({ folder: folderOf(peer), storeUrl: postgres.url, upstreamUrl, slots });
+  const start = async (role: 'api' | 'worker') => {
+    const child = await startChild({
+      name: `${peer.name} ${role}`,
+      ...ownProcess(`./durable-peers/${peer.name}/${role}`),
+      env,
+    });
+    children.push(child);
+    return child;
+  };
+  try {
+    const api = await start('api'); // makes the tables
+    const worker = await start('worker');
+    const url = String(api.ready['url']);
+    return {
+      store: postgres.version,
+      settings: synchronousCommit,
+      use: (durability) => postgres.use(durability),
+      whole: generateTarget(url),
+      background: acceptTarget(url),
+      processes: new Map<string, Pick<Child, 'pid'>>([
+        ['api', api],
+        ['worker', worker],
+        ['store', postgres],
+      ]),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
