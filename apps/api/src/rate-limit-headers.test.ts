@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { goDuration, rateLimitHeaders } from './rate-limit-headers.ts';
+import { anthropicRateLimitHeaders, goDuration, rateLimitHeaders } from './rate-limit-headers.ts';
 
 describe('a duration as Go prints it', () => {
   it.each([
@@ -32,7 +32,17 @@ describe('rate limit headers', () => {
     });
   });
 
+  it('say a client of Anthropic when a limit is full again', () => {
+    const requests = { limit: 600, remaining: 599, resetMs: 59_500 };
+    expect(anthropicRateLimitHeaders({ requests, tokens: undefined }, 1_700_000_000_000)).toEqual({
+      'anthropic-ratelimit-requests-limit': '600',
+      'anthropic-ratelimit-requests-remaining': '599',
+      'anthropic-ratelimit-requests-reset': '2023-11-14T22:14:19Z',
+    });
+  });
+
   it('are left out for one without', () => {
+    expect(anthropicRateLimitHeaders(undefined, 0)).toEqual({});
     expect(rateLimitHeaders(undefined)).toEqual({});
     expect(rateLimitHeaders({ requests: undefined, tokens: undefined })).toEqual({});
   });

@@ -6,6 +6,23 @@ export function rateLimitHeaders(use: TenantUse | undefined): Record<string, str
   return { ...headersOf('requests', use?.requests), ...headersOf('tokens', use?.tokens) };
 }
 
+/** The same as Anthropic's clients read them: each limit is full again at a time, and not after one. */
+export function anthropicRateLimitHeaders(use: TenantUse | undefined, now: number): Record<string, string> {
+  return Object.fromEntries(
+    (['requests', 'tokens'] as const).flatMap((of) => {
+      const { limit, remaining, resetMs } = use?.[of] ?? {};
+      if (limit === undefined || remaining === undefined || resetMs === undefined) return [];
+      const name = `anthropic-ratelimit-${of}`;
+      return [
+        [`${name}-limit`, String(limit)],
+        [`${name}-remaining`, String(remaining)],
+        // Whole seconds, as RFC 3339 is mostly read.
+        [`${name}-reset`, new Date(now + resetMs).toISOString().replace(/\.\d+/, '')],
+      ];
+    }),
+  );
+}
+
 function headersOf(of: 'requests' | 'tokens', use: WindowUse | undefined): Record<string, string> {
   if (!use) return {};
   return {

@@ -1,7 +1,7 @@
 import { type ErrorCode, parsePart } from '@sluice/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
-import type { ErrorBodyOf } from './plugins/error-handler.ts';
+import type { Protocol } from './plugins/error-handler.ts';
 
 /** A route without its handler. A document of the API can be made from a list of these. */
 export interface RouteDescription {
@@ -21,8 +21,8 @@ export interface RouteDescription {
   readonly answers: readonly Answer[];
   /** Every code that the route can be refused with. */
   readonly errors: readonly ErrorCode[];
-  /** The body of an error, where that is not the one of the Responses API. */
-  readonly errorBody?: ErrorBodyOf;
+  /** The Responses API by default. */
+  readonly protocol?: Protocol;
 }
 
 /** A good answer. */
@@ -98,20 +98,20 @@ export function defineRoute<
 }
 
 export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
-  const { method, path, answer, body, isRead = false, errorBody } = route;
+  const { method, path, answer, body, isRead = false, protocol } = route;
   app.route({
     method,
     url: path,
-    config: { takesBody: body !== undefined, isRead, ...(errorBody && { errorBody }) },
+    config: { takesBody: body !== undefined, isRead, ...(protocol && { protocol }) },
     handler: (request, reply) => answer(request, reply, context),
   });
 }
 
 export function json(
   schema: z.ZodType,
-  { status = 200, headers = {} }: { status?: number; headers?: Answer['headers'] } = {},
+  { status = 200, ...more }: Partial<Pick<Answer, 'status' | 'headers' | 'description'>> = {},
 ): Answer {
-  return { status, content: { mediaType: 'application/json', schema }, headers };
+  return { status, content: { mediaType: 'application/json', schema }, ...more };
 }
 
 export function eventStream(schema: z.ZodType): Answer {

@@ -4,7 +4,9 @@ import type { Route } from './route.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { compactResponse } from './routes/compact-response.ts';
 import { countInputTokens } from './routes/count-input-tokens.ts';
+import { countMessageTokens } from './routes/count-message-tokens.ts';
 import { createChatCompletion } from './routes/create-chat-completion.ts';
+import { createMessage } from './routes/create-message.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -21,6 +23,8 @@ export type MountContext = CreateResponseContext & ListModelsContext & ReadEvent
 export const routes: readonly Route<MountContext>[] = [
   createResponse,
   createChatCompletion,
+  createMessage,
+  countMessageTokens,
   listResponses,
   countInputTokens,
   compactResponse,

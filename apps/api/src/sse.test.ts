@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { messageFraming } from './routes/create-message.ts';
 import { SseStream, type StreamFraming } from './sse.ts';
 
 beforeEach(() => {
@@ -181,6 +182,13 @@ describe('a silent stream', () => {
       vi.advanceTimersByTime(10_000);
     }
     expect(socket.writes).not.toContain(': ping\n\n');
+    stream.cut();
+  });
+
+  it('has them in the manner of its protocol', () => {
+    const { socket, stream } = setUp({}, messageFraming({ thinking: 'none' }, 'req_1'));
+    vi.advanceTimersByTime(15_000);
+    expect(socket.writes).toEqual(['event: ping\ndata: {"type":"ping"}\n\n']);
     stream.cut();
   });
 

@@ -39,6 +39,8 @@ export interface StreamFraming {
   readonly readersReturn: boolean;
   /** Whether an event may be sent again, under its number, while the stream is silent. */
   readonly mayRepeat: boolean;
+  /** The text that is written while nothing else is; a comment by default. */
+  readonly ping?: string;
 }
 
 /** Streams of the Responses API: an event each, and `[DONE]` at the end. */
@@ -220,7 +222,7 @@ export class SseStream implements EventSink {
       this.#send(frameOf(repeated.type, repeated.json));
     } else if (now - this.#lastWrite >= pingMs - earlyMs) {
       if (this.#remark && (await this.#say())) return;
-      if (this.#mayBeat) this.#send(commentOf('ping'));
+      if (this.#mayBeat) this.#send(this.#framing.ping ?? commentOf('ping'));
     }
   }
 }

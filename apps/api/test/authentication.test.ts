@@ -118,6 +118,19 @@ describe('a client that fails to log in too often', () => {
   });
 });
 
+describe('a key in the header of Anthropic', () => {
+  const askWith = async (headers: Record<string, string>) =>
+    (await api.app.inject({ url: '/v1/models', headers })).statusCode;
+
+  it('passes, unless there is an Authorization', async () => {
+    expect(await askWith({ 'x-api-key': apiKeys.first })).toBe(200);
+    expect(await askWith({ 'x-api-key': 'wrong' })).toBe(401);
+    expect(await askWith({ 'x-api-key': ` ${apiKeys.disabled}` })).toBe(401);
+    expect(await askWith({ 'x-api-key': apiKeys.first, authorization: wrong })).toBe(401);
+    expect(await askWith({ 'x-api-key': 'wrong', authorization: right })).toBe(200);
+  });
+});
+
 describe('a key that is replaced while the service runs', () => {
   it('is refused from then on, and a new one passes', async () => {
     const { keys, limits } = api.settings;

@@ -56,7 +56,7 @@ export function describedAnswers(app: FastifyInstance): DescribedAnswers {
     problems,
     look,
     watch(answer, path) {
-      const schema = path === '/chat/completions' ? 'ChatCompletionFrame' : undefined;
+      const schema = frameSchemas.get(path ?? '');
       if (!answer.body || !answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
       let text = '';
       const decoder = new TextDecoder();
@@ -83,16 +83,32 @@ function problemWith(request: FastifyRequest, status: number, payload: unknown):
   const path = request.routeOptions.url?.replace(/^\/(api\/)?v1(?=\/)/, '');
   const route = all.find((each) => each.path === path && each.method === request.method);
   if (status >= 400 && !route?.answers.some((answer) => answer.status === status)) {
-    const body = JSON.parse(payload) as { error: { code: string } };
-    const code =
-      route && !route.errors.some((each) => each === body.error.code) ? body.error.code : undefined;
-    return code === undefined ? problemOf(body, 'Error') : `code '${code}' is not described`;
+    // As one of the two protocols has it, which its schema says below.
+    const body = JSON.parse(payload) as { error: { code: string; details?: { error_code: string } } };
+    const code = body.error.details?.error_code ?? body.error.code;
+    const schema = route?.protocol?.errorSchema ? 'MessageError' : 'Error';
+    return route && !route.errors.some((each) => each === code)
+      ? `code '${code}' is not described`
+      : problemOf(body, schema);
   }
   if (!route) return undefined;
   const answer = route.answers.find((each) => each.status === status);
-  const schema = answer && schemaNames.get(route.name);
+  const isOfAnthropic = request.headers['anthropic-version'] !== undefined;
+  const schema = answer && ((isOfAnthropic && ofAnthropic.get(route.name)) || schemaNames.get(route.name));
   return schema === undefined ? 'status is not described' : problemOf(JSON.parse(payload), schema);
 }
+
+/** The schemas of answers that clients of Anthropic have in their own form. */
+const ofAnthropic: ReadonlyMap<string, string> = new Map([
+  ['listModels', 'MessageModelList'],
+  ['getModel', 'MessageModel'],
+]);
+
+/** The schemas of frames of other protocols than the Responses API. */
+const frameSchemas: ReadonlyMap<string, string> = new Map([
+  ['/chat/completions', 'ChatCompletionFrame'],
+  ['/messages', 'MessageFrame'],
+]);
 
 /** The schema of the JSON answer of each operation. */
 const schemaNames: ReadonlyMap<string, string> = new Map(

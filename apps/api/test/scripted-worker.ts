@@ -14,6 +14,8 @@ export interface Run {
   say(delta: string): void;
   /** Thinks a piece of the reasoning. */
   think(delta: string): void;
+  /** Calls a function of the client. */
+  call(name: string, args: string): void;
   complete(): Promise<void>;
   fail(code: FailureCode): Promise<void>;
   /** Waits until somebody ends the run, and obeys. */
@@ -136,6 +138,12 @@ function startRun(generation: Generation, call: ProviderCall) {
     cancelled: call.signal,
     say: (delta) => push({ type: 'text', delta }),
     think: (delta) => push({ type: 'reasoning_text', delta }),
+    call: (name, delta) => {
+      push(
+        { type: 'function_call', callKey: name, name },
+        { type: 'function_arguments', callKey: name, delta },
+      );
+    },
     complete: () => {
       push({ type: 'usage', usage }, { type: 'finish', reason: 'stop' });
       ended.resolve();

@@ -226,7 +226,8 @@ export function testAiSdk(provider: AiSdkProvider): void {
       if (!APICallError.isInstance(error)) return expect.unreachable(String(error));
       expect(error).toMatchObject({ statusCode: 400, isRetryable: false });
       expect(error.message).toContain('nobody');
-      expect(JSON.parse(error.responseBody ?? '')).toMatchObject({ error: { code: 'model_not_found' } });
+      const { error: told } = JSON.parse(error.responseBody ?? '');
+      expect(told.details?.error_code ?? told.code).toBe('model_not_found');
     });
 
     it('401 as an `APICallError`', async () => {

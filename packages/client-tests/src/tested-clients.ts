@@ -23,10 +23,12 @@ export function testedClients(): TestedClient[] {
     npm('AI SDK with @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with chat completions of @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with @ai-sdk/open-responses', 'ai', '@ai-sdk/open-responses'),
+    npm('AI SDK with @ai-sdk/anthropic', 'ai', '@ai-sdk/anthropic'),
     {
       ...npm('AI SDK with @ai-sdk/react and @sluice/client', 'ai', '@ai-sdk/react', 'react'),
       language: 'Browser',
     },
+    npm('@anthropic-ai/sdk', '@anthropic-ai/sdk'),
     npm('OpenAI Agents SDK', '@openai/agents'),
     npm('LangChain', '@langchain/openai', '@langchain/core'),
     npm('LangChain with chat completions', '@langchain/openai', '@langchain/core'),

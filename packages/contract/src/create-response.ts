@@ -170,6 +170,7 @@ export const integerMembers: ReadonlySet<string> = new Set([
   'max_output_tokens',
   'max_tokens',
   'max_completion_tokens',
+  'thinking.budget_tokens',
   'max_tool_calls',
   'limit',
 ]);

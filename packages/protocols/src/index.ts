@@ -8,3 +8,22 @@ export {
 export { asChatError } from './chat/chat-params.ts';
 export { type ChatDelivery, parseChatRequest } from './chat/chat-request.ts';
 export { chatRequestSchema } from './chat/chat-schema.ts';
+export {
+  messageFrameSchema,
+  messageOf,
+  messageSchema,
+  messageTokensSchema,
+} from './messages/message.ts';
+export { MessageEvents } from './messages/message-events.ts';
+export {
+  messageModelListSchema,
+  messageModelOf,
+  messageModelSchema,
+} from './messages/message-models.ts';
+export { messageErrorOf, messageErrorSchema } from './messages/message-params.ts';
+export {
+  type MessageDelivery,
+  parseCountMessageTokens,
+  parseMessageRequest,
+} from './messages/message-request.ts';
+export { countMessageTokensSchema, messageRequestSchema } from './messages/message-schema.ts';

@@ -6,7 +6,13 @@ import {
   parseCreateResponse,
   ServiceError,
 } from '@sluice/contract';
-import { type ChatDelivery, parseChatRequest } from '@sluice/protocols';
+import {
+  type ChatDelivery,
+  type MessageDelivery,
+  parseChatRequest,
+  parseCountMessageTokens,
+  parseMessageRequest,
+} from '@sluice/protocols';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
 import { compactionRequest } from './compaction-request.ts';
 import { openSealedItems, type Sealing } from './open-sealed.ts';
@@ -19,20 +25,30 @@ import { decodeJson, parseJson } from './parse-json.ts';
 const longestRequest = 12 * 1024 * 1024;
 
 /**
- * The form of a body, by its route: a new response, also as a chat completion, a number of tokens, or a shorter conversation; or a
- * request that the service has stored itself, which was checked when it came.
+ * The form of a body, by its route: a new response, also as a chat completion or a message, a number of tokens, also of a message, or a
+ * shorter conversation; or a request that the service has stored itself, which was checked when it came.
  */
-export type BodyForm = 'create' | 'chat' | 'count_tokens' | 'compact' | 'stored';
+export type BodyForm =
+  | 'create'
+  | 'chat'
+  | 'message'
+  | 'count_tokens'
+  | 'count_message_tokens'
+  | 'compact'
+  | 'stored';
 
 /** A request as it is accepted, and what its body says besides. */
 export interface PreparedBody extends PreparedRequest {
   /** How a chat completion is to be delivered. */
   chat?: ChatDelivery | undefined;
+  /** How a message is to be delivered. */
+  message?: MessageDelivery | undefined;
 }
 
-interface ParsedBody {
+interface ParsedBody extends Pick<PreparedBody, 'chat' | 'message'> {
   request: CreateResponse;
-  chat?: ChatDelivery;
+  /** An error that is found later, about the member that the caller wrote. */
+  named?: (error: ServiceError) => ServiceError;
 }
 
 interface ParserOptions {
@@ -48,7 +64,12 @@ const parsers: Record<BodyForm, (value: unknown, options: ParserOptions) => Pars
     const { request, delivery } = parseChatRequest(value, { ...options, canReturn });
     return { request, chat: delivery };
   },
+  message: (value, { withDigest: canReturn = false, ...options }) => {
+    const { request, delivery, named } = parseMessageRequest(value, { ...options, canReturn });
+    return { request, message: delivery, named };
+  },
   count_tokens: (value, options) => ({ request: parseCountInputTokens(value, options) }),
+  count_message_tokens: (value, options) => parseCountMessageTokens(value, options),
   compact: (value) => ({ request: compactionRequest(parseCompactResponse(value)) }),
   // A second check would drop what a response adds to the input of the next one.
   stored: (value) => ({ request: value as CreateResponse }),
@@ -75,9 +96,16 @@ export function prepareBody(
   { consume = false, sealing, form = 'create', hostedTools, ...options }: BodyOptions,
 ): PreparedBody {
   const value = body && readJson(body, { consume });
-  const { request, chat } = parsers[form](value, { hostedTools, withDigest: options.withDigest });
-  const prepared = prepareChecked(request, { ...options, sealing });
-  return chat ? { ...prepared, chat } : prepared;
+  const { request, named, chat, message } = parsers[form](value, {
+    hostedTools,
+    withDigest: options.withDigest,
+  });
+  try {
+    const prepared = prepareChecked(request, { ...options, sealing });
+    return { ...prepared, ...(chat && { chat }), ...(message && { message }) };
+  } catch (error) {
+    throw named && error instanceof ServiceError ? named(error) : error;
+  }
 }
 
 /** The value of a body, which is freed as soon as it is decoded if it may be. */

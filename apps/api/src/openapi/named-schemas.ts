@@ -52,7 +52,19 @@ import {
   tenantListSchema,
   tenantSchema,
 } from '@sluice/contract/admin';
-import { chatCompletionSchema, chatFrameSchema, chatRequestSchema } from '@sluice/protocols';
+import {
+  chatCompletionSchema,
+  chatFrameSchema,
+  chatRequestSchema,
+  countMessageTokensSchema,
+  messageErrorSchema,
+  messageFrameSchema,
+  messageModelListSchema,
+  messageModelSchema,
+  messageRequestSchema,
+  messageSchema,
+  messageTokensSchema,
+} from '@sluice/protocols';
 import { z } from 'zod';
 import type { Json } from './json.ts';
 
@@ -63,6 +75,8 @@ export const requestSchemas = {
   CompactResponse: compactResponseSchema,
   InputItem: inputItemSchema,
   CreateChatCompletion: chatRequestSchema,
+  CreateMessage: messageRequestSchema,
+  CountMessageTokens: countMessageTokensSchema,
 };
 export const answerSchemas = {
   Response: responseBodySchema,
@@ -84,6 +98,12 @@ export const answerSchemas = {
   Error: errorEnvelopeSchema,
   ChatCompletion: chatCompletionSchema,
   ChatCompletionFrame: chatFrameSchema,
+  Message: messageSchema,
+  MessageFrame: messageFrameSchema,
+  MessageTokens: messageTokensSchema,
+  MessageError: messageErrorSchema,
+  MessageModel: messageModelSchema,
+  MessageModelList: messageModelListSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

@@ -1,4 +1,4 @@
-import { type ErrorCode, errorRow } from '@sluice/contract';
+import { type ErrorCode, errorEnvelopeSchema, errorRow } from '@sluice/contract';
 import { z } from 'zod';
 import type { Answer, RouteDescription } from '../route.ts';
 import type { Json } from './json.ts';
@@ -19,6 +19,7 @@ export function operationOf({
   body,
   answers,
   errors,
+  protocol,
 }: RouteDescription): Json {
   return {
     operationId: name,
@@ -34,7 +35,7 @@ export function operationOf({
         content: { 'application/json': { schema: schemaOf(body.schema, 'input'), example: body.example } },
       },
     }),
-    responses: { ...answersOf(answers), ...errorsOf(errors) },
+    responses: { ...answersOf(answers), ...errorsOf(errors, protocol?.errorSchema ?? errorEnvelopeSchema) },
   };
 }
 
@@ -75,8 +76,8 @@ function headersOf({ headers = {} }: Answer): Json {
 }
 
 /** Each status with its codes. A client tells errors apart by `code`. */
-function errorsOf(errors: readonly ErrorCode[]): Json {
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+function errorsOf(errors: readonly ErrorCode[], schema: z.ZodType): Json {
+  const content = { 'application/json': { schema: schemaOf(schema, 'output') } };
   const codes = Map.groupBy(errors, (code) => errorRow(code).status);
   return Object.fromEntries(
     [...codes].map(([status, each]) => [

@@ -40,7 +40,8 @@ export function registerAuthentication(
       done();
       return;
     }
-    const isAttempt = request.headers.authorization !== undefined;
+    const isAttempt =
+      request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined;
     if (isAttempt && !live.keys.isComplete) {
       done(keysNotYetKnown());
       return;
@@ -55,13 +56,16 @@ export function keysNotYetKnown(): ServiceError {
 }
 
 function authenticate(request: FastifyRequest, keys: LiveSettings['keys']): KeySettings | undefined {
-  const key = bearerKey(request);
+  const key = keyOf(request);
   return key === undefined ? undefined : keys.find(key);
 }
 
-/** The key of a request as it was sent; undefined if there is none in the form of one. */
-export function bearerKey({ headers: { authorization } }: FastifyRequest): string | undefined {
-  return authorization === undefined
-    ? undefined
-    : /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(authorization)?.[1];
+/**
+ * The key of a request as it was sent; undefined if there is none in the form of one. Anthropic's clients send it as `x-api-key`, which
+ * counts where there is no `Authorization`.
+ */
+export function keyOf({ headers }: FastifyRequest): string | undefined {
+  const { authorization, 'x-api-key': apiKey } = headers;
+  if (authorization !== undefined) return /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(authorization)?.[1];
+  return typeof apiKey === 'string' && /^[\x21-\x7e]{1,512}$/.test(apiKey) ? apiKey : undefined;
 }

@@ -1,18 +1,25 @@
 import { ServiceError } from '@sluice/contract';
-import { UnknownVersion } from '@sluice/response-store';
+import { type TenantUse, UnknownVersion } from '@sluice/response-store';
 import { isRedisUnavailable, type Logger, loggedError, throttledWarning } from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { RefusalLog } from '../refusal-log.ts';
 import { RateLimited } from '../responses/refusals.ts';
 
-/** The JSON of an error in the form of a protocol. */
-export type ErrorBodyOf = (error: ServiceError, requestId: string) => string;
+/** The manner of a protocol that is not the Responses API. */
+export interface Protocol {
+  /** The JSON of an error. */
+  readonly errorBody: (error: ServiceError, requestId: string) => string;
+  readonly errorSchema?: z.ZodType;
+  /** Headers that every answer has besides ours. */
+  readonly headers?: (requestId: string, use: TenantUse | undefined) => Record<string, string>;
+}
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The form of errors; that of the Responses API by default. */
-    errorBody?: ErrorBodyOf;
+    /** The Responses API by default. */
+    protocol?: Protocol;
   }
 }
 
@@ -37,12 +44,14 @@ export function registerErrorHandler(app: FastifyInstance, logger: Logger): void
 /** Answers with the error's status, headers and envelope. */
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   const { request } = reply;
+  const { errorBody = errorEnvelope, headers } = request.routeOptions.config.protocol ?? {};
   reply.headers(errorHeaders(error));
+  if (headers) reply.headers(headers(request.id, error instanceof RateLimited ? error.use : undefined));
   if (error.code === 'invalid_api_key') reply.header('www-authenticate', 'Bearer');
   return reply
     .code(error.status)
     .header('content-type', 'application/json; charset=utf-8')
-    .send((request.routeOptions.config.errorBody ?? errorEnvelope)(error, request.id));
+    .send(errorBody(error, request.id));
 }
 
 /** Whether and when a client should try again, and where it stands with the limits that refused it. */

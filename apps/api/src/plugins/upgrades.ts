@@ -7,7 +7,7 @@ import { WebSocketServer } from 'ws';
 import { isBusy } from '../requests-in-turn.ts';
 import { type Dialect, dialects } from '../responses/dialect.ts';
 import type { SocketConnections } from '../websocket/socket-connections.ts';
-import { bearerKey } from './authentication.ts';
+import { keyOf } from './authentication.ts';
 
 /** Where the protocol of responses is spoken over WebSockets. */
 const socketPaths: ReadonlySet<string> = new Set(dialects.map(({ mount }) => `${mount}/responses`));
@@ -92,7 +92,7 @@ export function registerUpgrades(
         socket,
         connection,
         tenant,
-        plainKey: bearerKey(request) ?? '',
+        plainKey: keyOf(request) ?? '',
         presentation: {
           dialect,
           obfuscate: false,

@@ -1,10 +1,13 @@
 import { countInputTokensSchema, inputTokensSchema } from '@sluice/contract';
+import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
+import type { CountedTokens } from '../responses/count-tokens.ts';
+import type { PendingRequest } from '../responses/pending-request.ts';
 import type { Responses } from '../responses/responses.ts';
 import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
 import { contextErrors, pendingBody } from './request-body.ts';
 
-interface CountInputTokensContext {
+export interface CountInputTokensContext {
   json: JsonReader;
   responses: Responses;
 }
@@ -23,14 +26,23 @@ export const countInputTokens = defineRoute({
   isRead: true,
   answers: [json(inputTokensSchema)],
   errors: [...anyErrors, ...bodyErrors, ...contextErrors],
-  async handle({ body: pending, request }, { responses }: CountInputTokensContext) {
-    const unpin = request.bodyReservation?.pin();
-    try {
-      const reserve = (bytes: number) => request.bodyReservation?.grow(bytes);
-      const { tokens, method } = await responses.tokens.count(request.key, pending, reserve);
-      return { object: 'response.input_tokens', input_tokens: tokens, method };
-    } finally {
-      unpin?.();
-    }
+  async handle({ body: pending, request }, context: CountInputTokensContext) {
+    const { tokens, method } = await countedTokens(request, pending, context);
+    return { object: 'response.input_tokens', input_tokens: tokens, method };
   },
 });
+
+/** Counts with the body held, whatever the protocol of the request. */
+export async function countedTokens(
+  request: FastifyRequest,
+  pending: PendingRequest,
+  { responses }: Pick<CountInputTokensContext, 'responses'>,
+): Promise<CountedTokens> {
+  const unpin = request.bodyReservation?.pin();
+  try {
+    const reserve = (bytes: number) => request.bodyReservation?.grow(bytes);
+    return await responses.tokens.count(request.key, pending, reserve);
+  } finally {
+    unpin?.();
+  }
+}

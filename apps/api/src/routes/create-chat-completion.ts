@@ -44,7 +44,7 @@ export const createChatCompletion = defineRoute({
     'idempotency_result_gone',
     ...failureErrors,
   ],
-  errorBody: (error) => errorEnvelope(asChatError(error)),
+  protocol: { errorBody: (error) => errorEnvelope(asChatError(error)) },
   handle({ body: { pending, delivery }, headers, request, reply }, context: CreateResponseContext) {
     const { dialect, responses } = context;
     const idempotencyKey = headers['Idempotency-Key'];

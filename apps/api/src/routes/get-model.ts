@@ -1,6 +1,7 @@
 import { modelParamsSchema, modelSchema, ServiceError } from '@sluice/contract';
+import { messageModelOf } from '@sluice/protocols';
 import { anyErrors, defineRoute, json } from '../route.ts';
-import { type ListModelsContext, visibleModels } from './list-models.ts';
+import { isOfAnthropic, type ListModelsContext, visibleModels } from './list-models.ts';
 
 export const getModel = defineRoute({
   name: 'getModel',
@@ -8,11 +9,15 @@ export const getModel = defineRoute({
   path: '/models/*',
   summary: "One of the models the caller's key may use.",
   params: modelParamsSchema,
-  answers: [json(modelSchema)],
+  answers: [
+    json(modelSchema, {
+      description: 'Done. A client that sends `anthropic-version` gets a `MessageModel`.',
+    }),
+  ],
   errors: [...anyErrors, 'not_found'],
   handle({ params, request }, context: ListModelsContext) {
     const model = visibleModels(context, request.key).find(({ id }) => id === params['*']);
     if (!model) throw new ServiceError('not_found', 'There is no model with this id.', { param: 'id' });
-    return model;
+    return isOfAnthropic(request) ? messageModelOf(model) : model;
   },
 });

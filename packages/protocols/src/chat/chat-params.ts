@@ -1,4 +1,5 @@
-import { ServiceError } from '@sluice/contract';
+import type { ServiceError } from '@sluice/contract';
+import { aboutMember } from '../members.ts';
 
 /** What is known of a request to name its members as the chat completion has them. */
 export interface ChatParams {
@@ -34,19 +35,10 @@ const itemNames: readonly [RegExp, string][] = [
  * and leaves an error as it is that was translated before.
  */
 export function asChatError(error: ServiceError, params?: ChatParams): ServiceError {
-  const { code, message, param, retryAfterMs, shouldRetry, cause } = error;
-  const name = param === null ? null : params ? chatParam(param, params) : (names.get(param) ?? param);
-  if (name === param || param === null) return error;
-  return new ServiceError(
-    code,
-    message.replaceAll(`'${param}'`, () => `'${name}'`),
-    {
-      param: name,
-      retryAfterMs: retryAfterMs ?? null,
-      ...(shouldRetry !== undefined && { shouldRetry }),
-      cause,
-    },
-  );
+  const { param } = error;
+  return param === null
+    ? error
+    : aboutMember(error, params ? chatParam(param, params) : (names.get(param) ?? param));
 }
 
 /** The member of a chat completion that a member of a response was made of. */

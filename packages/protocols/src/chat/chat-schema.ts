@@ -1,5 +1,6 @@
 import { createResponseSchema, jsonObjectSchema, toolModeSchema } from '@sluice/contract';
 import { z } from 'zod';
+import { unsupported } from '../members.ts';
 
 /**
  * The request of a chat completion, as OpenAI's API reference has it. Members of a form that the Responses API has, too, are checked by
@@ -21,12 +22,6 @@ const filePart = z.object({
 });
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const mediaPart = z.discriminatedUnion('type', [textPart, imagePart, filePart]);
-
-/** A member that has no place in a response. A request that relies on it is refused. */
-const unsupported = z
-  .unknown()
-  .refine((value) => value === undefined || value === null, { params: { code: 'unsupported_parameter' } })
-  .optional();
 
 const toolCall = z.discriminatedUnion('type', [
   z.object({

@@ -1,28 +1,75 @@
 import { createResponseSchema, parseCreateResponse } from '@sluice/contract';
+import {
+  chatRequestSchema,
+  messageRequestSchema,
+  parseChatRequest,
+  parseMessageRequest,
+} from '@sluice/protocols';
 import { type BadRequest, jsonHeaders, type Verdict, verdictFrom } from './bad-request.ts';
 import { type JsonSchema, replaced, sample, spotsOf, wrongValue } from './json-schema.ts';
 import type { Random } from './random.ts';
 
-/** The JSON Schema of what a client sends. zod's own method: this package does not know zod. */
-const bodySchema = createResponseSchema.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema;
+/** A route that creates a response, in the form of a protocol. */
+interface Door {
+  path: string;
+  /** The JSON Schema of what a client sends. */
+  schema: JsonSchema;
+  /** The member that holds the conversation, and a small one that the simulator answers at once. */
+  said: { name: string; value: unknown };
+  /** Further members that a body must have. */
+  required: Record<string, unknown>;
+  /** Throws where the protocol refuses. */
+  parse: (body: unknown) => unknown;
+}
 
-function creation(key: string, what: string, body: Buffer | string, verdict: Verdict): BadRequest {
-  return {
-    what,
-    method: 'POST',
+const hello = 'Hi. [[sluice: tokens=1]]';
+const doors: readonly [Door, ...Door[]] = [
+  {
     path: '/v1/responses',
-    headers: jsonHeaders(key),
-    body: Buffer.from(body),
-    verdict,
-  };
+    schema: schemaOf(createResponseSchema),
+    said: { name: 'input', value: hello },
+    required: {},
+    parse: (body) => parseCreateResponse(body),
+  },
+  {
+    path: '/v1/chat/completions',
+    schema: schemaOf(chatRequestSchema),
+    said: { name: 'messages', value: [{ role: 'user', content: hello }] },
+    required: {},
+    parse: (body) => parseChatRequest(body),
+  },
+  {
+    path: '/v1/messages',
+    schema: schemaOf(messageRequestSchema),
+    said: { name: 'messages', value: [{ role: 'user', content: hello }] },
+    required: { max_tokens: 64 },
+    parse: (body) => parseMessageRequest(body),
+  },
+];
+
+/** By zod's own method: this package does not know zod. */
+function schemaOf(
+  schema: typeof createResponseSchema | typeof chatRequestSchema | typeof messageRequestSchema,
+) {
+  return schema.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema;
+}
+
+function creation(
+  key: string,
+  { path }: Door,
+  what: string,
+  { body, verdict }: { body: Buffer | string; verdict: Verdict },
+): BadRequest {
+  return { what, method: 'POST', path, headers: jsonHeaders(key), body: Buffer.from(body), verdict };
 }
 
 /** A body that is valid but for a few members, or that has members that nobody knows. */
 export function brokenMember(random: Random, key: string): BadRequest {
-  let body = validBody(random);
+  const door = random.pick(doors);
+  let body = validBody(random, door);
   const done: string[] = [];
   for (let left = 1 + random.below(2); left > 0; left -= 1) {
-    const spot = random.anyOf(spotsOf(bodySchema, body));
+    const spot = random.anyOf(spotsOf(door.schema, body));
     if (!spot) continue;
     const where = spot.path.join('.') || 'the body';
     if (random.chance(0.15)) {
@@ -38,35 +85,36 @@ export function brokenMember(random: Random, key: string): BadRequest {
     }
   }
   const text = JSON.stringify(body) ?? '';
-  return creation(key, done.join(', '), text, verdictOf(text));
+  return creation(key, door, done.join(', '), { body: text, verdict: verdictOf(text, door) });
 }
 
 /** A small request that the simulator answers at once. */
-function validBody(random: Random): unknown {
-  const { properties = {} } = bodySchema;
+function validBody(random: Random, { schema: { properties = {} }, said, required }: Door): unknown {
   const body: Record<string, unknown> = {
     model: 'simulator',
-    input: random.chance(0.4) ? 'Hi. [[sluice: tokens=1]]' : sample(properties['input'] ?? {}, random),
+    [said.name]: random.chance(0.4) ? said.value : sample(properties[said.name] ?? {}, random),
+    ...required,
   };
   const names = Object.keys(properties);
   for (let left = random.below(4); left > 0; left -= 1) {
     const name = random.anyOf(names) ?? 'metadata';
-    // These would be refused for what they are, and hide what else is wrong.
-    if (['conversation', 'prompt', 'model', 'input'].includes(name)) continue;
+    // These would be refused for what they are, and hide what else is wrong; so would any value of a member without a form.
+    if (name === 'conversation' || name in body || Object.keys(properties[name] ?? {}).length === 0) continue;
     body[name] = sample(properties[name] ?? {}, random);
   }
   return body;
 }
 
 /** What the contract says of a body that is JSON. */
-function verdictOf(text: string): Verdict {
+function verdictOf(text: string, { parse }: Door): Verdict {
   if (text === '') return { kind: 'refused' };
-  return verdictFrom(() => parseCreateResponse(JSON.parse(text)));
+  return verdictFrom(() => parse(JSON.parse(text)));
 }
 
 /** A body that is not JSON, or not JSON that anybody should take. */
 export function brokenText(random: Random, key: string): BadRequest {
-  const text = JSON.stringify(validBody(random));
+  const [door] = doors;
+  const text = JSON.stringify(validBody(random, door));
   const refused: Verdict = { kind: 'refused' };
   const [what, body, verdict = refused] = random.pick<() => [string, Buffer | string, Verdict?]>([
     () => ['cut short', text.slice(0, 1 + random.below(text.length - 1))],
@@ -103,7 +151,7 @@ export function brokenText(random: Random, key: string): BadRequest {
     () => ['a very long number', text.replace('{', `{"max_output_tokens":${'9'.repeat(400)},`)],
     () => ['a very long name', text.replace('{', `{"${'n'.repeat(20_000)}":1,`), { kind: 'open' }],
   ])();
-  return creation(key, what, body, verdict);
+  return creation(key, door, what, { body, verdict });
 }
 
 function nested(open: string, close: string, depth: number, inside = ''): string {

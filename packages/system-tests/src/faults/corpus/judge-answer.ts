@@ -1,4 +1,5 @@
 import { errorEnvelopeSchema } from '@sluice/contract';
+import { messageErrorSchema } from '@sluice/protocols';
 import type { BadRequest } from './bad-request.ts';
 import type { RawAnswer } from './raw-http.ts';
 
@@ -19,19 +20,28 @@ function isHonest503({ status, headers }: RawAnswer): boolean {
   return status === 503 && Number(headers.get('retry-after')) >= 1;
 }
 
-function judgeError({ verdict }: BadRequest, text: string): string[] {
+function judgeError({ path, verdict }: BadRequest, text: string): string[] {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
     return [`the body is no JSON: ${text.slice(0, 200)}`];
   }
-  const { success, data } = errorEnvelopeSchema.safeParse(body);
-  if (!success) return [`the body is no error envelope: ${text.slice(0, 200)}`];
+  const param = path === '/v1/messages' ? paramOfMessage(body) : paramOf(body);
+  if (param === undefined) return [`the body is no error envelope: ${text.slice(0, 200)}`];
   if (verdict.kind !== 'refused' || verdict.param === undefined) return [];
-  return data.error.param === verdict.param
+  return param === verdict.param
     ? []
     : [
-        `the error names ${JSON.stringify(data.error.param)}, not ${JSON.stringify(verdict.param)}: ${text.slice(0, 200)}`,
+        `the error names ${JSON.stringify(param)}, not ${JSON.stringify(verdict.param)}: ${text.slice(0, 200)}`,
       ];
+}
+
+/** The member that an error names, if any; undefined for what is no error. */
+function paramOf(body: unknown): string | null | undefined {
+  return errorEnvelopeSchema.safeParse(body).data?.error.param;
+}
+
+function paramOfMessage(body: unknown): string | null | undefined {
+  return messageErrorSchema.safeParse(body).data?.error.details.param;
 }

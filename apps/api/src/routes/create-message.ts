@@ -1,0 +1,93 @@
+import { createResponseHeadersSchema } from '@sluice/contract';
+import {
+  type MessageDelivery,
+  MessageEvents,
+  messageFrameSchema,
+  messageOf,
+  messageRequestSchema,
+  messageSchema,
+} from '@sluice/protocols';
+import { frameOf } from '../event-stream.ts';
+import { tellingRefusal } from '../refused-creates.ts';
+import type { AnswerFacts } from '../responses/create-response.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
+import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
+import { sendAnswer } from '../send-answer.ts';
+import { openEventStream, type StreamFraming } from '../sse.ts';
+import { type CreateResponseContext, presentationOf, serveCreation } from './create-response.ts';
+import { messagesProtocol } from './messages-protocol.ts';
+import { contextErrors, failureErrors, preparedBody } from './request-body.ts';
+
+/** Anthropic's messages: the same response, asked for and told in another form. */
+export const createMessage = defineRoute({
+  name: 'createMessage',
+  method: 'POST',
+  path: '/messages',
+  summary: 'Creates a response that is asked for and answered as a message.',
+  headers: createResponseHeadersSchema,
+  body: {
+    schema: messageRequestSchema,
+    example: { model: 'simulator', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello!' }] },
+    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
+      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, async () => {
+        const withDigest = request.headers['idempotency-key'] !== undefined;
+        const prepared = await preparedBody(request, reader, { withDigest, form: 'message' });
+        return { pending: new PendingRequest(prepared), delivery: prepared.message ?? { thinking: 'none' } };
+      }),
+  },
+  answers: [json(messageSchema), eventStream(messageFrameSchema)],
+  errors: [
+    ...anyErrors,
+    ...bodyErrors,
+    ...contextErrors,
+    'tool_call_not_found',
+    'idempotency_mismatch',
+    'idempotency_result_gone',
+    ...failureErrors,
+  ],
+  protocol: messagesProtocol,
+  handle({ body: { pending, delivery }, headers, request, reply }, context: CreateResponseContext) {
+    const { dialect, responses } = context;
+    const idempotencyKey = headers['Idempotency-Key'];
+    return serveCreation({ request, reply }, context, { pending, idempotencyKey }, async (caller, given) => {
+      const creation = {
+        ...given,
+        onAccepted(facts: AnswerFacts) {
+          given.onAccepted(facts);
+          reply.headers(messagesProtocol.headers(request.id, facts.use));
+        },
+      };
+      if (pending.request.stream === true) {
+        const presentation = presentationOf(request, dialect, false);
+        const open = () => openEventStream(reply, messageFraming(delivery, request.id));
+        await responses.create.stream(caller, { ...creation, presentation }, open);
+        return reply;
+      }
+      const created = await responses.create.whole(caller, creation);
+      if (created.kind === 'left') return reply;
+      const { texts } = created.answer;
+      const filled = (text: string) => texts?.filled(text) ?? text;
+      const print = (whole: Parameters<typeof messageOf>[0]) =>
+        JSON.stringify(messageOf(whole, delivery, filled));
+      return sendAnswer(reply, print, created.answer, caller);
+    });
+  },
+});
+
+/** The stream of a message: a frame with a name for each of its events, and pings while there is none. */
+export function messageFraming(delivery: MessageDelivery, requestId: string): StreamFraming {
+  const message = new MessageEvents(delivery, requestId);
+  return {
+    frames: (events) =>
+      events
+        .flatMap((event) => message.of(event))
+        .map((frame) => frameOf(frame.type, JSON.stringify(frame)))
+        .join(''),
+    caughtUp: () => '',
+    last: () => '',
+    cacheControl: 'no-cache, no-transform',
+    readersReturn: false,
+    mayRepeat: false,
+    ping: frameOf('ping', JSON.stringify({ type: 'ping' })),
+  };
+}

@@ -1,0 +1,313 @@
+import { eventually, latch, sseFrames } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { keepTestApis } from './kept-api.ts';
+import { apiKeys, model, type TestApi } from './test-api.ts';
+
+const takeTestApi = keepTestApis();
+
+let api: TestApi;
+
+beforeEach(async () => {
+  api = await takeTestApi();
+});
+afterEach(() => api.stop());
+
+const path = '/messages';
+const messages = [{ role: 'user', content: 'Hi' }];
+const body = { model, max_tokens: 100, messages };
+const create = (members: object = {}, options: object = {}) =>
+  api.create({ ...body, ...members }, { path, ...options });
+const thinking = { type: 'adaptive' };
+
+/** The data of each frame of a stream, each with the name of its event. */
+async function framesOf(response: Response): Promise<Record<string, unknown>[]> {
+  const frames: Record<string, unknown>[] = [];
+  if (!response.body) throw new Error('There is no stream');
+  for await (const { event, data } of sseFrames(response.body)) {
+    const frame = JSON.parse(data) as Record<string, unknown>;
+    expect(event).toBe(frame['type']);
+    frames.push(frame);
+  }
+  return frames;
+}
+
+const stream = async (members: object = {}, options: object = {}) =>
+  framesOf(await api.stream({ ...body, ...members }, { path, ...options }));
+
+describe('a message', () => {
+  it.each(['/v1', '/api/v1'] as const)('at %s is answered whole', async (mount) => {
+    const { status, headers, json } = await create({}, { mount });
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(headers['request-id']).toBe(headers['x-request-id']);
+    expect(json()).toMatchObject({
+      id: `msg_${String(headers['x-sluice-response-id']).split('_')[1]}`,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 3, output_tokens: 2 },
+    });
+  });
+
+  it('is answered as a stream', async () => {
+    api.worker.onRun(async (run) => {
+      run.think('Hm.');
+      run.say('Hel');
+      run.say('lo');
+      await run.complete();
+    });
+    const answer = await api.stream({ ...body, thinking }, { path });
+    expect(answer.headers.get('request-id')).toBe(answer.headers.get('x-request-id'));
+    expect(await framesOf(answer)).toMatchObject([
+      { type: 'message_start', message: { role: 'assistant', content: [] } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm.' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Hel' } },
+      { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'lo' } },
+      { type: 'content_block_stop', index: 1 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } },
+      { type: 'message_stop' },
+    ]);
+  });
+
+  it('reaches the model as a response does', async () => {
+    await create({
+      system: 'Be brief.',
+      temperature: 0,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u' },
+    });
+    expect(api.worker.runs[0]?.record.request).toMatchObject({
+      input: [
+        { type: 'message', role: 'system', content: 'Be brief.' },
+        { type: 'message', role: 'user', content: 'Hi' },
+      ],
+      max_output_tokens: 100,
+      temperature: 0,
+      stop: ['END'],
+      user: 'u',
+    });
+  });
+
+  it('has thoughts that bring the model its reasoning back', async () => {
+    api.worker.onRun(async (run) => {
+      run.think('Let me think.');
+      run.say('Hello');
+      await run.complete();
+    });
+    const { content } = (await create({ thinking })).json() as { content: Record<string, unknown>[] };
+    expect(content).toMatchObject([
+      { type: 'thinking', thinking: 'Let me think.', signature: expect.stringMatching(/^[\w-]{50,}$/) },
+      { type: 'text', text: 'Hello' },
+    ]);
+    const { content: hidden } = (await create({ thinking: { ...thinking, display: 'omitted' } })).json() as {
+      content: Record<string, unknown>[];
+    };
+    expect(hidden[0]).toMatchObject({ type: 'thinking', thinking: '' });
+    for (const turn of [content, hidden]) {
+      await create({ messages: [...messages, { role: 'assistant', content: turn }, ...messages] });
+      expect(api.worker.runs.at(-1)?.record.request.input.slice(1, 3)).toMatchObject([
+        { type: 'reasoning', content: [{ type: 'reasoning_text', text: 'Let me think.' }] },
+        { type: 'message', role: 'assistant' },
+      ]);
+    }
+  });
+
+  it('leaves nothing to be read, since nobody reads a message again', async () => {
+    const id = String((await create()).headers['x-sluice-response-id']);
+    expect((await api.get(`/v1/responses/${id}`)).status).toBe(404);
+  });
+
+  it('with a key runs once, and is answered in the mode that is asked for', async () => {
+    const options = { headers: { 'idempotency-key': 'k' } };
+    const [first, second] = await Promise.all([create({}, options), create({}, options)]);
+    const third = await stream({}, options);
+    expect(second.json()).toEqual(first.json());
+    expect(third.at(-1)).toEqual({ type: 'message_stop' });
+    expect(api.worker.runs).toHaveLength(1);
+    expect((await create({ temperature: 1 }, options)).json()).toMatchObject({
+      error: { type: 'invalid_request_error', details: { error_code: 'idempotency_mismatch' } },
+    });
+  });
+
+  it('ends when its caller leaves', async () => {
+    const running = latch();
+    api.worker.onRun(async (run) => {
+      running.open();
+      await run.hang();
+    });
+    const leaving = new AbortController();
+    const asked = api.stream(body, { path, signal: leaving.signal });
+    asked.catch(() => undefined);
+    await running.wait();
+    leaving.abort();
+    await eventually(() => api.worker.runs[0]?.cancelled.aborted === true);
+  });
+
+  it('of any length arrives whole', async () => {
+    const text = 'Long text, \u20ac "quoted" and so on. '.repeat(40_000);
+    const long = JSON.stringify({ text });
+    api.worker.onRun(async (run) => {
+      run.say(text);
+      run.call('write', long);
+      await run.complete();
+    });
+    expect((await create()).json()).toMatchObject({
+      content: [{ text }, { type: 'tool_use', name: 'write', input: { text } }],
+      stop_reason: 'tool_use',
+    });
+    const frames = (await stream()) as { delta?: { text?: string; partial_json?: string } }[];
+    expect(frames.map(({ delta }) => delta?.text ?? '').join('')).toBe(text);
+    expect(frames.map(({ delta }) => delta?.partial_json ?? '').join('')).toBe(long);
+  });
+
+  it('says where its caller stands with its limits', async () => {
+    const { headers } = await create({}, { key: apiKeys.limited });
+    expect(headers).toMatchObject({
+      'anthropic-ratelimit-requests-limit': '2',
+      'anthropic-ratelimit-requests-remaining': '1',
+      'anthropic-ratelimit-requests-reset': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
+    });
+  });
+});
+
+describe('a message that is refused or fails', () => {
+  it('names the member that its caller wrote', async () => {
+    const image = { type: 'image', source: { type: 'url', url: 'ftp://a' } };
+    const { status, headers, json } = await create({ messages: [{ role: 'user', content: [image] }] });
+    expect(status).toBe(400);
+    expect(headers['request-id']).toBe(headers['x-request-id']);
+    expect(json()).toMatchObject({
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        details: { error_code: 'invalid_image_url', param: 'messages[0].content[0].source' },
+      },
+      request_id: headers['request-id'],
+    });
+  });
+
+  it.each([false, true])('names a signature that is not ours, of a large body: %s', async (isLarge) => {
+    const thought = { type: 'thinking', thinking: 'Hm.', signature: 'gAAAAABotheirs' };
+    const text = { type: 'text', text: isLarge ? 'x'.repeat(300_000) : 'Hi' };
+    const { json } = await create({
+      messages: [...messages, { role: 'assistant', content: [text, thought] }, ...messages],
+    });
+    expect(json()).toMatchObject({
+      error: {
+        details: { error_code: 'invalid_encrypted_content', param: 'messages[1].content[1].signature' },
+      },
+    });
+  });
+
+  it.each([
+    ['without a key', { key: 'sk-wrong' }, {}, 401, 'authentication_error', 'invalid_api_key'],
+    [
+      'with another type',
+      { headers: { 'content-type': 'text/plain' } },
+      {},
+      415,
+      'invalid_request_error',
+      'unsupported_media_type',
+    ],
+    [
+      'with a key that may not use the model',
+      { key: apiKeys.narrow },
+      {},
+      403,
+      'permission_error',
+      'model_not_allowed',
+    ],
+    ['for a model that is none', {}, { model: 'nope' }, 400, 'invalid_request_error', 'model_not_found'],
+    [
+      'with a result of no call',
+      {},
+      { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c' }] }] },
+      400,
+      'invalid_request_error',
+      'tool_call_not_found',
+    ],
+  ])('%s', async (_what, options, members, status, type, code) => {
+    const answer = await create(members, options);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['request-id']).toBe(answer.headers['x-request-id']);
+    expect(answer.json()).toMatchObject({ type: 'error', error: { type, details: { error_code: code } } });
+    expect(answer.text).not.toContain('"input"');
+  });
+
+  it('over its limit says when to come back', async () => {
+    const options = { key: apiKeys.limited };
+    await create({}, options);
+    await create({}, options);
+    const { status, headers, json } = await create({}, options);
+    expect(status).toBe(429);
+    expect(json()).toMatchObject({ error: { type: 'rate_limit_error' } });
+    expect(headers).toHaveProperty('retry-after');
+    expect(headers['anthropic-ratelimit-requests-remaining']).toBe('0');
+  });
+
+  it('tells of a failure with its status, or in the stream', async () => {
+    api.worker.onRun(async (run) => {
+      run.say('Hel');
+      await run.fail('context_length_exceeded');
+    });
+    const error = {
+      type: 'invalid_request_error',
+      details: { error_code: 'context_length_exceeded', param: 'messages' },
+    };
+    const answer = await create();
+    expect(answer.status).toBe(400);
+    expect(answer.json()).toMatchObject({ error });
+    expect((await stream()).at(-1)).toMatchObject({ type: 'error', error });
+  });
+
+  it('for want of room is one that its client tries again', async () => {
+    api.worker.onRun((run) => run.fail('server_is_overloaded'));
+    const answer = await create();
+    expect(answer.status).toBe(503);
+    expect(answer.json()).toMatchObject({ error: { type: 'overloaded_error' } });
+  });
+});
+
+describe('the tokens of a message', () => {
+  it('are counted without a run', async () => {
+    const { max_tokens: _, ...counted } = body;
+    const { status, headers, json } = await api.create(counted, { path: '/messages/count_tokens' });
+    const other = await api.create({ model, input: messages }, { path: '/responses/input_tokens' });
+    expect(status).toBe(200);
+    expect(headers['request-id']).toBe(headers['x-request-id']);
+    expect(json()).toEqual({ input_tokens: other.json()['input_tokens'] });
+    expect(api.worker.runs).toHaveLength(0);
+  });
+
+  it('of nothing are an error in the form of the protocol', async () => {
+    const { status, json } = await api.create({ model }, { path: '/messages/count_tokens' });
+    expect(status).toBe(400);
+    expect(json()).toMatchObject({ type: 'error', error: { details: { param: 'messages' } } });
+  });
+});
+
+describe('the models for a client of Anthropic', () => {
+  const ask = async (url: string) => {
+    const headers = { 'x-api-key': apiKeys.first, 'anthropic-version': '2023-06-01' };
+    return (await api.app.inject({ url, headers })).json<Record<string, unknown>>();
+  };
+
+  it('are a page of its kind', async () => {
+    const list = await ask('/v1/models');
+    const { data } = list as { data: { id: string }[] };
+    expect(data[0]).toEqual({
+      type: 'model',
+      id: model,
+      display_name: model,
+      created_at: '1970-01-01T00:16:40.000Z',
+    });
+    expect(list).toMatchObject({ has_more: false, first_id: model, last_id: data.at(-1)?.id });
+    expect(await ask(`/v1/models/${model}`)).toEqual(data[0]);
+  });
+});

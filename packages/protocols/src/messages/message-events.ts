@@ -1,0 +1,242 @@
+import {
+  type ErrorBody,
+  isTerminalType,
+  isToolCall,
+  type LifecycleEvent,
+  type OutputItem,
+  type ResponseEvent,
+  ServiceError,
+} from '@sluice/contract';
+import {
+  betweenThoughts,
+  type ContentBlock,
+  emptyMessage,
+  type MessageFrame,
+  objectOf,
+  stopReasonOf,
+  toolUseOf,
+  usageOf,
+} from './message.ts';
+import { messageErrorOf } from './message-params.ts';
+import type { MessageDelivery } from './message-request.ts';
+
+type Delta = Extract<MessageFrame, { type: 'content_block_delta' }>['delta'];
+
+/** An event of a response, and how marks in its texts are filled. */
+export interface GivenEvent {
+  type: string;
+  json: string;
+  texts?: { filled<Value>(hollow: Value): Value } | undefined;
+}
+
+/** An event that is about an item of the output. */
+type ItemEvent = Extract<ResponseEvent, { output_index: number }>;
+
+/** The item whose blocks are told. */
+interface CurrentItem {
+  at: number;
+  /** The arguments of a call so far; undefined for other items. */
+  call: string | undefined;
+  /** How many characters they had when they were found not to be whole. */
+  checked: number;
+  /** The part of reasoning that was told last. */
+  part?: string;
+}
+
+/**
+ * Turns the events of a response into the frames of a message, in their order. One serves one stream.
+ *
+ * A message has one block after the other, while calls of a response are all open until it ends, and may grow in turns. So events of other
+ * items wait until the item that is told is done, or is a call whose arguments are whole.
+ *
+ * Texts stay as they are, also marks that stand for long ones, but for those of an event that waits. Events that repeat what was said bring nothing.
+ */
+export class MessageEvents {
+  readonly #thinking: MessageDelivery['thinking'];
+  readonly #requestId: string;
+  #hasBegun = false;
+  #blocks = 0;
+  #isBlockOpen = false;
+  #current: CurrentItem | undefined;
+  #waiting: ItemEvent[] = [];
+  /** Calls that were whole before they were done. */
+  readonly #told = new Set<number>();
+
+  constructor({ thinking }: MessageDelivery, requestId: string) {
+    this.#thinking = thinking;
+    this.#requestId = requestId;
+  }
+
+  /** The frames that an event becomes. */
+  of({ type, json, texts }: GivenEvent): MessageFrame[] {
+    if (isTerminalType(type)) return this.#end(lifecycle(json));
+    if (type === 'response.created') return this.#begin(lifecycle(json));
+    if (!told.has(type)) return [];
+    // A worker has written it by the table of events.
+    return this.#take(JSON.parse(json) as ItemEvent, texts);
+  }
+
+  #begin({ response }: LifecycleEvent): MessageFrame[] {
+    this.#hasBegun = true;
+    return [{ type: 'message_start', message: emptyMessage(response) }];
+  }
+
+  #take(event: ItemEvent, texts?: GivenEvent['texts']): MessageFrame[] {
+    const { output_index: at } = event;
+    if (this.#told.has(at)) return [];
+    if (this.#current && this.#current.at !== at) {
+      this.#waiting.push(texts ? texts.filled(event) : event);
+      return this.#passOn();
+    }
+    this.#current ??= { at, call: undefined, checked: 0 };
+    const frames = this.#content(event, this.#current);
+    if (event.type === 'response.output_item.done') frames.push(...this.#leave());
+    return [...frames, ...this.#passOn()];
+  }
+
+  /** Goes on with the next item, if one waits and nothing comes any more that is a part of this one. */
+  #passOn(): MessageFrame[] {
+    const frames: MessageFrame[] = [];
+    if (this.#waiting.length === 0) return frames;
+    const current = this.#current;
+    if (current) {
+      if (!isWholeCall(current)) return frames;
+      this.#told.add(current.at);
+      frames.push(...this.#leave());
+    }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const event of waiting) frames.push(...this.#take(event));
+    return frames;
+  }
+
+  #leave(): MessageFrame[] {
+    this.#current = undefined;
+    return this.#closeBlock();
+  }
+
+  /** At the end, also items are told that are not done, such as a call that was cut off. */
+  #leaveAll(): MessageFrame[] {
+    const frames = this.#leave();
+    while (this.#waiting.length > 0) frames.push(...this.#passOn(), ...this.#leave());
+    return frames;
+  }
+
+  #content(event: ItemEvent, current: CurrentItem): MessageFrame[] {
+    switch (event.type) {
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        return this.#delta({ type: 'text', text: '', citations: null }, event.delta, (text) => ({
+          type: 'text_delta',
+          text,
+        }));
+      case 'response.content_part.added':
+        // Reasoning is one block, whatever its parts.
+        return event.part.type === 'reasoning_text' ? [] : this.#closeBlock();
+      case 'response.reasoning_text.delta':
+        return this.#think(`text ${event.content_index}`, event.delta, current);
+      case 'response.reasoning_summary_text.delta':
+        return this.#think(`summary ${event.summary_index}`, event.delta, current);
+      case 'response.output_item.added':
+        if (!isToolCall(event.item)) return [];
+        current.call = '';
+        return event.item.type === 'function_call' ? this.#openBlock(toolUseOf(event.item)) : [];
+      case 'response.function_call_arguments.delta': {
+        current.call = `${current.call ?? ''}${event.delta}`;
+        const delta: Delta = { type: 'input_json_delta', partial_json: event.delta };
+        return event.delta === '' ? [] : [this.#inBlock(delta)];
+      }
+      case 'response.output_item.done':
+        return event.item.type === 'reasoning' ? this.#sign(event.item) : [];
+      default:
+        return [];
+    }
+  }
+
+  #think(part: string, delta: string, current: CurrentItem): MessageFrame[] {
+    if (this.#thinking !== 'summarized' || delta === '') return [];
+    const isNext = current.part !== undefined && current.part !== part;
+    current.part = part;
+    return this.#delta(noThinking, `${isNext ? betweenThoughts : ''}${delta}`, (thinking) => ({
+      type: 'thinking_delta',
+      thinking,
+    }));
+  }
+
+  /** Only when reasoning is done is it known whether it has a text, and what brings it back. */
+  #sign({ encrypted_content: signature = '' }: Extract<OutputItem, { type: 'reasoning' }>): MessageFrame[] {
+    if (this.#thinking === 'none' || signature === '') return [];
+    if (this.#isBlockOpen) return [this.#inBlock({ type: 'signature_delta', signature })];
+    if (this.#thinking === 'summarized')
+      return this.#openBlock({ type: 'redacted_thinking', data: signature });
+    return [...this.#openBlock(noThinking), this.#inBlock({ type: 'signature_delta', signature })];
+  }
+
+  #delta(block: ContentBlock, text: string, deltaOf: (text: string) => Delta): MessageFrame[] {
+    if (text === '') return [];
+    const opening = this.#isBlockOpen ? [] : this.#openBlock(block);
+    return [...opening, this.#inBlock(deltaOf(text))];
+  }
+
+  #openBlock(block: ContentBlock): MessageFrame[] {
+    this.#isBlockOpen = true;
+    return [{ type: 'content_block_start', index: this.#blocks, content_block: block }];
+  }
+
+  #inBlock(delta: Delta): MessageFrame {
+    return { type: 'content_block_delta', index: this.#blocks, delta };
+  }
+
+  #closeBlock(): MessageFrame[] {
+    if (!this.#isBlockOpen) return [];
+    this.#isBlockOpen = false;
+    const index = this.#blocks;
+    this.#blocks += 1;
+    return [{ type: 'content_block_stop', index }];
+  }
+
+  #end(event: LifecycleEvent): MessageFrame[] {
+    const { response } = event;
+    const frames = [...(this.#hasBegun ? [] : this.#begin(event)), ...this.#leaveAll()];
+    if (response.error) return [...frames, this.#fail(response.error)];
+    try {
+      const delta = { stop_reason: stopReasonOf(response), stop_sequence: null };
+      const usage = usageOf(response.usage);
+      return [...frames, { type: 'message_delta', delta, usage }, { type: 'message_stop' }];
+    } catch (error) {
+      if (error instanceof ServiceError) return [...frames, this.#fail(error.toBody())];
+      throw error;
+    }
+  }
+
+  /** The error of a failure in the middle of a stream, which Anthropic's clients throw. */
+  #fail({ code, message, param }: Pick<ErrorBody, 'code' | 'message' | 'param'>): MessageFrame {
+    return messageErrorOf(new ServiceError(code, message, { param }), this.#requestId);
+  }
+}
+
+/** Whether an item is a call whose arguments are whole. A text is parsed once. */
+function isWholeCall(item: CurrentItem): boolean {
+  const { call = '', checked } = item;
+  if (call.length === checked) return false;
+  item.checked = call.length;
+  return call.endsWith('}') && objectOf(call) !== undefined;
+}
+
+const told: ReadonlySet<string> = new Set<ItemEvent['type']>([
+  'response.output_item.added',
+  'response.output_item.done',
+  'response.content_part.added',
+  'response.output_text.delta',
+  'response.refusal.delta',
+  'response.reasoning_text.delta',
+  'response.reasoning_summary_text.delta',
+  'response.function_call_arguments.delta',
+]);
+
+const noThinking: ContentBlock = { type: 'thinking', thinking: '', signature: '' };
+
+/** An event of the life cycle, as the api has made it. */
+function lifecycle(json: string): LifecycleEvent {
+  return JSON.parse(json) as LifecycleEvent;
+}

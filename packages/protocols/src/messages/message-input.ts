@@ -1,0 +1,240 @@
+import type {
+  AssistantBlock,
+  DocumentBlock,
+  ImageBlock,
+  MediaBlock,
+  Message,
+  MessageRequestBody,
+  ToolResult,
+  UserBlock,
+} from './message-schema.ts';
+
+/** An item of the input, before it is checked. */
+type UncheckedItem = Record<string, unknown> & { type: string };
+
+/** The members of the request that an item was made of. */
+export interface ItemPath {
+  item: string;
+  /** That of each part of its content or output. */
+  parts: readonly string[];
+  /** The name that each of its members has in the block. */
+  names: Readonly<Record<string, string>>;
+}
+
+export interface MessageInput {
+  items: UncheckedItem[];
+  paths: ItemPath[];
+}
+
+/** An item that one block is alone. */
+interface ItemAlone extends Pick<ItemPath, 'names'> {
+  item: UncheckedItem;
+  parts?: readonly string[];
+}
+
+/** A part of a content, and the member that it was made of. */
+interface PartAt {
+  part: object;
+  path: string;
+}
+
+/**
+ * The system and the messages as items, in their order.
+ *
+ * A message of the user may be several items, since outputs of tools are items of their own, and one of the assistant may be its reasoning,
+ * its text and its calls.
+ */
+export function inputOf({ system, messages }: Pick<MessageRequestBody, 'system' | 'messages'>): MessageInput {
+  const input: MessageInput = { items: [], paths: [] };
+  if (system !== undefined && system.length > 0) {
+    addMessage(input, 'system', 'system', typeof system === 'string' ? system : mediaParts(system, 'system'));
+  }
+  for (const [at, message] of messages.entries()) addTurn(input, message, `messages[${at}].content`);
+  return input;
+}
+
+function addTurn(input: MessageInput, message: Message, path: string): void {
+  const { role, content } = message;
+  if (typeof content === 'string') {
+    if (role !== 'assistant') addMessage(input, role, path, content);
+    else if (content !== '') addMessage(input, role, path, [{ part: outputText(content), path }]);
+  } else if (role === 'user') addRuns(input, role, content, path, { alone: resultItem, part: partsOfBlock });
+  else if (role === 'assistant') {
+    addRuns(input, role, content, path, { alone: assistantItem, part: partsOfText });
+  } else addMessage(input, role, path, mediaParts(content, path));
+}
+
+/** Adds the blocks of a turn: those that are an item alone, and each run of others as one message. */
+function addRuns<Block extends { type: string }>(
+  input: MessageInput,
+  role: 'user' | 'assistant',
+  blocks: readonly Block[],
+  path: string,
+  make: {
+    alone: (block: Block, path: string) => ItemAlone | undefined;
+    part: (block: Block, path: string) => PartAt[];
+  },
+): void {
+  let run: PartAt[] = [];
+  const flush = () => {
+    if (run.length > 0) addMessage(input, role, run[0]?.path ?? path, run);
+    run = [];
+  };
+  for (const [at, block] of blocks.entries()) {
+    const blockPath = `${path}[${at}]`;
+    const alone = make.alone(block, blockPath);
+    if (alone) {
+      flush();
+      add(input, alone.item, { parts: [], ...alone, item: blockPath });
+    } else run.push(...make.part(block, blockPath));
+  }
+  flush();
+}
+
+function addMessage(
+  input: MessageInput,
+  role: Message['role'],
+  path: string,
+  content: string | readonly PartAt[],
+): void {
+  const isText = typeof content === 'string';
+  add(
+    input,
+    { type: 'message', role, content: isText ? content : content.map(({ part }) => part) },
+    { item: path, parts: isText ? [] : content.map((each) => each.path), names: { content: '' } },
+  );
+}
+
+function add(input: MessageInput, item: UncheckedItem, path: ItemPath): void {
+  input.items.push(item);
+  input.paths.push(path);
+}
+
+function resultItem(block: UserBlock, path: string): ItemAlone | undefined {
+  if (block.type !== 'tool_result') return undefined;
+  const output = outputOf(block, `${path}.content`);
+  const isText = typeof output === 'string';
+  return {
+    item: {
+      type: 'function_call_output',
+      call_id: block.tool_use_id,
+      output: isText ? output : output.map(({ part }) => part),
+    },
+    parts: isText ? [] : output.map((each) => each.path),
+    names: { call_id: 'tool_use_id', output: 'content' },
+  };
+}
+
+/** An output does not say that its call has failed, so its text does. */
+function outputOf({ content, is_error: isError }: ToolResult, path: string): string | PartAt[] {
+  const given = content ?? '';
+  if (typeof given === 'string') {
+    if (isError !== true) return given;
+    return given === '' ? failed : `${failed} ${given}`;
+  }
+  const parts = mediaParts(given, path);
+  return isError === true ? [{ part: inputText(failed), path }, ...parts] : parts;
+}
+
+const failed = 'Error:';
+
+function assistantItem(block: AssistantBlock): ItemAlone | undefined {
+  switch (block.type) {
+    case 'text':
+      return undefined;
+    case 'tool_use': {
+      const { id: callId, name, input } = block;
+      return {
+        item: { type: 'function_call', call_id: callId, name, arguments: JSON.stringify(input) },
+        names: { call_id: 'id', arguments: 'input' },
+      };
+    }
+    case 'thinking':
+      return {
+        item: reasoning(block.thinking, block.signature),
+        names: { content: 'thinking', encrypted_content: 'signature' },
+      };
+    case 'redacted_thinking':
+      return { item: reasoning('', block.data), names: { encrypted_content: 'data' } };
+  }
+}
+
+/** A signature is the sealed reasoning, which holds what its upstream wants back. Thinking of others may have none. */
+function reasoning(text: string, signature: string): UncheckedItem {
+  return {
+    type: 'reasoning',
+    summary: [],
+    ...(text !== '' && { content: [{ type: 'reasoning_text', text }] }),
+    ...(signature !== '' && { encrypted_content: signature }),
+  };
+}
+
+/** No empty text is said: upstreams refuse it. */
+function partsOfText(block: AssistantBlock, path: string): PartAt[] {
+  return block.type === 'text' && block.text !== '' ? [{ part: outputText(block.text), path }] : [];
+}
+
+function partsOfBlock(block: UserBlock, path: string): PartAt[] {
+  return block.type === 'tool_result' ? [] : mediaParts([block], path, () => path);
+}
+
+function mediaParts(
+  blocks: readonly MediaBlock[],
+  path: string,
+  pathOf = (at: number) => `${path}[${at}]`,
+): PartAt[] {
+  return blocks.flatMap((block, at) => partsOf(block).map((part) => ({ part, path: pathOf(at) })));
+}
+
+function partsOf(block: MediaBlock): object[] {
+  switch (block.type) {
+    case 'text':
+      return [inputText(block.text)];
+    case 'image':
+      return [imagePart(block)];
+    case 'document':
+      return documentParts(block);
+  }
+}
+
+function imagePart({ source }: ImageBlock): object {
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  return { type: 'input_image', image_url: url };
+}
+
+/** What is said of a document has no place beside a file, and stands before it as text. */
+function documentParts({ source, title, context }: DocumentBlock): object[] {
+  const headings = (...texts: (string | null | undefined)[]) =>
+    texts.filter((text) => text != null && text !== '').map((text) => inputText(String(text)));
+  switch (source.type) {
+    case 'text':
+      return [...headings(title, context), inputText(source.data)];
+    case 'content':
+      return [
+        ...headings(title, context),
+        ...(typeof source.content === 'string'
+          ? [inputText(source.content)]
+          : source.content.flatMap((block) => partsOf(block))),
+      ];
+    case 'base64': {
+      const data = `data:${source.media_type};base64,${source.data}`;
+      return [...headings(context), { type: 'input_file', filename: pdfName(title), file_data: data }];
+    }
+    case 'url':
+      return [...headings(title, context), { type: 'input_file', file_url: source.url }];
+  }
+}
+
+/** Upstreams tell the type of a file by the end of its name. */
+function pdfName(title: string | null | undefined): string {
+  if (title == null || title === '') return 'document.pdf';
+  return /\.pdf$/i.test(title) ? title : `${title}.pdf`;
+}
+
+function inputText(text: string): object {
+  return { type: 'input_text', text };
+}
+
+function outputText(text: string): object {
+  return { type: 'output_text', text };
+}

@@ -1,0 +1,203 @@
+import {
+  isToolCall,
+  type OutputItem,
+  type Response,
+  type ResponseEnd,
+  ServiceError,
+  type Usage,
+} from '@sluice/contract';
+import { z } from 'zod';
+import { messageErrorSchema } from './message-params.ts';
+import type { MessageDelivery } from './message-request.ts';
+
+/** What a message says of its end. `stop_sequence` is not told apart from `end_turn`: upstreams do not say which it was. */
+const stopReasons = ['end_turn', 'max_tokens', 'tool_use', 'refusal'] as const;
+export type StopReason = (typeof stopReasons)[number];
+
+const usageSchema = z.object({
+  /** Without those that were read from a cache or written to it. */
+  input_tokens: z.int(),
+  cache_creation_input_tokens: z.int(),
+  cache_read_input_tokens: z.int(),
+  output_tokens: z.int(),
+  output_tokens_details: z.object({ thinking_tokens: z.int() }),
+});
+type MessageUsage = z.output<typeof usageSchema>;
+
+const blockSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string(), citations: z.null() }),
+  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
+  z.object({ type: z.literal('redacted_thinking'), data: z.string() }),
+  z.object({
+    type: z.literal('tool_use'),
+    id: z.string(),
+    name: z.string(),
+    input: z.record(z.string(), z.unknown()),
+  }),
+]);
+export type ContentBlock = z.output<typeof blockSchema>;
+
+export const messageSchema = z.object({
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(blockSchema),
+  stop_reason: z.enum(stopReasons).nullable(),
+  stop_sequence: z.null(),
+  usage: usageSchema.extend({ service_tier: z.enum(['standard', 'priority']) }),
+});
+export type MessageBody = z.output<typeof messageSchema>;
+
+export const messageTokensSchema = z.object({ input_tokens: z.int() });
+
+/** A message of which nothing is known but that it was accepted. */
+export function emptyMessage({ id, model, service_tier: tier, usage }: Response): MessageBody {
+  return {
+    id: `msg_${id.slice(id.indexOf('_') + 1)}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { ...usageOf(usage), service_tier: tier === 'priority' ? 'priority' : 'standard' },
+  };
+}
+
+/**
+ * A response as the message that asked for it. Texts stay as they are, also marks that stand for long ones; the input of a tool is
+ * an object, so `filled` puts the text of such a mark in its place.
+ *
+ * @throws {ServiceError} for one that somebody else has cancelled.
+ */
+export function messageOf(
+  response: Response,
+  { thinking }: MessageDelivery,
+  filled = (text: string) => text,
+): MessageBody {
+  return {
+    ...emptyMessage(response),
+    content: response.output.flatMap((item) => blocksOf(item, thinking, filled)),
+    stop_reason: stopReasonOf(response),
+  };
+}
+
+/** Empty texts are left out: no protocol takes them back. */
+function blocksOf(
+  item: OutputItem,
+  thinking: MessageDelivery['thinking'],
+  filled: (text: string) => string,
+): ContentBlock[] {
+  switch (item.type) {
+    case 'message':
+      return item.content
+        .map((part) => (part.type === 'output_text' ? part.text : part.refusal))
+        .filter((text) => text !== '')
+        .map((text) => ({ type: 'text', text, citations: null }));
+    case 'reasoning':
+      return thinkingOf(item, thinking);
+    case 'function_call':
+      return [{ ...toolUseOf(item), input: toolInput(filled(item.arguments)) }];
+    case 'custom_tool_call':
+      // No request of a message has a custom tool.
+      return [];
+  }
+}
+
+type Reasoning = Extract<OutputItem, { type: 'reasoning' }>;
+
+function thinkingOf(item: Reasoning, thinking: MessageDelivery['thinking']): ContentBlock[] {
+  const { encrypted_content: sealed = '' } = item;
+  if (thinking === 'none') return [];
+  if (thinking === 'omitted')
+    return sealed === '' ? [] : [{ type: 'thinking', thinking: '', signature: sealed }];
+  const text = [...item.summary, ...(item.content ?? [])]
+    .map((part) => part.text)
+    .filter((each) => each !== '')
+    .join(betweenThoughts);
+  if (text !== '') return [{ type: 'thinking', thinking: text, signature: sealed }];
+  return sealed === '' ? [] : [{ type: 'redacted_thinking', data: sealed }];
+}
+
+/** Between the texts of different parts of reasoning. */
+export const betweenThoughts = '\n\n';
+
+export function toolUseOf({ call_id: id, name }: { call_id: string; name: string }) {
+  return { type: 'tool_use' as const, id, name, input: {} };
+}
+
+/** The input must be an object. A call that was cut off has none, and its text takes the place. */
+function toolInput(json: string): Record<string, unknown> {
+  if (json.trim() === '') return {};
+  return objectOf(json) ?? { input: json };
+}
+
+/** The object that a JSON text is; undefined if it is none. */
+export function objectOf(json: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Why a message has ended.
+ *
+ * @throws {ServiceError} for a response that was cancelled: there is no word for that.
+ */
+export function stopReasonOf({
+  status,
+  incomplete_details: details,
+  output,
+}: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>): StopReason {
+  if (status === 'cancelled' || details?.reason === 'cancelled') {
+    throw new ServiceError('server_error', 'The response was cancelled.', { shouldRetry: false });
+  }
+  if (details) return details.reason === 'content_filter' ? 'refusal' : 'max_tokens';
+  if (output.some((item) => item.type === 'message' && item.content.some(({ type }) => type === 'refusal'))) {
+    return 'refusal';
+  }
+  return output.some(isToolCall) ? 'tool_use' : 'end_turn';
+}
+
+export function usageOf(usage: Usage | null): MessageUsage {
+  const { cached_tokens: read = 0, cache_write_tokens: written = 0 } = usage?.input_tokens_details ?? {};
+  return {
+    input_tokens: Math.max(0, (usage?.input_tokens ?? 0) - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: usage?.output_tokens ?? 0,
+    output_tokens_details: { thinking_tokens: usage?.output_tokens_details.reasoning_tokens ?? 0 },
+  };
+}
+
+const inBlock = { index: z.int() };
+/** The data of a frame of a stream. An error is the last one. */
+export const messageFrameSchema = z.union([
+  z.object({ type: z.literal('message_start'), message: messageSchema }),
+  z.object({ type: z.literal('content_block_start'), ...inBlock, content_block: blockSchema }),
+  z.object({
+    type: z.literal('content_block_delta'),
+    ...inBlock,
+    delta: z.discriminatedUnion('type', [
+      z.object({ type: z.literal('text_delta'), text: z.string() }),
+      z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
+      z.object({ type: z.literal('signature_delta'), signature: z.string() }),
+      z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
+    ]),
+  }),
+  z.object({ type: z.literal('content_block_stop'), ...inBlock }),
+  z.object({
+    type: z.literal('message_delta'),
+    delta: z.object({ stop_reason: z.enum(stopReasons), stop_sequence: z.null() }),
+    usage: usageSchema,
+  }),
+  z.object({ type: z.literal('message_stop') }),
+  z.object({ type: z.literal('ping') }),
+  messageErrorSchema,
+]);
+export type MessageFrame = z.output<typeof messageFrameSchema>;
