@@ -1,9 +1,9 @@
 import { existsSync, globSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { workspace } from '@sluice/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { builtConsole } from './built-console.ts';
-import { workspace } from './patched-build.ts';
 
 /** The most that a browser may load for the first page, in bytes as they are sent. */
 const mostBytes = 250_000;
