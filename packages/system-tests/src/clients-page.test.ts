@@ -100,7 +100,7 @@ describe('the examples of the page on clients', () => {
 
   it('give the AI SDK the `fetch` that is tested with it', () => {
     const tested = new URL('../../client-tests/clients/fetch-once.ts', import.meta.url);
-    expect(blocksOf('ts')[0]).toBe(readFileSync(tested, 'utf8'));
+    expect(blocksOf('ts')).toContain(readFileSync(tested, 'utf8'));
   });
 
   it('read one with curl', async () => {
