@@ -10,7 +10,7 @@ const callers = 64;
  */
 const slots = 4;
 const input = 'Hi. [[sluice: tokens=1 first_token_ms=40]]';
-const requests = 1_000;
+const requests = 500;
 
 /**
  * The console has a price of its own: an entry of the journal from each process that a response passes. Two commands of an
