@@ -61,12 +61,12 @@ interface ParserOptions {
 const parsers: Record<BodyForm, (value: unknown, options: ParserOptions) => ParsedBody> = {
   create: (value, options) => ({ request: parseCreateResponse(value, options) }),
   chat: (value, { withDigest: canReturn = false, ...options }) => {
-    const { request, delivery } = parseChatRequest(value, { ...options, canReturn });
-    return { request, chat: delivery };
+    const { delivery: chat, ...parsed } = parseChatRequest(value, { ...options, canReturn });
+    return { ...parsed, chat };
   },
   message: (value, { withDigest: canReturn = false, ...options }) => {
-    const { request, delivery, named } = parseMessageRequest(value, { ...options, canReturn });
-    return { request, message: delivery, named };
+    const { delivery: message, ...parsed } = parseMessageRequest(value, { ...options, canReturn });
+    return { ...parsed, message };
   },
   count_tokens: (value, options) => ({ request: parseCountInputTokens(value, options) }),
   count_message_tokens: (value, options) => parseCountMessageTokens(value, options),

@@ -9,13 +9,12 @@ import {
   chatRequestSchema,
 } from '@sluice/protocols';
 import { errorEnvelope } from '../plugins/error-handler.ts';
-import { tellingRefusal } from '../refused-creates.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
-import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
+import { defineRoute, eventStream, json } from '../route.ts';
 import { sendAnswer } from '../send-answer.ts';
 import { openEventStream, type StreamFraming } from '../sse.ts';
 import { type CreateResponseContext, presentationOf, serveCreation } from './create-response.ts';
-import { contextErrors, failureErrors, preparedBody } from './request-body.ts';
+import { creationErrors, preparedCreation } from './request-body.ts';
 
 /** OpenAI's chat completions: the same response, asked for and told in another form. */
 export const createChatCompletion = defineRoute({
@@ -27,23 +26,13 @@ export const createChatCompletion = defineRoute({
   body: {
     schema: chatRequestSchema,
     example: { model: 'simulator', messages: [{ role: 'user', content: 'Hello!' }] },
-    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
-      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, async () => {
-        const withDigest = request.headers['idempotency-key'] !== undefined;
-        const prepared = await preparedBody(request, reader, { withDigest, form: 'chat' });
-        return { pending: new PendingRequest(prepared), delivery: prepared.chat ?? { includesUsage: false } };
-      }),
+    parse: async (request, context: CreateResponseContext) => {
+      const prepared = await preparedCreation(request, context, 'chat');
+      return { pending: new PendingRequest(prepared), delivery: prepared.chat ?? { includesUsage: false } };
+    },
   },
   answers: [json(chatCompletionSchema), eventStream(chatFrameSchema)],
-  errors: [
-    ...anyErrors,
-    ...bodyErrors,
-    ...contextErrors,
-    'tool_call_not_found',
-    'idempotency_mismatch',
-    'idempotency_result_gone',
-    ...failureErrors,
-  ],
+  errors: creationErrors,
   protocol: { errorBody: (error) => errorEnvelope(asChatError(error)) },
   handle({ body: { pending, delivery }, headers, request, reply }, context: CreateResponseContext) {
     const { dialect, responses } = context;

@@ -8,15 +8,14 @@ import {
   messageSchema,
 } from '@sluice/protocols';
 import { frameOf } from '../event-stream.ts';
-import { tellingRefusal } from '../refused-creates.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
-import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
+import { defineRoute, eventStream, json } from '../route.ts';
 import { sendAnswer } from '../send-answer.ts';
 import { openEventStream, type StreamFraming } from '../sse.ts';
 import { type CreateResponseContext, presentationOf, serveCreation } from './create-response.ts';
 import { messagesProtocol } from './messages-protocol.ts';
-import { contextErrors, failureErrors, preparedBody } from './request-body.ts';
+import { creationErrors, preparedCreation } from './request-body.ts';
 
 /** Anthropic's messages: the same response, asked for and told in another form. */
 export const createMessage = defineRoute({
@@ -28,23 +27,13 @@ export const createMessage = defineRoute({
   body: {
     schema: messageRequestSchema,
     example: { model: 'simulator', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello!' }] },
-    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
-      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, async () => {
-        const withDigest = request.headers['idempotency-key'] !== undefined;
-        const prepared = await preparedBody(request, reader, { withDigest, form: 'message' });
-        return { pending: new PendingRequest(prepared), delivery: prepared.message ?? { thinking: 'none' } };
-      }),
+    parse: async (request, context: CreateResponseContext) => {
+      const prepared = await preparedCreation(request, context, 'message');
+      return { pending: new PendingRequest(prepared), delivery: prepared.message ?? { thinking: 'none' } };
+    },
   },
   answers: [json(messageSchema), eventStream(messageFrameSchema)],
-  errors: [
-    ...anyErrors,
-    ...bodyErrors,
-    ...contextErrors,
-    'tool_call_not_found',
-    'idempotency_mismatch',
-    'idempotency_result_gone',
-    ...failureErrors,
-  ],
+  errors: creationErrors,
   protocol: messagesProtocol,
   handle({ body: { pending, delivery }, headers, request, reply }, context: CreateResponseContext) {
     const { dialect, responses } = context;

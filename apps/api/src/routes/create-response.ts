@@ -12,18 +12,17 @@ import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { releaseBody } from '../plugins/json-body.ts';
-import { tellingRefusal } from '../refused-creates.ts';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import type { Caller } from '../responses/caller.ts';
 import { type Dialect, responseBody } from '../responses/dialect.ts';
 import type { PresentationOptions } from '../responses/event-presentation.ts';
 import type { AnswerFacts, Creation } from '../responses/create-response.ts';
-import type { PendingRequest } from '../responses/pending-request.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
 import { positionHeaders } from '../responses/present-position.ts';
 import type { Responses } from '../responses/responses.ts';
 import { sendAnswer } from '../send-answer.ts';
-import { anyErrors, bodyErrors, defineRoute, eventStream, json } from '../route.ts';
-import { contextErrors, failureErrors, pendingBody } from './request-body.ts';
+import { defineRoute, eventStream, json } from '../route.ts';
+import { creationErrors, preparedCreation } from './request-body.ts';
 
 export interface CreateResponseContext {
   json: JsonReader;
@@ -43,21 +42,11 @@ export const createResponse = defineRoute({
   body: {
     schema: createResponseSchema,
     example: { model: 'simulator', input: 'Hello!' },
-    parse: (request, { json: reader, telemetry }: CreateResponseContext) =>
-      tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, () =>
-        pendingBody(request, reader, { withDigest: request.headers['idempotency-key'] !== undefined }),
-      ),
+    parse: async (request, context: CreateResponseContext) =>
+      new PendingRequest(await preparedCreation(request, context, 'create')),
   },
   answers: [json(responseBodySchema), eventStream(eventSchema)],
-  errors: [
-    ...anyErrors,
-    ...bodyErrors,
-    ...contextErrors,
-    'tool_call_not_found',
-    'idempotency_mismatch',
-    'idempotency_result_gone',
-    ...failureErrors,
-  ],
+  errors: creationErrors,
   handle({ body: pending, headers, request, reply }, context: CreateResponseContext) {
     const { dialect, responses } = context;
     const idempotencyKey = headers['Idempotency-Key'];

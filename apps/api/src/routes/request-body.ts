@@ -1,9 +1,12 @@
 import type { ErrorCode } from '@sluice/contract';
+import type { Telemetry } from '@sluice/runtime';
 import type { FastifyRequest } from 'fastify';
 import type { JsonReader } from '../bodies/json-reader.ts';
 import type { BodyForm, PreparedBody } from '../bodies/prepare-body.ts';
 import { cutOff } from '../plugins/error-handler.ts';
+import { tellingRefusal } from '../refused-creates.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
+import { anyErrors, bodyErrors } from '../route.ts';
 
 /** Errors of any request that says what a model is given. */
 export const contextErrors = [
@@ -40,6 +43,29 @@ export const failureErrors = [
   'upstream_error',
   'timeout',
 ] as const satisfies ErrorCode[];
+
+/** The errors of a request that creates a response, whatever its protocol. */
+export const creationErrors = [
+  ...anyErrors,
+  ...bodyErrors,
+  ...contextErrors,
+  'tool_call_not_found',
+  'idempotency_mismatch',
+  'idempotency_result_gone',
+  ...failureErrors,
+] as const satisfies ErrorCode[];
+
+/** The body of a request that creates a response. Telemetry is told when it is refused for want of room. */
+export function preparedCreation(
+  request: FastifyRequest,
+  { json, telemetry }: { json: JsonReader; telemetry: Telemetry },
+  form: BodyForm,
+): Promise<PreparedBody> {
+  const withDigest = request.headers['idempotency-key'] !== undefined;
+  return tellingRefusal(telemetry, { tenant: request.key.name, model: '' }, () =>
+    preparedBody(request, json, { withDigest, form }),
+  );
+}
 
 export async function pendingBody(
   request: FastifyRequest,

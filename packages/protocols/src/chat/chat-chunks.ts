@@ -6,7 +6,8 @@ import {
   type ResponseEvent,
   ServiceError,
 } from '@sluice/contract';
-import { annotationOf, betweenReasoning, finishReasonOf, headOf, usageOf } from './chat-completion.ts';
+import { betweenReasoning, lifecycleEvent } from '../response-facts.ts';
+import { annotationOf, finishReasonOf, headOf, usageOf } from './chat-completion.ts';
 import { asChatError } from './chat-params.ts';
 import type { ChatDelivery } from './chat-request.ts';
 
@@ -38,10 +39,10 @@ export class ChatChunks {
   /** The JSON of each chunk that an event becomes. */
   of(type: string, json: string): string[] {
     if (type === 'response.created') {
-      this.#begin(lifecycle(json));
+      this.#begin(lifecycleEvent(json));
       return [];
     }
-    if (isTerminalType(type)) return this.#end(lifecycle(json));
+    if (isTerminalType(type)) return this.#end(lifecycleEvent(json));
     if (!told.has(type)) return [];
     // A worker has written it by the table of events.
     return this.#content(JSON.parse(json) as ResponseEvent);
@@ -141,8 +142,3 @@ const told: ReadonlySet<string> = new Set<ResponseEvent['type']>([
   'response.function_call_arguments.delta',
   'response.custom_tool_call_input.delta',
 ]);
-
-/** An event of the life cycle, as the api has made it. */
-function lifecycle(json: string): LifecycleEvent {
-  return JSON.parse(json) as LifecycleEvent;
-}

@@ -6,10 +6,11 @@ import {
   type OutputItem,
   type Response,
   type ResponseEnd,
-  ServiceError,
   type Usage,
 } from '@sluice/contract';
 import { z } from 'zod';
+import { betweenReasoning, reasoningTexts, refuseCancelled, suffixOf } from '../response-facts.ts';
+import { toolCall } from './chat-schema.ts';
 
 /** What a chat completion says of its end. */
 const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
@@ -28,19 +29,7 @@ const annotationSchema = z.object({
   url_citation: z.looseObject({ url: z.string() }),
 });
 const logprobsSchema = z.object({ content: z.array(logprobSchema), refusal: z.null() }).nullable();
-const toolCallSchema = z.discriminatedUnion('type', [
-  z.object({
-    id: z.string(),
-    type: z.literal('function'),
-    function: z.object({ name: z.string(), arguments: z.string() }),
-  }),
-  z.object({
-    id: z.string(),
-    type: z.literal('custom'),
-    custom: z.object({ name: z.string(), input: z.string() }),
-  }),
-]);
-type ChatToolCall = z.output<typeof toolCallSchema>;
+type ChatToolCall = z.output<typeof toolCall>;
 
 const head = { id: z.string(), created: z.int(), model: z.string(), service_tier: z.string() };
 
@@ -56,7 +45,7 @@ export const chatCompletionSchema = z.object({
         refusal: z.string().nullable(),
         annotations: z.array(annotationSchema),
         reasoning_content: z.string().exactOptional(),
-        tool_calls: z.array(toolCallSchema).exactOptional(),
+        tool_calls: z.array(toolCall).exactOptional(),
       }),
       logprobs: logprobsSchema,
       finish_reason: z.enum(finishReasons),
@@ -88,7 +77,7 @@ export function headOf<ObjectName extends string>(
   { id, created_at: created, model, service_tier }: Response,
   object: ObjectName,
 ) {
-  return { id: `chatcmpl-${id.slice(id.indexOf('_') + 1)}`, object, created, model, service_tier };
+  return { id: `chatcmpl-${suffixOf(id)}`, object, created, model, service_tier };
 }
 
 /**
@@ -102,7 +91,9 @@ export function chatCompletionOf(response: Response): ChatCompletion {
   const texts = parts.flatMap((part) => (part.type === 'output_text' ? [part] : []));
   const refusals = parts.flatMap((part) => (part.type === 'refusal' ? [part.refusal] : []));
   const logprobs = texts.flatMap((part) => part.logprobs);
-  const reasoning = output.flatMap(reasoningTexts).join(betweenReasoning);
+  const reasoning = output
+    .flatMap((item) => (item.type === 'reasoning' ? reasoningTexts(item) : []))
+    .join(betweenReasoning);
   const calls = output.filter(isToolCall).map(toolCallOf);
   return {
     ...headOf(response, 'chat.completion'),
@@ -123,14 +114,6 @@ export function chatCompletionOf(response: Response): ChatCompletion {
     ],
     usage: response.usage && usageOf(response.usage),
   };
-}
-
-/** Between the texts of different parts of reasoning. */
-export const betweenReasoning = '\n\n';
-
-function reasoningTexts(item: OutputItem): string[] {
-  if (item.type !== 'reasoning') return [];
-  return [...item.summary, ...(item.content ?? [])].map(({ text }) => text).filter((text) => text !== '');
 }
 
 function toolCallOf(call: Extract<OutputItem, { call_id: string }>): ChatToolCall {
@@ -155,14 +138,11 @@ export function annotationOf({
  *
  * @throws {ServiceError} for a response that was cancelled: there is no word for that.
  */
-export function finishReasonOf({
-  status,
-  incomplete_details: details,
-  output,
-}: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>): FinishReason {
-  if (status === 'cancelled' || details?.reason === 'cancelled') {
-    throw new ServiceError('server_error', 'The response was cancelled.', { shouldRetry: false });
-  }
+export function finishReasonOf(
+  end: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>,
+): FinishReason {
+  refuseCancelled(end);
+  const { incomplete_details: details, output } = end;
   if (details?.reason === 'content_filter') return 'content_filter';
   if (details) return 'length';
   return output.some(isToolCall) ? 'tool_calls' : 'stop';

@@ -1,11 +1,5 @@
-import {
-  type CreateResponse,
-  firstProblem,
-  parseCreateResponse,
-  type ParseOptions,
-  presentMembers,
-  ServiceError,
-} from '@sluice/contract';
+import { ServiceError } from '@sluice/contract';
+import { checkedRequest, membersOfBody, type Translated, type TranslationOptions } from '../members.ts';
 import { inputOf } from './chat-input.ts';
 import { type ChatParams, asChatError } from './chat-params.ts';
 import {
@@ -34,29 +28,16 @@ export interface ChatDelivery {
  */
 export function parseChatRequest(
   body: unknown,
-  { canReturn = false, ...options }: Pick<ParseOptions, 'hostedTools'> & { canReturn?: boolean } = {},
-): { request: CreateResponse; delivery: ChatDelivery } {
-  const given = presentMembers(body);
-  for (const required of ['model', 'messages']) {
-    if (given[required] === undefined) {
-      throw new ServiceError('missing_required_parameter', { param: required });
-    }
-  }
-  const parsed = chatRequestSchema.safeParse(given);
-  if (!parsed.success) throw firstProblem(parsed.error, given);
-  const chat = parsed.data;
+  { canReturn = false, ...options }: TranslationOptions = {},
+): Translated<ChatDelivery> {
+  const chat = membersOfBody(body, chatRequestSchema, ['model', 'messages']);
   checkTogether(chat);
-  const { items, paths } = inputOf(chat.messages);
+  const { items: input, paths } = inputOf(chat.messages);
   const params: ChatParams = { paths, tools: chat.tools?.map(({ type }) => type) ?? [] };
-  try {
-    const members = Object.entries({ ...membersOf(chat), store: chat.store ?? canReturn }).filter(
-      ([, value]) => value !== undefined,
-    );
-    const request = parseCreateResponse({ ...Object.fromEntries(members), input: items }, options);
-    return { request: { ...request, ...besidesOf(chat) }, delivery: deliveryOf(chat) };
-  } catch (error) {
-    throw error instanceof ServiceError ? asChatError(error, params) : error;
-  }
+  const named = (error: ServiceError) => asChatError(error, params);
+  const members = { ...membersOf(chat), store: chat.store ?? canReturn, input };
+  const request = checkedRequest(members, options, named);
+  return { request: { ...request, ...besidesOf(chat) }, delivery: deliveryOf(chat), named };
 }
 
 function checkTogether({ logprobs, top_logprobs: top, max_tokens, max_completion_tokens }: ChatRequestBody) {
@@ -135,12 +116,12 @@ function customFormatOf(
 
 function choiceOf(choice: ChatToolChoice): unknown {
   if (typeof choice === 'string') return choice;
-  if (choice.type !== 'allowed_tools') return named(choice);
+  if (choice.type !== 'allowed_tools') return nameOf(choice);
   const { mode, tools } = choice.allowed_tools;
-  return { type: 'allowed_tools', mode, tools: tools.map(named) };
+  return { type: 'allowed_tools', mode, tools: tools.map(nameOf) };
 }
 
-function named(each: ChatNamedTool): { type: string; name: string } {
+function nameOf(each: ChatNamedTool): { type: string; name: string } {
   return { type: each.type, name: each.type === 'function' ? each.function.name : each.custom.name };
 }
 

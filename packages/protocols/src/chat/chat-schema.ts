@@ -23,7 +23,7 @@ const filePart = z.object({
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const mediaPart = z.discriminatedUnion('type', [textPart, imagePart, filePart]);
 
-const toolCall = z.discriminatedUnion('type', [
+export const toolCall = z.discriminatedUnion('type', [
   z.object({
     id: z.string(),
     type: z.literal('function'),

@@ -7,8 +7,8 @@ import {
   type ResponseEvent,
   ServiceError,
 } from '@sluice/contract';
+import { betweenReasoning, lifecycleEvent } from '../response-facts.ts';
 import {
-  betweenThoughts,
   type ContentBlock,
   emptyMessage,
   type MessageFrame,
@@ -69,8 +69,8 @@ export class MessageEvents {
 
   /** The frames that an event becomes. */
   of({ type, json, texts }: GivenEvent): MessageFrame[] {
-    if (isTerminalType(type)) return this.#end(lifecycle(json));
-    if (type === 'response.created') return this.#begin(lifecycle(json));
+    if (isTerminalType(type)) return this.#end(lifecycleEvent(json));
+    if (type === 'response.created') return this.#begin(lifecycleEvent(json));
     if (!told.has(type)) return [];
     // A worker has written it by the table of events.
     return this.#take(JSON.parse(json) as ItemEvent, texts);
@@ -157,7 +157,7 @@ export class MessageEvents {
     if (this.#thinking !== 'summarized' || delta === '') return [];
     const isNext = current.part !== undefined && current.part !== part;
     current.part = part;
-    return this.#delta(noThinking, `${isNext ? betweenThoughts : ''}${delta}`, (thinking) => ({
+    return this.#delta(noThinking, `${isNext ? betweenReasoning : ''}${delta}`, (thinking) => ({
       type: 'thinking_delta',
       thinking,
     }));
@@ -235,8 +235,3 @@ const told: ReadonlySet<string> = new Set<ItemEvent['type']>([
 ]);
 
 const noThinking: ContentBlock = { type: 'thinking', thinking: '', signature: '' };
-
-/** An event of the life cycle, as the api has made it. */
-function lifecycle(json: string): LifecycleEvent {
-  return JSON.parse(json) as LifecycleEvent;
-}

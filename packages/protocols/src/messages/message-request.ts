@@ -1,11 +1,5 @@
-import {
-  type CreateResponse,
-  firstProblem,
-  parseCreateResponse,
-  type ParseOptions,
-  presentMembers,
-  ServiceError,
-} from '@sluice/contract';
+import type { ServiceError } from '@sluice/contract';
+import { checkedRequest, membersOfBody, type Translated, type TranslationOptions } from '../members.ts';
 import { inputOf } from './message-input.ts';
 import { asMessageError } from './message-params.ts';
 import { countMessageTokensSchema, type MessageRequestBody, messageRequestSchema } from './message-schema.ts';
@@ -14,18 +8,6 @@ import { countMessageTokensSchema, type MessageRequestBody, messageRequestSchema
 export interface MessageDelivery {
   /** Whether its caller gets the reasoning of the model, and with its text. Without `thinking` in the request it does not. */
   thinking: 'none' | 'omitted' | 'summarized';
-}
-
-export interface ParsedMessage {
-  request: CreateResponse;
-  delivery: MessageDelivery;
-  /** The same error, about the member that the caller wrote. */
-  named: (error: ServiceError) => ServiceError;
-}
-
-interface MessageOptions extends Pick<ParseOptions, 'hostedTools'> {
-  /** Whether the caller has a key with which it can come back for the answer. */
-  canReturn?: boolean;
 }
 
 /** A request to count has fewer members. */
@@ -39,11 +21,11 @@ type Asked = Partial<MessageRequestBody> & Pick<MessageRequestBody, 'model' | 'm
  *
  * @throws {ServiceError} with a code whose status is 400.
  */
-export function parseMessageRequest(body: unknown, options: MessageOptions = {}): ParsedMessage {
-  const given = withRequired(body, ['model', 'messages', 'max_tokens']);
-  const parsed = messageRequestSchema.safeParse(given);
-  if (!parsed.success) throw firstProblem(parsed.error, given);
-  return parsedOf(parsed.data, options);
+export function parseMessageRequest(
+  body: unknown,
+  options: TranslationOptions = {},
+): Translated<MessageDelivery> {
+  return translated(membersOfBody(body, messageRequestSchema, ['model', 'messages', 'max_tokens']), options);
 }
 
 /**
@@ -51,32 +33,21 @@ export function parseMessageRequest(body: unknown, options: MessageOptions = {})
  *
  * @throws {ServiceError} with a code whose status is 400.
  */
-export function parseCountMessageTokens(body: unknown, options: MessageOptions = {}): ParsedMessage {
-  const given = withRequired(body, ['model', 'messages']);
-  const parsed = countMessageTokensSchema.safeParse(given);
-  if (!parsed.success) throw firstProblem(parsed.error, given);
-  return parsedOf(parsed.data, options);
+export function parseCountMessageTokens(
+  body: unknown,
+  options: TranslationOptions = {},
+): Translated<MessageDelivery> {
+  return translated(membersOfBody(body, countMessageTokensSchema, ['model', 'messages']), options);
 }
 
-function withRequired(body: unknown, names: readonly string[]): Record<string, unknown> {
-  const given = presentMembers(body);
-  const missing = names.find((name) => given[name] === undefined);
-  if (missing !== undefined) throw new ServiceError('missing_required_parameter', { param: missing });
-  return given;
-}
-
-function parsedOf(message: Asked, { canReturn = false, ...options }: MessageOptions): ParsedMessage {
-  const { items, paths } = inputOf(message);
+function translated(
+  message: Asked,
+  { canReturn = false, ...options }: TranslationOptions,
+): Translated<MessageDelivery> {
+  const { items: input, paths } = inputOf(message);
   const named = (error: ServiceError) => asMessageError(error, paths);
-  try {
-    const members = Object.entries({ ...membersOf(message), store: canReturn }).filter(
-      ([, value]) => value !== undefined,
-    );
-    const request = parseCreateResponse({ ...Object.fromEntries(members), input: items }, options);
-    return { request: { ...request, ...besidesOf(message) }, delivery: deliveryOf(message), named };
-  } catch (error) {
-    throw error instanceof ServiceError ? named(error) : error;
-  }
+  const request = checkedRequest({ ...membersOf(message), store: canReturn, input }, options, named);
+  return { request: { ...request, ...besidesOf(message) }, delivery: deliveryOf(message), named };
 }
 
 /** The members of the response that are checked as such. */

@@ -1,12 +1,6 @@
-import {
-  isToolCall,
-  type OutputItem,
-  type Response,
-  type ResponseEnd,
-  ServiceError,
-  type Usage,
-} from '@sluice/contract';
+import { isToolCall, type OutputItem, type Response, type ResponseEnd, type Usage } from '@sluice/contract';
 import { z } from 'zod';
+import { betweenReasoning, reasoningTexts, refuseCancelled, suffixOf } from '../response-facts.ts';
 import { messageErrorSchema } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 
@@ -54,7 +48,7 @@ export const messageTokensSchema = z.object({ input_tokens: z.int() });
 /** A message of which nothing is known but that it was accepted. */
 export function emptyMessage({ id, model, service_tier: tier, usage }: Response): MessageBody {
   return {
-    id: `msg_${id.slice(id.indexOf('_') + 1)}`,
+    id: `msg_${suffixOf(id)}`,
     type: 'message',
     role: 'assistant',
     model,
@@ -112,16 +106,10 @@ function thinkingOf(item: Reasoning, thinking: MessageDelivery['thinking']): Con
   if (thinking === 'none') return [];
   if (thinking === 'omitted')
     return sealed === '' ? [] : [{ type: 'thinking', thinking: '', signature: sealed }];
-  const text = [...item.summary, ...(item.content ?? [])]
-    .map((part) => part.text)
-    .filter((each) => each !== '')
-    .join(betweenThoughts);
+  const text = reasoningTexts(item).join(betweenReasoning);
   if (text !== '') return [{ type: 'thinking', thinking: text, signature: sealed }];
   return sealed === '' ? [] : [{ type: 'redacted_thinking', data: sealed }];
 }
-
-/** Between the texts of different parts of reasoning. */
-export const betweenThoughts = '\n\n';
 
 export function toolUseOf({ call_id: id, name }: { call_id: string; name: string }) {
   return { type: 'tool_use' as const, id, name, input: {} };
@@ -149,14 +137,9 @@ export function objectOf(json: string): Record<string, unknown> | undefined {
  *
  * @throws {ServiceError} for a response that was cancelled: there is no word for that.
  */
-export function stopReasonOf({
-  status,
-  incomplete_details: details,
-  output,
-}: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>): StopReason {
-  if (status === 'cancelled' || details?.reason === 'cancelled') {
-    throw new ServiceError('server_error', 'The response was cancelled.', { shouldRetry: false });
-  }
+export function stopReasonOf(end: Pick<ResponseEnd, 'status' | 'incomplete_details' | 'output'>): StopReason {
+  refuseCancelled(end);
+  const { incomplete_details: details, output } = end;
   if (details) return details.reason === 'content_filter' ? 'refusal' : 'max_tokens';
   if (output.some((item) => item.type === 'message' && item.content.some(({ type }) => type === 'refusal'))) {
     return 'refusal';
