@@ -61,7 +61,7 @@ function collectGarbage(): void {
   runInNewContext('gc()');
 }
 
-/** What buffers take of memory once nobody holds them any more. */
+/** The memory that buffers take once nobody holds them any more. */
 function bytesOfBuffers(): number {
   collectGarbage();
   return process.memoryUsage().external;

@@ -256,7 +256,7 @@ describe.skipIf(!hasServer)(
         const ids = [await accepted.accept({ streams: false }), await accepted.accept()];
         await upstream.request(1);
         process.kill(store.pid, 'SIGSTOP');
-        // What lives as long as a lock, and was written at another store after all of them, lapses after all of them.
+        // A key that lives as long as a lock, and was written at another store after all of them, lapses after all of them.
         const lock = `${redis.prefix}:as-long-as-a-lock`;
         await redis.client.set(lock, '1', 'PX', options.lockMs);
         await eventually(async () => (await redis.client.exists(lock)) === 0);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** What the processes of a peer are told. */
+/** The settings that the processes of a peer are given. */
 export interface PeerPlace {
   /** Where its packages are installed. */
   folder: string;

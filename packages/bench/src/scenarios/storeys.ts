@@ -45,7 +45,7 @@ interface Variant {
   processes: ReadonlyMap<string, { pid: number }>;
 }
 
-/** What each part of a response and of a token costs: CPU time with the part switched off, beside the whole. */
+/** The cost of each part of a response and of a token: CPU time with the part switched off, beside the whole. */
 export const storeys: Scenario = {
   name: 'storeys',
   async run(context: ScenarioContext): Promise<ScenarioReport> {
@@ -221,7 +221,7 @@ function storeyTable({ responses, tokens }: { responses: Results; tokens: Result
   };
 }
 
-/** What a piece of work costs, in microseconds. */
+/** The cost of a piece of work, in microseconds. */
 interface Costs {
   median: (storey: Storey, of: readonly string[]) => number;
   /** How much more it costs than as it is, in each round. */

@@ -2,7 +2,7 @@ import type { Patch } from '@sluice/testing';
 
 /** A part of what a response or a token costs, and how it is switched. */
 export interface Storey {
-  /** What is other than by default. */
+  /** The difference from the default. */
   name: string;
   /** Settings that switch it. */
   settings?: Record<string, unknown>;
@@ -17,7 +17,7 @@ export interface Storey {
 
 const emit = 'emit<Event extends TelemetryEvent>(event: Event, fact: TelemetryEvents[Event]): void {\n';
 
-/** What every response has by default, each without one part of it. */
+/** The defaults of every response, each without one part. */
 export const without: readonly Storey[] = [
   { name: 'without the journal', settings: { console: { journal: false } } },
   { name: 'without statistics', settings: { console: { statistics: false } } },
@@ -55,7 +55,7 @@ export const without: readonly Storey[] = [
   },
 ];
 
-/** What a response has only when somebody asks for it. */
+/** Parts that a response has only when somebody asks for them. */
 export const beside: readonly Storey[] = [
   { name: 'with traces, all sampled', isTraced: true },
   { name: 'with the line of its tenant: a limit of what runs', keyLimits: { concurrent: 1_000 } },

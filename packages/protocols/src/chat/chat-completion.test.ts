@@ -75,7 +75,7 @@ function chunksOf(response: Response, { includesUsage = false } = {}): Record<st
   return json.map((chunk) => JSON.parse(chunk) as Record<string, unknown>);
 }
 
-/** What a client puts together of chunks. */
+/** Puts chunks together, as a client does. */
 function together(chunks: readonly Record<string, unknown>[]) {
   const whole = {
     content: '',

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { betweenReasoning, reasoningTexts, refuseCancelled, suffixOf } from '../response-facts.ts';
 import { toolCall } from './chat-schema.ts';
 
-/** What a chat completion says of its end. */
+/** The reasons for which a chat completion ends. */
 const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter'] as const;
 export type FinishReason = (typeof finishReasons)[number];
 

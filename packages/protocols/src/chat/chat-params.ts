@@ -1,7 +1,7 @@
 import type { ServiceError } from '@sluice/contract';
 import { aboutMember } from '../members.ts';
 
-/** What is known of a request to name its members as the chat completion has them. */
+/** The facts of a request by which its members get the names that the chat completion has for them. */
 export interface ChatParams {
   /** The member that each item of the input was made of. */
   paths: readonly string[];

@@ -92,7 +92,7 @@ function streamOf(response: Response, content: { type: string }[] = [...deriveEv
   ];
 }
 
-/** What Anthropic's client puts together of frames, one block after the other. */
+/** Puts frames together, one block after the other, as Anthropic's client does. */
 function together(frames: Record<string, unknown>[]): unknown {
   let whole: Record<string, unknown> = {};
   const blocks: Record<string, unknown>[] = [];

@@ -202,7 +202,7 @@ function imagePart({ source }: ImageBlock): object {
   return { type: 'input_image', image_url: url };
 }
 
-/** What is said of a document has no place beside a file, and stands before it as text. */
+/** The title and the context of a document have no place beside a file, and stand before it as text. */
 function documentParts({ source, title, context }: DocumentBlock): object[] {
   const headings = (...texts: (string | null | undefined)[]) =>
     texts.filter((text) => text != null && text !== '').map((text) => inputText(String(text)));

@@ -58,7 +58,7 @@ export const messageErrorSchema = z.object({
   error: z.object({
     type: z.string(),
     message: z.string(),
-    /** What the Responses API says of the same error. */
+    /** The code and the member that the Responses API has for the same error. */
     details: z.object({
       error_code: z.string(),
       param: z.string().nullable(),

@@ -4,7 +4,7 @@ import { betweenReasoning, reasoningTexts, refuseCancelled, suffixOf } from '../
 import { messageErrorSchema } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 
-/** What a message says of its end. `stop_sequence` is not told apart from `end_turn`: upstreams do not say which it was. */
+/** The reasons for which a message ends. `stop_sequence` is not told apart from `end_turn`: upstreams do not say which it was. */
 const stopReasons = ['end_turn', 'max_tokens', 'tool_use', 'refusal'] as const;
 export type StopReason = (typeof stopReasons)[number];
 

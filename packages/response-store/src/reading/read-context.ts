@@ -22,7 +22,7 @@ export type ResponseContext =
   /** More than may be read. The accept refuses that; the limits were lowered since. */
   | { kind: 'too_large' };
 
-/** What a response continues from. */
+/** The response that another one continues from, and whose it is. */
 interface Before {
   previousId: string | undefined;
   tenant: string;
