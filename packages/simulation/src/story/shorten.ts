@@ -34,6 +34,7 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
+  if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
   if (scenario.apis > 1) yield { ...scenario, apis: scenario.apis - 1 };
   if (scenario.workers > 1) yield { ...scenario, workers: scenario.workers - 1 };
   for (const [at, caller] of callers.entries()) {
