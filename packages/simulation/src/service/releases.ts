@@ -36,7 +36,7 @@ async function loadOther(): Promise<Release> {
     load: (url, context, next) => {
       const loaded = next(url, context);
       return url.endsWith(`/record/fields.ts${mark}`)
-        ? { ...loaded, source: withOtherVersion(String(loaded.source)) }
+        ? { ...loaded, source: withOtherVersion((loaded.source ?? '').toString()) }
         : loaded;
     },
   });
