@@ -36,7 +36,7 @@ async function loadOther(): Promise<Release> {
     load: (url, context, next) => {
       const loaded = next(url, context);
       return url.endsWith(`/record/fields.ts${mark}`)
-        ? { ...loaded, source: withOtherVersion((loaded.source ?? '').toString()) }
+        ? { ...loaded, source: withOtherVersion(loaded.source ?? '') }
         : loaded;
     },
   });
@@ -49,7 +49,8 @@ async function loadOther(): Promise<Release> {
   }
 }
 
-function withOtherVersion(source: string): string {
+function withOtherVersion(loaded: string | ArrayBuffer | NodeJS.TypedArray): string {
+  const source = typeof loaded === 'string' ? loaded : new TextDecoder().decode(loaded);
   const changed = source.replace(/recordVersion = '\d+'/, "recordVersion = 'other'");
   if (changed === source) throw new Error('The version of the records is not where it was');
   return changed;
