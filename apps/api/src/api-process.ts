@@ -98,7 +98,6 @@ export class ApiProcess {
     this.#admin = await buildAdminApp({
       ...parts,
       registry: parts.metrics.registry,
-      settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
       developmentKey: async () =>
@@ -127,6 +126,7 @@ export class ApiProcess {
     parts.memory.start();
     parts.stats.start();
     parts.operator.start();
+    parts.models.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
@@ -162,6 +162,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await acts;
     await parts.watch?.stop();
+    await parts.models.stop();
     await parts.tenants.stop();
     await parts.sealing.stop();
     parts.redis.stop();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { loadSettings } from '@sluice/config';
+import { openSettings, type ProviderSettings } from '@sluice/config';
 import { createProvider, type Provider } from '@sluice/providers';
 import {
   createLogger,
@@ -21,15 +21,18 @@ export { WorkerProcess };
 
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
-  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
+  const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
-  const byId = new Map(providers.map((each) => [each.id, createProvider(each, timeouts, logger)]));
+  const makeProvider = (each: ProviderSettings) => createProvider(each, timeouts, logger);
+  const byId = new Map(providers.map((each) => [each.id, makeProvider(each)]));
   await prepare([...byId.values()]);
   const worker = new WorkerProcess({
     settings: { ...settings, redisUrl },
+    watch,
     providers: byId,
+    createProvider: makeProvider,
     traces: openTraces(settings.traces, {
       service: { role: 'worker', version: serviceVersion, instance: randomUUID() },
       onDropped: throttledWarning(logger, 'traces dropped').warn,
@@ -45,6 +48,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     drainTimeoutMs: settings.drainTimeoutMs,
     start: (signal, requestStop) => worker.start(signal, requestStop),
     stop: (reason) => worker.stop(reason),
+    reload: () => worker.reload(),
   });
 }
 

@@ -1,4 +1,11 @@
-export { type ChangedKeys, changedKeys, type LiveLimits } from './changed-settings.ts';
+export {
+  type ChangedKeys,
+  changedKeys,
+  type ChangedModels,
+  changedModels,
+  hasChangedModels,
+  type LiveLimits,
+} from './changed-settings.ts';
 export { checkKey, type KeyRules } from './check-key.ts';
 export { ConfigError, formatPath, type Problem } from './config-error.ts';
 export { faultOfAllowedModel } from './cross-checks.ts';

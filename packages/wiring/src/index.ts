@@ -18,3 +18,9 @@ export {
   isolatedRole,
   workerRole,
 } from './roles.ts';
+export {
+  LiveModels,
+  type LiveModelsOptions,
+  type ModelsAndProviders,
+  openModels,
+} from './models/live-models.ts';

@@ -39,7 +39,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     connection: clients.commands,
     keyPrefix,
     telemetry,
-    models: models.map(({ id }) => id),
+    hasModel: (id) => models.some((model) => model.id === id),
     clock,
     logger,
   });
