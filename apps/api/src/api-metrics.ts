@@ -57,7 +57,8 @@ function responseMetrics(models: () => readonly string[]): readonly CountedMetri
       name: 'sluice_responses_accepted_total',
       help: 'Responses accepted, by how their callers get them: whole, stream or background.',
       labels: ['model', 'mode'],
-      known: () => models().flatMap((model) => ['whole', 'stream', 'background'].map((mode) => [model, mode])),
+      known: () =>
+        models().flatMap((model) => ['whole', 'stream', 'background'].map((mode) => [model, mode])),
       on: 'response.accepted',
       count: ({ model, mode }, add) => add([model, mode]),
     },

@@ -1,13 +1,7 @@
 import type { Telemetry } from '@sluice/runtime';
 import { about, type Attempt } from './attempt.ts';
 import { mayWait } from './conclude-attempt.ts';
-import {
-  chooseRoute,
-  type ModelRoute,
-  type RouteBlock,
-  type RouteChoice,
-  untried,
-} from './model-routes.ts';
+import { chooseRoute, type ModelRoute, type RouteBlock, type RouteChoice, untried } from './model-routes.ts';
 import { withJitter } from './retry-delay.ts';
 import type { WaitingResponse } from './route-health.ts';
 import type { UpstreamHealth } from './upstream-health.ts';

@@ -59,7 +59,9 @@ export class WorkerReport {
       started_at: this.#startedAt,
       stopping: isStopping(),
       running: running(),
-      slots: queues().slice(0, mostTold).map((queue) => ({ queue, running: inHand(queue), slots })),
+      slots: queues()
+        .slice(0, mostTold)
+        .map((queue) => ({ queue, running: inHand(queue), slots })),
       active_at: this.#activeAt,
       upstreams: told(upstreams()),
     };

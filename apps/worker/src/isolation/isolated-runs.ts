@@ -157,7 +157,8 @@ export class IsolatedRuns {
     const { runs } = isolated;
     const settle = runs.get(message.responseId);
     runs.delete(message.responseId);
-    if (runs.size === 0) isolated.idle = setTimeout(() => void end(isolated), isolated.isRetired ? 0 : idleMs);
+    if (runs.size === 0)
+      isolated.idle = setTimeout(() => void end(isolated), isolated.isRetired ? 0 : idleMs);
     settle?.(message.outcome);
   }
 }

@@ -122,7 +122,8 @@ export class LiveModels {
       this.#retired.set(model.id, { model, providers: used, since });
     }
     for (const id of ids) this.#retired.delete(id);
-    for (const queue of queuesOf(before.models)) if (!queues.has(queue)) this.#retiredQueues.set(queue, since);
+    for (const queue of queuesOf(before.models))
+      if (!queues.has(queue)) this.#retiredQueues.set(queue, since);
     for (const queue of queues) this.#retiredQueues.delete(queue);
     this.#tell();
   }
