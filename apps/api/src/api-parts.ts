@@ -22,6 +22,7 @@ import {
   type ConnectedSettings,
   type ConnectOptions,
   type LiveModels,
+  ModelDiscovery,
   openModels,
   watchRedis,
   type Wired,
@@ -74,6 +75,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   settings: ConnectedSettings;
   live: LiveSettings;
   models: LiveModels;
+  discovery: ModelDiscovery;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
@@ -122,9 +124,10 @@ export function makeApiParts({
   const role = apiRole({ leaseOver: replaced.leaseOver ?? leaseOver, onError });
   const wired = connect(started, role, { ...replaced, logger, onQueueError: onError });
   const { clock, telemetry, store, queue, journal, keyPrefix } = wired;
+  const { commands } = wired.clients;
   const models = openModels(started, queue);
   const settings = models.inSettings(started);
-  const { commands } = wired.clients;
+  const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
@@ -213,6 +216,7 @@ export function makeApiParts({
     settings,
     live,
     models,
+    discovery,
     tenants,
     watch: settingsWatch,
     redis,

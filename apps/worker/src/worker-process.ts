@@ -22,7 +22,9 @@ import type { Traces } from '@sluice/traces';
 import {
   connect,
   type ConnectedSettings,
+  type AskForModels,
   type LiveModels,
+  ModelDiscovery,
   openModels,
   watchRedis,
   type Wired,
@@ -56,6 +58,8 @@ export interface WorkerProcessOptions extends Pick<AttemptRunnerOptions, 'create
   /** Stopped with the process. Absent while traces are off. */
   traces?: Traces | undefined;
   logger: Logger;
+  /** Asks an upstream with `discover` for its models; without it, another worker does. */
+  askForModels?: AskForModels;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
   /** Starts a process for suspects; see `IsolatedRuns`. */
@@ -72,6 +76,7 @@ export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #wired: Wired<WorkerClients, AttemptStore>;
   readonly #models: LiveModels;
+  readonly #discovery: ModelDiscovery;
   readonly #watch: SettingsWatch | undefined;
   readonly #runner: AttemptRunner;
   readonly #isolated: IsolatedRuns;
@@ -110,6 +115,14 @@ export class WorkerProcess {
     const { telemetry, clock, queue, keyPrefix, letInAll } = this.#wired;
     this.#models = openModels(options.settings, queue);
     const settings = this.#models.servedInSettings(options.settings);
+    this.#discovery = new ModelDiscovery({
+      live: this.#models,
+      clock,
+      connection: this.#wired.clients.commands,
+      keyPrefix,
+      ask: options.askForModels,
+      logger,
+    });
     this.#watch = options.watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
     logWorker(telemetry, logger);
     options.traces?.listen(telemetry, () => clock.now());
@@ -207,6 +220,7 @@ export class WorkerProcess {
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
     await this.#runner.start(signal);
+    await this.#discovery.start(signal);
     this.#hasStarted = true;
     this.#worker.start();
     this.#watchdog.start();
@@ -227,7 +241,12 @@ export class WorkerProcess {
     this.#isStopping = true;
     this.#stats.announce();
     this.#watchdog.stop();
-    const changesStopped = Promise.all([this.#watch?.stop(), this.#models.stop(), this.#served.stop()]);
+    const changesStopped = Promise.all([
+      this.#watch?.stop(),
+      this.#discovery.stop(),
+      this.#models.stop(),
+      this.#served.stop(),
+    ]);
     const rescueStopped = this.#rescue.stop();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);

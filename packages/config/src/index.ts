@@ -18,7 +18,7 @@ export { type Environment, readVariable, type Role } from './environment-variabl
 export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';
-export type { ProviderSettings } from './provider-schema.ts';
+export { type DiscoveringProvider, isDiscovering, type ProviderSettings } from './provider-schema.ts';
 export {
   completeTenant,
   gatherTenants,

@@ -22,7 +22,7 @@ export interface ModelUse {
 }
 
 interface OpenProvider {
-  /** Its settings as JSON. */
+  /** Its settings, as `textOf` has them. */
   text: string;
   provider: Provider;
 }
@@ -47,7 +47,7 @@ export class RunnerModels {
   constructor(options: RunnerModelsOptions) {
     this.#options = options;
     const { settings, providers } = options;
-    const texts = new Map(settings.providers.map((each) => [each.id, JSON.stringify(each)]));
+    const texts = new Map(settings.providers.map((each) => [each.id, textOf(each)]));
     this.#byId = new Map(
       [...providers].map(([id, provider]) => [id, { provider, text: texts.get(id) ?? '' }]),
     );
@@ -89,7 +89,7 @@ export class RunnerModels {
     const made: OpenProvider[] = [];
     const prepared = new Map<string, OpenProvider>();
     for (const settings of providers) {
-      const text = JSON.stringify(settings);
+      const text = textOf(settings);
       const known = this.#byId.get(settings.id);
       if (known?.text === text) {
         prepared.set(settings.id, known);
@@ -170,4 +170,9 @@ export class RunnerModels {
     this.#closing.add(closed);
     void closed.finally(() => this.#closing.delete(closed));
   }
+}
+
+/** The settings of which a change makes another upstream, as JSON. How its models are found is none of them. */
+function textOf(settings: ProviderSettings): string {
+  return JSON.stringify({ ...settings, discover: undefined, discovery: undefined });
 }
