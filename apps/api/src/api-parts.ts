@@ -73,6 +73,8 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
 export interface ApiParts extends Wired<ApiClients, CallerStore> {
   /** Their models and providers are, at each reading, those in effect. */
   settings: ConnectedSettings;
+  /** The same with the removed models that are still served. */
+  served: ConnectedSettings;
   live: LiveSettings;
   models: LiveModels;
   discovery: ModelDiscovery;
@@ -127,6 +129,8 @@ export function makeApiParts({
   const { commands } = wired.clients;
   const models = openModels(started, queue);
   const settings = models.inSettings(started);
+  // An operator also sees and empties the queue of a model that was removed, while it is still served.
+  const served = models.servedInSettings(started);
   const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
@@ -184,7 +188,8 @@ export function makeApiParts({
     ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
   const operator = makeApiOperator({
-    ...{ ...wired, settings, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    ...{ ...wired, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    settings: served,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -200,7 +205,7 @@ export function makeApiParts({
     logger,
   });
   measureApi(telemetry, metrics.registry, {
-    settings,
+    settings: served,
     live,
     queue,
     store,
@@ -214,6 +219,7 @@ export function makeApiParts({
   return {
     ...wired,
     settings,
+    served,
     live,
     models,
     discovery,
