@@ -9,7 +9,7 @@ function counted(): { telemetry: Telemetry; registry: Registry } {
   });
   const registry = new Registry();
   countApi(telemetry, registry, {
-    models: ['m'],
+    models: () => ['m'],
     openRequests: () => 2,
     sockets: () => ({ size: 0, contextBytes: 0 }),
   });

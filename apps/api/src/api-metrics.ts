@@ -3,8 +3,8 @@ import { type CountedMetric, countFacts, readGauges, type ReadMetric, type Telem
 import type { Registry } from 'prom-client';
 
 export interface ApiCounts {
-  /** Ids of the models of the settings. What a client asks for besides has no series of its own. */
-  models: readonly string[];
+  /** Ids of the models in effect, read at each use. What a client asks for besides has no series of its own. */
+  models: () => readonly string[];
   openRequests: () => number;
   sockets: () => Pick<SocketConnections, 'size' | 'contextBytes'>;
 }
@@ -51,14 +51,14 @@ const requestMetrics: readonly CountedMetric[] = [
   },
 ];
 
-function responseMetrics(models: readonly string[]): readonly CountedMetric[] {
-  const knownModels = new Set(models);
+function responseMetrics(models: () => readonly string[]): readonly CountedMetric[] {
   return [
     {
       name: 'sluice_responses_accepted_total',
       help: 'Responses accepted, by how their callers get them: whole, stream or background.',
       labels: ['model', 'mode'],
-      known: models.flatMap((model) => ['whole', 'stream', 'background'].map((mode) => [model, mode])),
+      known: () =>
+        models().flatMap((model) => ['whole', 'stream', 'background'].map((mode) => [model, mode])),
       on: 'response.accepted',
       count: ({ model, mode }, add) => add([model, mode]),
     },
@@ -66,9 +66,9 @@ function responseMetrics(models: readonly string[]): readonly CountedMetric[] {
       name: 'sluice_responses_refused_total',
       help: 'Requests to create a response that were refused with 429 or 503, by code. The model is empty when it was not known yet.',
       labels: ['model', 'code'],
-      known: ['', ...models].flatMap((model) => refusalCodes.map((code) => [model, code])),
+      known: () => ['', ...models()].flatMap((model) => refusalCodes.map((code) => [model, code])),
       on: 'response.refused',
-      count: ({ model, code }, add) => add([knownModels.has(model) ? model : '', code]),
+      count: ({ model, code }, add) => add([models().includes(model) ? model : '', code]),
     },
     {
       name: 'sluice_refused_but_accepted_total',

@@ -21,6 +21,9 @@ import {
   connect,
   type ConnectedSettings,
   type ConnectOptions,
+  type LiveModels,
+  ModelDiscovery,
+  openModels,
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
@@ -68,7 +71,13 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
 
 /** What an api process is made of, connected but not started. `ApiProcess` starts and stops it. */
 export interface ApiParts extends Wired<ApiClients, CallerStore> {
+  /** Their models and providers are, at each reading, those in effect. */
+  settings: ConnectedSettings;
+  /** The same with the removed models that are still served. */
+  served: ConnectedSettings;
   live: LiveSettings;
+  models: LiveModels;
+  discovery: ModelDiscovery;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
@@ -87,7 +96,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
 
 /** Makes the parts of an api process and connects them with each other. */
 export function makeApiParts({
-  settings,
+  settings: started,
   watch,
   traces,
   logger,
@@ -96,8 +105,14 @@ export function makeApiParts({
   acceptingNow,
   replaced = {},
 }: ApiPartsOptions): ApiParts {
-  const live = new LiveSettings({ ...settings, isComplete: false });
-  const settingsWatch = watch?.({ apply: (changed) => tenants.takeSettings(changed), log: logger });
+  const live = new LiveSettings({ ...started, isComplete: false });
+  const settingsWatch = watch?.({
+    apply: async (changed) => {
+      await tenants.takeSettings(changed);
+      models.replace(changed);
+    },
+    log: logger,
+  });
   const open = new OpenRequests(replaced.mostCallers);
   const readLimits = new ReadLimits();
   const bodyBudget = new BodyBudget(() => live.limits.bodyBytesInFlight);
@@ -107,17 +122,22 @@ export function makeApiParts({
     if (hasStarted()) warn(error);
   };
   const leaseOver = (keys: readonly string[]) =>
-    new LeaseThread({ redisUrl: settings.redisUrl, keys, onError });
+    new LeaseThread({ redisUrl: started.redisUrl, keys, onError });
   const role = apiRole({ leaseOver: replaced.leaseOver ?? leaseOver, onError });
-  const wired = connect(settings, role, { ...replaced, logger, onQueueError: onError });
+  const wired = connect(started, role, { ...replaced, logger, onQueueError: onError });
   const { clock, telemetry, store, queue, journal, keyPrefix } = wired;
   const { commands } = wired.clients;
+  const models = openModels(started, queue);
+  const settings = models.inSettings(started);
+  // An operator also sees and empties the queue of a model that was removed, while it is still served.
+  const served = models.servedInSettings(started);
+  const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
   const memory = replaced.memory ?? new RedisMemory({ commands, onError });
   const tenants = new Tenants({
-    settings,
+    settings: started,
     live,
     connection: commands,
     keyPrefix,
@@ -137,7 +157,7 @@ export function makeApiParts({
     ...(replaced.threadMs !== undefined && { withinMs: replaced.threadMs }),
     bodyBytes: () => live.limits.bodyBytes,
     sealingKeys: () => sealing.all,
-    hostedTools: hostedToolsOf(settings.models),
+    hostedTools: () => hostedToolsOf(settings.models),
     onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
   });
   const responses = new Responses({
@@ -168,7 +188,8 @@ export function makeApiParts({
     ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
   const operator = makeApiOperator({
-    ...{ ...wired, settings, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    ...{ ...wired, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    settings: served,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -176,7 +197,7 @@ export function makeApiParts({
     connection: commands,
     keyPrefix,
     telemetry,
-    models: settings.models.map(({ id }) => id),
+    hasModel: (id) => models.serves(id),
     clock,
     isStopping,
     openRequests: () => open.size,
@@ -184,7 +205,7 @@ export function makeApiParts({
     logger,
   });
   measureApi(telemetry, metrics.registry, {
-    settings,
+    settings: served,
     live,
     queue,
     store,
@@ -197,7 +218,11 @@ export function makeApiParts({
   });
   return {
     ...wired,
+    settings,
+    served,
     live,
+    models,
+    discovery,
     tenants,
     watch: settingsWatch,
     redis,

@@ -98,7 +98,6 @@ export class ApiProcess {
     this.#admin = await buildAdminApp({
       ...parts,
       registry: parts.metrics.registry,
-      settings,
       token: server.adminToken,
       actionToken: server.adminActionToken,
       developmentKey: async () =>
@@ -123,10 +122,12 @@ export class ApiProcess {
     if (!parts.clock.isSynchronized) await parts.clock.sample();
     await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
+    await parts.discovery.start(signal);
     this.#hasStarted = true;
     parts.memory.start();
     parts.stats.start();
     parts.operator.start();
+    parts.models.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
@@ -162,6 +163,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await acts;
     await parts.watch?.stop();
+    await Promise.all([parts.models.stop(), parts.discovery.stop()]);
     await parts.tenants.stop();
     await parts.sealing.stop();
     parts.redis.stop();

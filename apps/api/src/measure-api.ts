@@ -11,6 +11,7 @@ import { type ApiCounts, countApi } from './api-metrics.ts';
 import { measureQueues } from './queue-metrics.ts';
 
 export interface ApiToMeasure extends Omit<ApiCounts, 'models'> {
+  /** Their models are read at each use. */
   settings: Pick<Settings, 'models' | 'console'>;
   live: Pick<LiveSettings, 'limits'>;
   queue: ResponseQueue;
@@ -29,17 +30,18 @@ export function measureApi(
   registry: Registry,
   { settings, live, queue, store, redis, memory, journal, now, ...counts }: ApiToMeasure,
 ): void {
-  const models = settings.models.map(({ id }) => id);
+  const models = () => settings.models.map(({ id }) => id);
   countApi(telemetry, registry, { models, ...counts });
   countEnds(telemetry, registry, { models, codes: failureCodes });
   measureQueues(registry, {
     queue,
     read: () => readQueues({ queue, store, settings, now }),
-    limits: new Map(
-      settings.models.flatMap(({ queue: name, concurrency }) =>
-        concurrency === undefined ? [] : [[name, concurrency]],
+    limits: () =>
+      new Map(
+        settings.models.flatMap(({ queue: name, concurrency }) =>
+          concurrency === undefined ? [] : [[name, concurrency]],
+        ),
       ),
-    ),
   });
   measureStore(registry, {
     redis,

@@ -15,7 +15,7 @@ function measured(more: Partial<QueuesToMeasure> = {}): Registry {
   measureQueues(registry, {
     queue: { names: ['m', 'team%2Fm'], counts: () => Promise.resolve(counts) },
     read: () => Promise.resolve([aQueue('m'), aQueue('team/m')]),
-    limits: new Map(),
+    limits: () => new Map(),
     ...more,
   });
   return registry;
@@ -34,7 +34,10 @@ describe('the metrics of the queues', () => {
       aQueue('m', { oldestWaitMs: 90_000, oldestReadyWaitMs: 1_500 }),
       aQueue('team/m', { depth: { ...depth, isPaused: true } }),
     ];
-    const text = await measured({ read: () => Promise.resolve(read), limits: new Map([['m', 4]]) }).metrics();
+    const text = await measured({
+      read: () => Promise.resolve(read),
+      limits: () => new Map([['m', 4]]),
+    }).metrics();
     expect(text).toContain('sluice_queue_oldest_wait_seconds{queue="m"} 90\n');
     expect(text).toContain('sluice_queue_oldest_ready_wait_seconds{queue="m"} 1.5');
     expect(text).toContain('sluice_queue_oldest_wait_seconds{queue="team/m"} 0');

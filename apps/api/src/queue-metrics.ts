@@ -10,7 +10,7 @@ export interface QueuesToMeasure {
   /** The jobs in each queue, and how long the oldest of them has waited. */
   read: () => Promise<readonly ReadQueue[]>;
   /** The queues with a limit on what runs at once over all workers. */
-  limits: ReadonlyMap<string, number>;
+  limits: () => ReadonlyMap<string, number>;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
 }
@@ -25,19 +25,22 @@ export function measureQueues(
 ): void {
   const registers = [registry];
   const readings = shared(read, now);
-  const counts = shared(() => Promise.allSettled(queue.names.map((name) => queue.counts(name))), now);
+  const counts = shared(async () => {
+    const { names } = queue;
+    return { names, counted: await Promise.allSettled(names.map((name) => queue.counts(name))) };
+  }, now);
   new Gauge({
     name: 'sluice_queue_jobs',
     help: 'Jobs by state. The same from every api process: take one of them.',
     labelNames: ['queue', 'state'],
     registers,
     async collect() {
-      const counted = await counts();
+      const { names, counted } = await counts();
       this.reset();
       for (const [at, each] of counted.entries()) {
         if (each.status === 'rejected') continue;
         for (const [state, count] of Object.entries(each.value)) {
-          this.set({ queue: decodeURIComponent(queue.names[at] ?? ''), state }, count);
+          this.set({ queue: decodeURIComponent(names[at] ?? ''), state }, count);
         }
       }
     },
@@ -55,13 +58,16 @@ export function measureQueues(
       },
     });
   }
-  const limit = new Gauge({
+  new Gauge({
     name: 'sluice_queue_concurrency_limit',
     help: 'Jobs that may run at once over all workers; absent for a queue without a limit.',
     labelNames: ['queue'],
     registers,
+    collect() {
+      this.reset();
+      for (const [name, most] of limits()) this.set({ queue: name }, most);
+    },
   });
-  for (const [name, most] of limits) limit.set({ queue: name }, most);
 }
 
 const gauges: readonly { name: string; help: string; of: (read: ReadQueue) => number }[] = [

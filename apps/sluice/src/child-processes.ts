@@ -86,11 +86,10 @@ export class ChildProcesses {
     await this.#stopRole('worker');
   }
 
-  /** Tells the api to read the settings file at once. Workers use none of the settings that may change. */
+  /** Tells every process to read the settings file at once. */
   reload(): void {
     // Before a process is ready, the signal would end it. It reads the file when it starts.
-    const apis = this.#children.filter(({ role, isReady }) => role === 'api' && isReady);
-    for (const api of apis) api.process.kill('SIGHUP');
+    for (const { process: running, isReady } of this.#children) if (isReady) running.kill('SIGHUP');
   }
 
   /** Kills every process at once. */

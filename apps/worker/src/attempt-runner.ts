@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
-import type { Settings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { type Outcome, queueName } from '@sluice/queue';
 import type { AttemptStore, ClaimedRecord, ClaimEnd } from '@sluice/response-store';
 import { type Logger, type RedisClock, throttledWarning, untilRedisTakes } from '@sluice/runtime';
 import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-content';
-import { closeConnections, type ConnectedSettings, type RunnerClients, type Wired } from '@sluice/wiring';
+import {
+  closeConnections,
+  type ConnectedSettings,
+  type LiveModels,
+  type RunnerClients,
+  type Wired,
+} from '@sluice/wiring';
 import { endWithoutRun } from './end-without-run.ts';
 import { type ExecuteDependencies, executeResponse, type Isolate } from './execute-response.ts';
 import { giveBack } from './give-back.ts';
@@ -14,7 +19,8 @@ import { InputBudget, inputBytesOfHeap, type WantedInput } from './input-budget.
 import { LargeWrites } from './large-writes.ts';
 import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
-import { blockedMs, type ModelRoute, type ModelRoutes } from './model-routes.ts';
+import { blockedMs } from './model-routes.ts';
+import { RunnerModels, type RunnerModelsOptions } from './models/runner-models.ts';
 import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
@@ -23,7 +29,8 @@ import { TurnBudget } from './turn-budget.ts';
 import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
 import { UpstreamHealth } from './upstream-health.ts';
 
-export interface AttemptRunnerOptions {
+export interface AttemptRunnerOptions extends Pick<RunnerModelsOptions, 'createProvider'> {
+  /** Their models are read at each use: those in effect and the removed ones that are still served. */
   settings: ConnectedSettings;
   /** Closed with the runner. Its store tells the runner of each end that is asked for (`endAskedFor`). */
   wired: Wired<RunnerClients, AttemptStore>;
@@ -47,12 +54,12 @@ export class AttemptRunner {
   readonly clock: RedisClock;
   readonly health: UpstreamHealth;
   readonly #sealing: SealingKeys;
-  readonly #routes: ModelRoutes;
+  readonly models: RunnerModels;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
   readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
+  readonly #unknownModels = new OtherReleases({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
-  readonly #providers: ReadonlyMap<string, Provider>;
   readonly #inputBudget: InputBudget;
   readonly #dependencies: ExecuteDependencies;
 
@@ -61,7 +68,6 @@ export class AttemptRunner {
     this.#options = options;
     const { recovery } = settings;
     const { telemetry } = wired;
-    this.#providers = providers;
     const heapBytes = getHeapStatistics().heap_size_limit;
     this.#inputBudget = new InputBudget(inputBytesOfHeap(spareBytes(heapBytes), options.memoryShare));
     this.clock = wired.clock;
@@ -77,9 +83,15 @@ export class AttemptRunner {
       outageMs: recovery.outageMs,
       onError: throttledWarning(logger, 'leases not checked').warn,
     });
-    this.#routes = routesOf(settings, providers);
+    const { createProvider } = options;
+    this.models = new RunnerModels({
+      settings,
+      providers,
+      createProvider,
+      onError: (error) => logger.warn({ err: error }, 'upstream not closed'),
+    });
     this.health = new UpstreamHealth({
-      routes: [...this.#routes.values()].flat(),
+      routes: this.models.routes,
       ...pressureOf(settings),
       slotsOf: (route) => slotsOf(settings, route),
       onSaturated: (provider) => this.#holdQueuesOf(provider),
@@ -94,10 +106,11 @@ export class AttemptRunner {
     });
     this.#dependencies = {
       log: this.store,
-      routes: this.#routes,
+      models: this.models,
       health: this.health,
       postponed: this.#postponed,
       otherReleases: this.#otherReleases,
+      unknownModels: this.#unknownModels,
       holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
       jsonChecks: this.#jsonChecks,
@@ -128,6 +141,12 @@ export class AttemptRunner {
     await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();
     this.health.start();
+  }
+
+  /** Takes the models and upstreams in effect, once `models.prepare` has made those that are new. What runs keeps what it has. */
+  take(live: LiveModels): void {
+    this.models.take(live);
+    this.health.take({ routes: this.models.routes, ...pressureOf({ providers: live.servedProviders }) });
   }
 
   /** Takes room for an input that a claim is about to read. False when there is none. */
@@ -179,7 +198,7 @@ export class AttemptRunner {
     const { settings, holdQueue } = this.#options;
     const ofQueue = settings.models.filter((model) => queueName(model.queue) === queue);
     const waits = ofQueue.map(({ id }) =>
-      blockedMs(this.#routes.get(id) ?? [], (route) => this.health.blockOfAll(route)),
+      blockedMs(this.models.routesOf(id) ?? [], (route) => this.health.blockOfAll(route)),
     );
     const holdMs = Math.min(...waits);
     if (holdMs <= 0 || !Number.isFinite(holdMs)) return 0;
@@ -201,20 +220,7 @@ export class AttemptRunner {
     await this.#jsonChecks.stop();
     await this.#sealing.stop();
     await this.store.stop();
-    await Promise.all([...this.#providers.values()].map((provider) => provider.close()));
+    await this.models.close();
     await closeConnections(this.#options.wired);
   }
-}
-
-function routesOf({ models }: Settings, providers: ReadonlyMap<string, Provider>): Map<string, ModelRoute[]> {
-  const routes = new Map<string, ModelRoute[]>();
-  for (const { id, routes: configured } of models) {
-    const ofModel: ModelRoute[] = [];
-    for (const { provider: providerId, model } of configured) {
-      const provider = providers.get(providerId);
-      if (provider) ofModel.push({ provider, model });
-    }
-    routes.set(id, ofModel);
-  }
-  return routes;
 }

@@ -11,7 +11,7 @@ import type { ContentSealer } from '@sluice/response-store/sealed-content';
 import { type AbortReason, AttemptAborted } from './abort-reasons.ts';
 import { Assembler } from './assemble-events.ts';
 import type { LargeWrites } from './large-writes.ts';
-import type { RouteBlock, TriedRoutes } from './model-routes.ts';
+import type { ModelRoute, RouteBlock, TriedRoutes } from './model-routes.ts';
 import type { OutputBudget, OutputShare } from './output-budget.ts';
 import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import { OwnLimits } from './own-limits.ts';
@@ -40,8 +40,10 @@ export interface AttemptTraces {
   propagates: boolean;
 }
 
-/** Failures and limits of a response over all of its attempts in this process. */
+/** The routes of a response, and its failures and limits, over all of its attempts in this process. */
 export interface RouteHistory {
+  /** Those that its model had at the first attempt here, whatever becomes of the model meanwhile. */
+  readonly routes: readonly ModelRoute[];
   readonly tried: TriedRoutes;
   readonly limits: OwnLimits;
 }
@@ -66,6 +68,7 @@ export class Attempt {
   readonly trace: AttemptTrace | undefined;
   /** Names the response and its tenant to the routes that it calls. */
   readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
+  readonly routes: readonly ModelRoute[];
   /** How often each route has failed for the response. */
   readonly tried: TriedRoutes;
   readonly calls: CallProgress = {};
@@ -90,6 +93,7 @@ export class Attempt {
     const { log, running, sealerOf, now, traces, openWaitMs } = dependencies;
     this.record = record;
     this.owner = { tenant: record.tenant, responseId: record.id, limits: history?.limits ?? new OwnLimits() };
+    this.routes = history?.routes ?? [];
     this.tried = history?.tried ?? new Map();
     this.share = dependencies.outputBudget.open(record.tenant);
     this.#largeWrites = dependencies.largeWrites;

@@ -64,7 +64,7 @@ export async function callModel(
     // Another attempt has taken the turn, or the probe of an upstream that may be back.
     if (!call) return undefined;
     const ending = await callRoute(dependencies, attempt, { route, call }, attempt.generation);
-    return ending.kind === 'failed' ? afterFailedCall(dependencies, attempt, route, ending) : ending;
+    return ending.kind === 'failed' ? afterFailedCall(attempt, route, ending) : ending;
   } catch (error) {
     stopWaiting();
     if (signal.aborted) return aborted(attempt);
@@ -90,8 +90,7 @@ async function beginGeneration(dependencies: CallModelDependencies, attempt: Att
 
 /** Takes note of a failed call. Returns how the attempt ends; undefined when it may call another route. */
 function afterFailedCall(
-  { routes }: CallModelDependencies,
-  { tried, calls, record }: Attempt,
+  { tried, calls, routes }: Attempt,
   route: ModelRoute,
   { failure, refusal, meaning }: FailedCall,
 ): AttemptEnding | undefined {
@@ -103,7 +102,7 @@ function afterFailedCall(
     return undefined;
   }
   tried.set(route, (tried.get(route) ?? 0) + 1);
-  if (meaning === 'own_limit' && untried(routes.get(record.request.model) ?? [], tried).length === 0) {
+  if (meaning === 'own_limit' && untried(routes, tried).length === 0) {
     const { code, publicMessage, param } = failure;
     return { kind: 'failed', failure: { code, disposition: 'fail', publicMessage, param } };
   }

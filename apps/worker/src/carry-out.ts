@@ -114,10 +114,10 @@ async function waitForRetry(
   attempt: Attempt,
   failure: AttemptFailure,
 ): Promise<NextStep> {
-  const { routes, health, telemetry, longestRetryAfterMs, random } = dependencies;
-  const { record, signal, tried } = attempt;
+  const { health, telemetry, longestRetryAfterMs, random } = dependencies;
+  const { record, routes, signal, tried } = attempt;
   const { code, retryAfterMs } = failure;
-  const others = untried(routes.get(record.request.model) ?? [], tried);
+  const others = untried(routes, tried);
   const waiter = health.waiter(attempt.owner);
   const isOtherFree = chooseRoute(others, tried, (route) => health.blockOf(route, waiter)).kind === 'route';
   const delayMs = isOtherFree

@@ -151,9 +151,10 @@ function setUp(options: SetUpOptions = {}) {
     random: () => 0,
   });
   const heldQueues: string[] = [];
+  const usesEnded: string[] = [];
   const dependencies: ExecuteDependencies = {
     log,
-    routes: new Map([['m', routes]]),
+    models: { use: (model) => (model === 'm' ? { routes, end: () => usesEnded.push(model) } : undefined) },
     health,
     outputLimits: { ...generousLimits, ...outputLimits },
     jsonChecks: { check: (_tenant, checks) => Promise.resolve(checks.map(checkJson)) },
@@ -163,6 +164,7 @@ function setUp(options: SetUpOptions = {}) {
     postponed: new PostponedResponses({ now }),
     inputBudget: new InputBudget(1_000_000),
     otherReleases: new OtherReleases({ now, random: () => 0.5 }),
+    unknownModels: new OtherReleases({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
     outputBudget: new OutputBudget(budget),
@@ -189,7 +191,7 @@ function setUp(options: SetUpOptions = {}) {
   };
   return {
     ...{ id, log, provider, second, providers, upstream, running, observed, logged, execute },
-    ...{ dependencies, health, heldQueues, pass },
+    ...{ dependencies, health, heldQueues, usesEnded, pass },
   };
 }
 
@@ -416,9 +418,32 @@ describe('a failure before anything is visible', () => {
 
   it('without any route to the model ends the response', async () => {
     const { log, execute, dependencies } = setUp();
-    dependencies.routes = new Map();
+    dependencies.models = { use: () => ({ routes: [], end: () => undefined }) };
     expect(await execute()).toEqual({ kind: 'failed', code: 'server_error' });
     expect(log.end?.status).toBe('failed');
+  });
+
+  it('is not begun in a process that does not know its model, which leaves the response to others', async () => {
+    const { log, provider, execute, dependencies, observed } = setUp();
+    dependencies.models = { use: () => undefined };
+    expect(await execute()).toEqual({ kind: 'later', afterMs: 100 });
+    expect(observed).toEqual(['postponed model']);
+    expect(log.end).toBeUndefined();
+    expect(provider.calls).toEqual([]);
+  });
+
+  it('keeps the routes of its response when the model changes, and says when it uses them no longer', async () => {
+    const { provider, second, execute, dependencies, usesEnded } = setUp({ upstreams: 2 });
+    const outcome = execute();
+    const call = await provider.call(0);
+    dependencies.models = { use: () => undefined };
+    call.fail(refused());
+    const other = await second.call(0);
+    expect(usesEnded).toEqual([]);
+    other.send(text('Hello'), finish);
+    other.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(usesEnded).toEqual(['m']);
   });
 });
 
@@ -470,7 +495,7 @@ describe('an upstream that refuses before any output', () => {
 
   it('is skipped from the start once its breaker is open', async () => {
     const { upstream, execute, health, dependencies } = setUp({ upstreams: 2, consecutiveFailures: 1 });
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has routes');
     health.begin(route, neighbour(health))?.failed(refused());
     const outcome = execute();
@@ -493,7 +518,7 @@ describe('a response that its upstream limits each time', () => {
   /** Its first call is limited, and then others are answered. */
   async function setUpLimited(options: SetUpOptions = {}) {
     const world = setUp(options);
-    const [route] = world.dependencies.routes.get('m') ?? [];
+    const [route] = world.dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     const first = world.execute();
     (await world.provider.call(0)).fail(limited(8_000));
@@ -522,7 +547,7 @@ describe('a response that its upstream limits each time', () => {
   it('is known to the next worker, where its first call is the second', async () => {
     const world = setUp();
     const { log, provider, execute, dependencies } = world;
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     log.limited = { count: 1, at: 5_000 };
     answerOthers(world, route);
@@ -534,7 +559,7 @@ describe('a response that its upstream limits each time', () => {
   it('goes to its other route', async () => {
     const world = setUp({ upstreams: 2 });
     const { log, second, execute, provider, dependencies } = world;
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     log.limited = { count: 1, at: 5_000 };
     answerOthers(world, route);
@@ -648,7 +673,7 @@ describe('a model whose upstreams all take no calls', () => {
     ],
   ] as const)('and are down: a response %s', async (_name, request, downMs, expected) => {
     const { provider, execute, health, pass, dependencies } = setUp({ request, consecutiveFailures: 1 });
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     pass(downMs);
@@ -660,7 +685,7 @@ describe('a model whose upstreams all take no calls', () => {
   it('and are down: a response waits for as long as it may take, where no bound is set', async () => {
     const { execute, health, pass, dependencies } = setUp({ consecutiveFailures: 1, remainingMs: 60_000 });
     dependencies.openWaitMs = Number.POSITIVE_INFINITY;
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     for (let probes = 0; probes < 3; probes += 1) {
       health.begin(route, neighbour(health))?.failed(refused());
@@ -672,7 +697,7 @@ describe('a model whose upstreams all take no calls', () => {
   it('lets another worker try soon when this one takes no jobs meanwhile', async () => {
     const { execute, health, dependencies } = setUp({ consecutiveFailures: 1 });
     dependencies.holdQueue = () => 5_000;
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     expect(await execute()).toEqual({ kind: 'later', afterMs: 1_000 });
@@ -680,7 +705,7 @@ describe('a model whose upstreams all take no calls', () => {
 
   it('keeps half of the slots for responses whose routes take calls', async () => {
     const { dependencies, execute, health } = setUp({ slots: 4, consecutiveFailures: 1 });
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(
       new ProviderError('server_is_overloaded', 'busy', {
@@ -704,7 +729,7 @@ describe('a model whose upstreams all take no calls', () => {
       consecutiveFailures: 1,
       maxAttempts: 1,
     });
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);
@@ -760,7 +785,7 @@ describe('a response that waits for its turn', () => {
   /** Its upstream takes one call at a time, and has one. */
   function setUpBusy(options: SetUpOptions = {}) {
     const world = setUp({ ...options, slots: 1 });
-    const [route, ...others] = world.dependencies.routes.get('m') ?? [];
+    const [route, ...others] = world.dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     const call = world.health.begin(route, neighbour(world.health));
     const waiting = () => world.health.status()[0]?.routes[0]?.waiting;
@@ -938,7 +963,7 @@ describe('a cancellation', () => {
 
   it('of the call that finds out whether an upstream is back leaves that to the next call', async () => {
     const { id, provider, execute, running, health, pass, dependencies } = setUp({ consecutiveFailures: 1 });
-    const [route] = dependencies.routes.get('m') ?? [];
+    const [route] = dependencies.models.use('m')?.routes ?? [];
     if (!route) throw new Error('the model has a route');
     health.begin(route, neighbour(health))?.failed(refused());
     pass(5_000);

@@ -11,6 +11,7 @@ import { endWithoutRun } from './end-without-run.ts';
 import { giveBack } from './give-back.ts';
 import type { InputBudget } from './input-budget.ts';
 import type { Suspect } from './isolation/isolated-runs.ts';
+import type { ModelUse, RunnerModels } from './models/runner-models.ts';
 import type { OtherReleases } from './other-releases.ts';
 import { OwnLimits } from './own-limits.ts';
 import { withJitter } from './retry-delay.ts';
@@ -33,7 +34,10 @@ export type ExecuteDependencies = CallModelDependencies &
     /** Runs responses whose last run died with its process; undefined where they run in this process. */
     isolate: Isolate | undefined;
     inputBudget: InputBudget;
+    models: Pick<RunnerModels, 'use'>;
     otherReleases: OtherReleases;
+    /** Paces the responses whose models this process does not know. */
+    unknownModels: OtherReleases;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
   };
@@ -44,7 +48,9 @@ type Step = NextStep | { kind: 'call'; attempt: Attempt };
 /** A response in the hands of this process. */
 interface Execution {
   readonly responseId: string;
-  readonly history: RouteHistory;
+  readonly history: Omit<RouteHistory, 'routes'>;
+  /** The routes of its model; undefined before the first attempt. */
+  use: ModelUse | undefined;
   /** The lease of the latest claim, under which room for the input is held. */
   token: string;
   /** The attempt under way. */
@@ -64,7 +70,7 @@ export async function executeResponse(
 ): Promise<Outcome> {
   dependencies.postponed.delete(responseId);
   const history = { tried: new Map(), limits: new OwnLimits() };
-  const execution: Execution = { responseId, history, token: '', attempt: undefined };
+  const execution: Execution = { responseId, history, use: undefined, token: '', attempt: undefined };
   try {
     let step: Step = { kind: 'claim' };
     while (step.kind !== 'done') step = await takeStep(dependencies, execution, step);
@@ -74,6 +80,7 @@ export async function executeResponse(
     throw error;
   } finally {
     execution.attempt?.close();
+    execution.use?.end();
     dependencies.inputBudget.giveBack(execution.token);
   }
 }
@@ -126,17 +133,34 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
 }
 
 /** Gives a response back until there may be room for its input. */
-async function postponeForRoom(
-  dependencies: ExecuteDependencies,
-  { id, token, model, attempt }: PostponedClaim,
-): Promise<Outcome> {
-  const { postponed, telemetry, random } = dependencies;
+function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim): Promise<Outcome> {
+  const { postponed, random } = dependencies;
   const { least, each, most } = roomDelayMs;
   const afterMs = withJitter(Math.min(Math.max(least, postponed.size * each), most), random);
+  return postpone(dependencies, held, { because: 'memory', afterMs });
+}
+
+/**
+ * Leaves a response to another worker, because this one has not read of its model yet, or no longer knows it. Until one is
+ * found that does, it waits for as long as it may wait in its queue.
+ */
+function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
+  const { id, token, request, attempt } = record;
+  const afterMs = dependencies.unknownModels.pauseMs(id);
+  const held = { id, token, model: request.model, attempt };
+  return postpone(dependencies, held, { because: 'model', afterMs });
+}
+
+async function postpone(
+  dependencies: ExecuteDependencies,
+  { id, token, model, attempt }: Pick<PostponedClaim, 'id' | 'token' | 'model' | 'attempt'>,
+  { because, afterMs }: { because: 'memory' | 'model'; afterMs: number },
+): Promise<Outcome> {
+  const { postponed, telemetry } = dependencies;
   // Before it is given back: a cancellation meanwhile finds it.
   postponed.add(id, afterMs);
   await giveBack(dependencies, { id, token }, { isCounted: false, staysReachable: true });
-  telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because: 'memory', afterMs });
+  telemetry.emit('attempt.postponed', { responseId: id, model, attempt, because, afterMs });
   return { kind: 'later', afterMs };
 }
 
@@ -152,9 +176,15 @@ async function runApart(
   return (await isolate({ responseId, tenant, losses })) ?? { kind: 'later', afterMs: isolatedDelayMs };
 }
 
-function beginAttempt(dependencies: ExecuteDependencies, execution: Execution, record: ClaimedRecord): Step {
-  const { now, storeNow, telemetry, workerId } = dependencies;
-  const { history } = execution;
+async function beginAttempt(
+  dependencies: ExecuteDependencies,
+  execution: Execution,
+  record: ClaimedRecord,
+): Promise<Step> {
+  const { now, storeNow, telemetry, workerId, models } = dependencies;
+  execution.use ??= models.use(record.request.model);
+  if (!execution.use) return done(await postponeForModel(dependencies, record));
+  const history = { ...execution.history, routes: execution.use.routes };
   history.limits.take(record.limited, now(), (at) => storeNow() - at);
   const attempt = new Attempt(dependencies, record, history);
   execution.attempt = attempt;

@@ -1,14 +1,7 @@
 import type { Telemetry } from '@sluice/runtime';
 import { about, type Attempt } from './attempt.ts';
 import { mayWait } from './conclude-attempt.ts';
-import {
-  chooseRoute,
-  type ModelRoute,
-  type ModelRoutes,
-  type RouteBlock,
-  type RouteChoice,
-  untried,
-} from './model-routes.ts';
+import { chooseRoute, type ModelRoute, type RouteBlock, type RouteChoice, untried } from './model-routes.ts';
 import { withJitter } from './retry-delay.ts';
 import type { WaitingResponse } from './route-health.ts';
 import type { UpstreamHealth } from './upstream-health.ts';
@@ -23,7 +16,6 @@ const waitInLineMs = 30_000;
 const briefWaitMs = 1_000;
 
 export interface FindRouteDependencies {
-  routes: ModelRoutes;
   health: UpstreamHealth;
   telemetry: Telemetry;
   /** For durations, in milliseconds. */
@@ -47,13 +39,12 @@ export interface RouteWait {
  * last attempt waits for a route that is only parked.
  */
 export function findRoute(
-  { routes: ofModels, health, now }: FindRouteDependencies,
+  { health, now }: FindRouteDependencies,
   attempt: Attempt,
   waiter: WaitingResponse,
 ): RouteChoice | RouteWait {
-  const { tried, mayRetry, calls, record } = attempt;
+  const { tried, mayRetry, calls, routes: configured } = attempt;
   const { refusal, wait } = calls;
-  const configured = ofModels.get(record.request.model) ?? [];
   const routes = refusal ? untried(configured, tried) : configured;
   const choice = chooseRoute(routes, tried, (route) => health.blockOf(route, waiter));
   if (choice.kind !== 'blocked') return choice;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { loadSettings } from '@sluice/config';
-import { createProvider, type Provider } from '@sluice/providers';
+import { type DiscoveringProvider, openSettings, type ProviderSettings } from '@sluice/config';
+import { createProvider, listModelsOf, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
@@ -11,6 +11,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import { openTraces } from '@sluice/traces';
+import type { ListedModels } from '@sluice/wiring';
 import { WorkerProcess } from './worker-process.ts';
 
 /** The parts that compose a worker, for tests that run one in their own process. */
@@ -21,15 +22,19 @@ export { WorkerProcess };
 
 /** Runs a worker until it is told to stop. */
 export async function runWorker(argv: readonly string[]): Promise<void> {
-  const settings = loadSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
+  const { settings, watch } = openSettings({ env: process.env, argv, cwd: process.cwd(), role: 'worker' });
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
-  const byId = new Map(providers.map((each) => [each.id, createProvider(each, timeouts, logger)]));
+  const makeProvider = (each: ProviderSettings) => createProvider(each, timeouts, logger);
+  const byId = new Map(providers.map((each) => [each.id, makeProvider(each)]));
   await prepare([...byId.values()]);
   const worker = new WorkerProcess({
     settings: { ...settings, redisUrl },
+    watch,
     providers: byId,
+    createProvider: makeProvider,
+    askForModels,
     traces: openTraces(settings.traces, {
       service: { role: 'worker', version: serviceVersion, instance: randomUUID() },
       onDropped: throttledWarning(logger, 'traces dropped').warn,
@@ -45,7 +50,20 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     drainTimeoutMs: settings.drainTimeoutMs,
     start: (signal, requestStop) => worker.start(signal, requestStop),
     stop: (reason) => worker.stop(reason),
+    reload: () => worker.reload(),
   });
+}
+
+async function askForModels(provider: DiscoveringProvider, signal: AbortSignal): Promise<ListedModels> {
+  const answer = await listModelsOf(provider, signal);
+  switch (answer.kind) {
+    case 'listed':
+      return { models: answer.models.map(({ id }) => id) };
+    case 'refused':
+      return { fault: `answers with status ${answer.status} and no list` };
+    case 'silent':
+      return { fault: 'does not answer' };
+  }
 }
 
 /** @throws {FatalError} when this machine lacks what a provider needs. */

@@ -9,6 +9,7 @@ import { measureSlots } from './slot-metrics.ts';
 import { countWorker } from './worker-metrics.ts';
 
 export interface WorkerToMeasure {
+  /** Their models are read at each use. */
   settings: Pick<Settings, 'models' | 'workerConcurrency'>;
   runner: Pick<AttemptRunner, 'running' | 'health'>;
   consumer: Pick<QueueConsumer, 'taken' | 'inHand' | 'isTaking'>;
@@ -23,16 +24,18 @@ export function measureWorker(
   registry: Registry,
   { settings, runner, consumer, redis, journal }: WorkerToMeasure,
 ): void {
-  const { models, workerConcurrency } = settings;
   countWorker(telemetry, registry, {
     running: () => runner.running.size,
     upstreams: () => runner.health.status(),
   });
-  countEnds(telemetry, registry, { models: models.map(({ id }) => id), codes: failureCodes });
+  countEnds(telemetry, registry, {
+    models: () => settings.models.map(({ id }) => id),
+    codes: failureCodes,
+  });
   measureSlots(registry, {
-    names: [...new Set(models.map(({ queue }) => queueName(queue)))],
+    names: () => [...new Set(settings.models.map(({ queue }) => queueName(queue)))],
     consumer,
-    slots: workerConcurrency,
+    slots: settings.workerConcurrency,
   });
   measureStore(registry, { redis, journalDropped: () => journal?.dropped });
 }

@@ -7,7 +7,7 @@ describe('the slots of a worker', () => {
     const taken = new Map([['m', 5]]);
     const registry = new Registry();
     measureSlots(registry, {
-      names: ['m', 'team%2Fm'],
+      names: () => ['m', 'team%2Fm'],
       consumer: {
         taken: (name) => taken.get(name) ?? 0,
         inHand: (name) => (name === 'm' ? 3 : 0),

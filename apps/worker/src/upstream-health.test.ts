@@ -391,6 +391,29 @@ describe('what an operator sees of upstreams', () => {
     ]);
   });
 
+  it('stays when the models change, for a provider that is the same, and is new for another one', () => {
+    const { health, fail, goDown } = setUp();
+    goDown(elsewhere);
+    fail(large, { fault: 'limited', retryAfterMs: 3_000 });
+    const renewed = { ...elsewhere, provider: { ...elsewhere.provider } };
+    const added = { ...large, model: 'added' };
+    health.take({ routes: [large, added, renewed], pressure: new Map(), saturation: new Map() });
+    expect(health.status()).toMatchObject([
+      {
+        provider: 'a',
+        routes: [
+          { model: 'large', parkedMs: 3_000 },
+          { model: 'added', parkedMs: 0 },
+        ],
+      },
+      { provider: 'b', breaker: 'closed' },
+    ]);
+    expect(health.blockOf(renewed)).toBeUndefined();
+    // Responses under way go on with what they had.
+    expect(health.blockOf(small)).toBeUndefined();
+    expect(health.blockOf(elsewhere)).toMatchObject({ because: 'open' });
+  });
+
   it('is metrics with the names of the file', async () => {
     const { registry, fail, goDown } = setUp();
     fail(large, { fault: 'limited', retryAfterMs: 3_000 });

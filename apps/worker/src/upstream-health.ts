@@ -1,3 +1,4 @@
+import type { Provider } from '@sluice/providers';
 import { pause, type Telemetry } from '@sluice/runtime';
 import { type BreakerSettings, type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
@@ -18,12 +19,16 @@ export interface PressureSettings {
 /** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
 
-export interface UpstreamHealthOptions {
-  /** Every route of every model. */
+/** The upstreams whose health is kept. */
+export interface KnownUpstreams {
+  /** Every route of every model. Of two upstreams with one id, reports show the first. */
   routes: Iterable<ModelRoute>;
   /** By the id of a provider. */
   pressure: ReadonlyMap<string, PressureSettings>;
   saturation: ReadonlyMap<string, SaturationSettings>;
+}
+
+export interface UpstreamHealthOptions extends KnownUpstreams {
   /** Calls of a route that this process could have in flight. */
   slotsOf: (route: ModelRoute) => number;
   /** A model of the provider gets no calls because too many wait there. Called at each reading. */
@@ -45,7 +50,7 @@ const comeBackMs = 1_000;
 interface Upstream {
   connection: CircuitBreaker;
   watch: SaturationWatch | undefined;
-  routes: ReadonlyMap<string, RouteHealth>;
+  routes: Map<string, RouteHealth>;
 }
 
 /**
@@ -55,34 +60,52 @@ interface Upstream {
  */
 export class UpstreamHealth {
   readonly #options: UpstreamHealthOptions;
-  readonly #upstreams = new Map<string, Upstream>();
+  /** Those that responses under way may still call, too. */
+  readonly #upstreams = new WeakMap<Provider, Upstream>();
+  /** The routes of each provider in effect, by model. */
+  #inEffect: ReadonlyMap<Provider, ReadonlyMap<string, ModelRoute>> = new Map();
   readonly #waiting = new Set<() => void>();
+  readonly #stopping = new Set<Promise<void>>();
+  #hasStarted = false;
   #nextOrder = 0;
 
   constructor(options: UpstreamHealthOptions) {
     this.#options = options;
-    const models = new Map<string, ModelRoute[]>();
-    for (const route of options.routes) {
-      const ofProvider = models.get(route.provider.id) ?? [];
-      if (ofProvider.every(({ model }) => model !== route.model)) ofProvider.push(route);
-      models.set(route.provider.id, ofProvider);
+    this.take(options);
+  }
+
+  /**
+   * Keeps the health of these upstreams from now on. What is known of a provider that stays the same object stays; another
+   * object begins anew. A response under way may go on with an upstream that is no longer among them.
+   */
+  take(known: KnownUpstreams): void {
+    const inEffect = new Map<Provider, Map<string, ModelRoute>>();
+    for (const route of known.routes) {
+      const ofProvider = inEffect.get(route.provider) ?? new Map<string, ModelRoute>();
+      if (!ofProvider.has(route.model)) ofProvider.set(route.model, route);
+      inEffect.set(route.provider, ofProvider);
     }
-    for (const [provider, routes] of models) {
-      const watch = this.#watchOf(provider, routes);
-      const connection = this.#connectionOf(provider);
-      const health = (route: ModelRoute) => this.#healthOf(route, { connection, watch });
-      const ofModels = new Map(routes.map((route) => [route.model, health(route)]));
-      this.#upstreams.set(provider, { connection, watch, routes: ofModels });
+    for (const provider of this.#inEffect.keys()) {
+      const watch = inEffect.has(provider) ? undefined : this.#upstreams.get(provider)?.watch;
+      if (watch) this.#stopWatch(watch);
     }
+    for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
+    this.#inEffect = inEffect;
+    if (this.#hasStarted) this.start();
   }
 
   /** Begins to read the queues of those upstreams whose metrics are known. */
   start(): void {
-    for (const { watch } of this.#upstreams.values()) watch?.start();
+    this.#hasStarted = true;
+    for (const provider of this.#inEffect.keys()) this.#upstreams.get(provider)?.watch?.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all([...this.#upstreams.values()].flatMap(({ watch }) => watch?.stop() ?? []));
+    for (const provider of this.#inEffect.keys()) {
+      const watch = this.#upstreams.get(provider)?.watch;
+      if (watch) this.#stopWatch(watch);
+    }
+    await Promise.all(this.#stopping);
   }
 
   /** Why a route takes no call of a response now, or of a new tenant without one; undefined when it does. */
@@ -170,26 +193,63 @@ export class UpstreamHealth {
 
   /** Every upstream that a model has a route to. */
   status(): UpstreamStatus[] {
-    return [...this.#upstreams].map(([provider, { connection, watch, routes }]) => {
+    const told = new Map<string, UpstreamStatus>();
+    for (const [provider, { connection, watch, routes }] of this.#upstreamsInEffect()) {
+      if (told.has(provider.id)) continue;
       const fault = watch?.fault;
-      return {
-        provider,
+      told.set(provider.id, {
+        provider: provider.id,
         ...worstOf([connection, ...[...routes.values()].map(({ breaker }) => breaker)]),
         ...(fault !== undefined && { metricsFault: fault }),
         routes: [...routes].map(([model, health]) => statusOf(model, health)),
-      };
-    });
+      });
+    }
+    return [...told.values()];
+  }
+
+  *#upstreamsInEffect(): Generator<[Provider, Upstream]> {
+    for (const [provider, models] of this.#inEffect) {
+      const upstream = this.#upstreams.get(provider);
+      if (!upstream) continue;
+      const routes = new Map([...upstream.routes].filter(([model]) => models.has(model)));
+      yield [provider, { ...upstream, routes }];
+    }
   }
 
   #of({ provider, model }: ModelRoute): RouteHealth {
-    const found = this.#upstreams.get(provider.id)?.routes.get(model);
+    const found = this.#upstreams.get(provider)?.routes.get(model);
     if (!found) throw new RangeError(`There is no route to '${model}' of provider '${provider.id}'`);
     return found;
   }
 
+  #takeUpstream(
+    provider: Provider,
+    routes: ReadonlyMap<string, ModelRoute>,
+    { pressure, saturation }: KnownUpstreams,
+  ): void {
+    let upstream = this.#upstreams.get(provider);
+    if (!upstream) {
+      const watch = this.#watchOf(provider.id, routes.keys(), saturation.get(provider.id));
+      upstream = { connection: this.#connectionOf(provider.id), watch, routes: new Map() };
+      this.#upstreams.set(provider, upstream);
+    }
+    for (const route of routes.values()) {
+      const known = upstream.routes.get(route.model);
+      if (known) known.slots = this.#options.slotsOf(route);
+      else upstream.routes.set(route.model, this.#healthOf(route, upstream, pressure.get(provider.id)));
+    }
+  }
+
+  #stopWatch(watch: SaturationWatch): void {
+    const stopped = watch.stop();
+    this.#stopping.add(stopped);
+    void stopped.finally(() => this.#stopping.delete(stopped));
+  }
+
   #healthOf(
     route: ModelRoute,
-    { connection, watch }: { connection: CircuitBreaker; watch: SaturationWatch | undefined },
+    { connection, watch }: Pick<Upstream, 'connection' | 'watch'>,
+    pressure: PressureSettings | undefined,
   ): RouteHealth {
     const { longestRetryAfterMs, now, random, breaker, telemetry, slotsOf } = this.#options;
     const gate = watch?.gate(route.model);
@@ -202,7 +262,7 @@ export class UpstreamHealth {
       now,
       random,
       settings: breaker,
-      pressure: this.#pressureOf(route),
+      pressure: this.#pressureOf(route, pressure),
       slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
@@ -211,20 +271,23 @@ export class UpstreamHealth {
     });
   }
 
-  #pressureOf(route: ModelRoute): RoutePressure {
-    const { now, random, pressure, slotsOf } = this.#options;
-    const { adaptive, floor, latencyTolerance } = pressure.get(route.provider.id) ?? defaultPressure;
+  #pressureOf(route: ModelRoute, settings = defaultPressure): RoutePressure {
+    const { now, random, slotsOf } = this.#options;
+    const { adaptive, floor, latencyTolerance } = settings;
     const most = slotsOf(route);
     return new RoutePressure({ isAdaptive: adaptive, floor, most, latencyTolerance, now, random });
   }
 
-  #watchOf(provider: string, routes: readonly ModelRoute[]): SaturationWatch | undefined {
-    const { saturation, now, telemetry, onSaturated } = this.#options;
-    const settings = saturation.get(provider);
+  #watchOf(
+    provider: string,
+    models: Iterable<string>,
+    settings: SaturationSettings | undefined,
+  ): SaturationWatch | undefined {
+    const { now, telemetry, onSaturated } = this.#options;
     if (!settings) return undefined;
     return new SaturationWatch({
       settings,
-      models: routes.map(({ model }) => model),
+      models,
       now,
       onFault: (fault) => telemetry.emit('upstream.metrics', { provider, fault }),
       onChange: (change) => telemetry.emit('upstream.saturated', { provider, ...change }),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
+import type { OpenSettings, Settings, SettingsWatch } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
 import { type AttemptStore, defaultCell } from '@sluice/response-store';
@@ -21,15 +22,20 @@ import type { Traces } from '@sluice/traces';
 import {
   connect,
   type ConnectedSettings,
+  type AskForModels,
+  type LiveModels,
+  ModelDiscovery,
+  openModels,
   watchRedis,
   type Wired,
   type WorkerClients,
   workerRole,
 } from '@sluice/wiring';
-import { AttemptRunner } from './attempt-runner.ts';
+import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { keptTurnsBytesOfHeap } from './input-budget.ts';
 import { measureWorker } from './measure-worker.ts';
+import { ServedQueues } from './models/served-queues.ts';
 import { spareBytes } from './output-budget.ts';
 import { QueueLimits } from './queue-limits.ts';
 import { Rescue } from './rescue-responses.ts';
@@ -43,13 +49,17 @@ const abortShare = 0.8;
 /** The last traces may take this share of the drain time. */
 const traceShare = 0.05;
 
-export interface WorkerProcessOptions {
+export interface WorkerProcessOptions extends Pick<AttemptRunnerOptions, 'createProvider'> {
   settings: ConnectedSettings;
+  /** Watches the file of the settings; without it they stay as they are. */
+  watch?: OpenSettings['watch'];
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
   /** Stopped with the process. Absent while traces are off. */
   traces?: Traces | undefined;
   logger: Logger;
+  /** Asks an upstream with `discover` for its models; without it, another worker does. */
+  askForModels?: AskForModels;
   /** For durations, in milliseconds; `performance.now` by default. */
   now?: () => number;
   /** Starts a process for suspects; see `IsolatedRuns`. */
@@ -65,12 +75,16 @@ export interface WorkerProcessOptions {
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #wired: Wired<WorkerClients, AttemptStore>;
+  readonly #models: LiveModels;
+  readonly #discovery: ModelDiscovery;
+  readonly #watch: SettingsWatch | undefined;
   readonly #runner: AttemptRunner;
   readonly #isolated: IsolatedRuns;
   readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
   readonly #worker: QueueConsumer;
   readonly #limits: QueueLimits;
+  readonly #served: ServedQueues;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
   readonly #stats: ProcessStats;
@@ -81,8 +95,8 @@ export class WorkerProcess {
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
-    const { settings, providers, logger, now = () => performance.now() } = options;
-    const { recovery } = settings;
+    const { providers, logger, now = () => performance.now() } = options;
+    const { recovery } = options.settings;
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const workerId = randomUUID();
     const role = workerRole({
@@ -97,8 +111,19 @@ export class WorkerProcess {
       // Until it has started, the start itself says what is wrong, once.
       if (this.#hasStarted) warn(error);
     };
-    this.#wired = connect(settings, role, { logger, onQueueError });
+    this.#wired = connect(options.settings, role, { logger, onQueueError });
     const { telemetry, clock, queue, keyPrefix, letInAll } = this.#wired;
+    this.#models = openModels(options.settings, queue);
+    const settings = this.#models.servedInSettings(options.settings);
+    this.#discovery = new ModelDiscovery({
+      live: this.#models,
+      clock,
+      connection: this.#wired.clients.commands,
+      keyPrefix,
+      ask: options.askForModels,
+      logger,
+    });
+    this.#watch = options.watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
     logWorker(telemetry, logger);
     options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
@@ -115,6 +140,7 @@ export class WorkerProcess {
       wired: this.#wired,
       workerId,
       providers,
+      createProvider: options.createProvider,
       logger,
       isolate: (suspect) => this.#isolated.run(suspect),
       holdQueue: (held, forMs) => this.#worker.hold(held, forMs),
@@ -136,6 +162,13 @@ export class WorkerProcess {
     });
     const connection = this.#wired.clients.commands;
     this.#limits = new QueueLimits({ settings, queue, connection, keyPrefix, logger });
+    this.#served = new ServedQueues({
+      names: () => this.#models.queueNames,
+      limits: this.#limits,
+      consumer: this.#worker,
+      onError: (error) => logger.error({ err: error }, 'queues of changed models not served'),
+    });
+    this.#models.onChange(() => this.#takeModels());
     this.#watchdog = new QueueWatchdog({
       queue,
       consumer: this.#worker,
@@ -187,12 +220,20 @@ export class WorkerProcess {
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
     await this.#runner.start(signal);
+    await this.#discovery.start(signal);
     this.#hasStarted = true;
     this.#worker.start();
     this.#watchdog.start();
     this.#rescue.start();
     this.#stats.start();
+    this.#models.start();
+    this.#watch?.start();
     onReady({ healthPort: this.#health?.port });
+  }
+
+  /** Reads the settings file at once, and puts what changed in it into effect. */
+  reload(): void {
+    this.#watch?.reload();
   }
 
   /** Quiet, drain, abort: takes no new jobs, lets running ones finish, gives back or ends those that do not. */
@@ -200,13 +241,19 @@ export class WorkerProcess {
     this.#isStopping = true;
     this.#stats.announce();
     this.#watchdog.stop();
+    const changesStopped = Promise.all([
+      this.#watch?.stop(),
+      this.#discovery.stop(),
+      this.#models.stop(),
+      this.#served.stop(),
+    ]);
     const rescueStopped = this.#rescue.stop();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);
     await this.#worker.quiet();
     await this.#worker.stop();
     clearTimeout(abort);
-    await rescueStopped;
+    await Promise.all([rescueStopped, changesStopped]);
     await this.#isolated.stop();
     await Promise.all([this.#stats.stop(), this.#limits.stop()]);
     await this.#options.traces?.stop(this.#options.settings.drainTimeoutMs * traceShare);
@@ -214,6 +261,18 @@ export class WorkerProcess {
     this.#redis.stop();
     this.#metrics.stop();
     await this.#runner.stop();
+  }
+
+  /** A worker uses the models and providers of a changed file, and nothing else of it. */
+  async #takeSettings(changed: Settings): Promise<void> {
+    await this.#runner.models.prepare(changed);
+    this.#models.replace(changed);
+  }
+
+  #takeModels(): void {
+    this.#runner.take(this.#models);
+    this.#isolated.retire();
+    this.#served.change();
   }
 
   #stopForStuck(stuck: { queue: string }): void {

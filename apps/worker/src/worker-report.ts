@@ -12,7 +12,7 @@ const mostHeldTold = 16;
 export interface WorkerReportOptions {
   telemetry: Pick<Telemetry, 'on'>;
   /** The queues of this worker, as the settings name them. */
-  queues: readonly string[];
+  queues: () => readonly string[];
   /** Slots for each of them. */
   slots: number;
   /** Jobs of a queue that are in hand. */
@@ -59,7 +59,9 @@ export class WorkerReport {
       started_at: this.#startedAt,
       stopping: isStopping(),
       running: running(),
-      slots: queues.slice(0, mostTold).map((queue) => ({ queue, running: inHand(queue), slots })),
+      slots: queues()
+        .slice(0, mostTold)
+        .map((queue) => ({ queue, running: inHand(queue), slots })),
       active_at: this.#activeAt,
       upstreams: told(upstreams()),
     };

@@ -7,6 +7,7 @@ import type { AttemptRunner } from './attempt-runner.ts';
 import { WorkerReport } from './worker-report.ts';
 
 export interface WorkerStatsOptions {
+  /** Their models are read at each use. */
   settings: Settings;
   wired: Pick<Wired<WorkerClients, unknown>, 'clients' | 'keyPrefix' | 'clock' | 'telemetry'>;
   runner: Pick<AttemptRunner, 'running' | 'health'>;
@@ -26,7 +27,7 @@ export function workerStats({
 }: WorkerStatsOptions): ProcessStats {
   const report = new WorkerReport({
     telemetry,
-    queues: [...new Set(settings.models.map(({ queue }) => queue))],
+    queues: () => [...new Set(settings.models.map(({ queue }) => queue))],
     slots: settings.workerConcurrency,
     inHand: (queue) => worker.inHand(queueName(queue)),
     running: () => running.size,
@@ -39,7 +40,7 @@ export function workerStats({
     connection: clients.commands,
     keyPrefix,
     telemetry,
-    models: settings.models.map(({ id }) => id),
+    hasModel: (id) => settings.models.some((model) => model.id === id),
     clock,
     report: () => report.now(),
     will: () => report.ifLost(),

@@ -1,7 +1,7 @@
 import { formatPath } from './config-error.ts';
-import type { KeySettings, Settings } from './settings.ts';
+import type { KeySettings, ModelSettings, Settings } from './settings.ts';
 
-/** The limits of the service that may change while it runs. Only an api uses them; workers read the others when they start. */
+/** The limits of the service that may change while it runs. Only an api uses them; every process reads the others when it starts. */
 export const liveLimits = [
   'queued',
   'queuedBytes',
@@ -34,6 +34,46 @@ export function changedKeys(before: readonly KeySettings[], after: readonly KeyS
   return result;
 }
 
+/** Which models and providers differ between two versions of the settings, by their ids. */
+export interface ChangedModels {
+  added: string[];
+  removed: string[];
+  /** The same id, with other settings. */
+  changed: string[];
+  /** Providers that were added, removed or changed. */
+  providers: string[];
+}
+
+export function changedModels(
+  before: Pick<Settings, 'models' | 'providers'>,
+  after: Pick<Settings, 'models' | 'providers'>,
+): ChangedModels {
+  const { added, removed, changed } = compared<ModelSettings>(before.models, after.models);
+  const providers = compared<Settings['providers'][number]>(before.providers, after.providers);
+  return {
+    added,
+    removed,
+    changed,
+    providers: [...providers.added, ...providers.removed, ...providers.changed],
+  };
+}
+
+export function hasChangedModels({ added, removed, changed, providers }: ChangedModels): boolean {
+  return added.length + removed.length + changed.length + providers.length > 0;
+}
+
+function compared<Entry extends { id: string }>(before: readonly Entry[], after: readonly Entry[]) {
+  const known = new Map(before.map((entry) => [entry.id, JSON.stringify(entry)]));
+  const ids = new Set(after.map(({ id }) => id));
+  return {
+    added: after.filter(({ id }) => !known.has(id)).map(({ id }) => id),
+    removed: [...known.keys()].filter((id) => !ids.has(id)),
+    changed: after
+      .filter((entry) => known.has(entry.id) && known.get(entry.id) !== JSON.stringify(entry))
+      .map(({ id }) => id),
+  };
+}
+
 /** Whether the limits of the service that take effect while a process runs are the same. */
 export function haveSameLimits(before: Settings, after: Settings): boolean {
   return liveLimits.every((name) => before.limits[name] === after.limits[name]);
@@ -55,7 +95,15 @@ export function changesForRestart(before: Settings, after: Settings): string[] {
   return differences(staticPart(before), staticPart(after), []).map(formatPath);
 }
 
-function staticPart({ keys: _keys, tenants: _tenants, limits, file: _file, ...rest }: Settings): object {
+function staticPart({
+  keys: _keys,
+  tenants: _tenants,
+  models: _models,
+  providers: _providers,
+  file: _file,
+  limits,
+  ...rest
+}: Settings): object {
   const fixed = Object.entries(limits).filter(([name]) => !liveLimits.some((live) => live === name));
   return { ...rest, limits: Object.fromEntries(fixed) };
 }

@@ -35,6 +35,8 @@ const outlineSchema = z.object({
         id: word,
         type: word,
         apiKey: word,
+        discover: z.boolean().optional().catch(undefined),
+        discovery: z.unknown().optional(),
         headers: z.record(z.string(), z.unknown()).optional().catch(undefined),
         pressure: z
           .object({ adaptive: z.boolean().optional().catch(undefined), latencyTolerance: count })
@@ -90,6 +92,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...(role === 'worker' ? [] : checkListeners(outline.server ?? {})),
     ...checkProviders(outline),
     ...checkPressure(outline),
+    ...checkDiscovery(outline),
     ...checkModels(outline),
     ...checkKeys(outline),
     ...checkTenants(outline),
@@ -123,6 +126,20 @@ function checkPressure({ providers = [] }: Outline): Explanation[] {
       const message = 'has no effect while `adaptive` is false; remove one of the two';
       found.push({ path: ['providers', index, 'pressure', 'latencyTolerance'], message });
     }
+  }
+  return found;
+}
+
+function checkDiscovery({ providers = [], models }: Outline): Explanation[] {
+  const found: Explanation[] = [];
+  for (const [index, { discover, discovery }] of providers.entries()) {
+    if (discovery === undefined || discover !== undefined) continue;
+    const message = 'has no effect without `discover: true`; add that, or remove this';
+    found.push({ path: ['providers', index, 'discovery'], message });
+  }
+  if ((models ?? []).length === 0 && !providers.some(({ discover }) => discover)) {
+    const message = 'is empty; name a model, or let a provider discover its own with `discover: true`';
+    found.push({ path: ['models'], message });
   }
   return found;
 }
@@ -182,9 +199,10 @@ function checkHostedTools(
   return [{ path: ['models', index, 'hostedTools'], message }];
 }
 
-function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
+function checkKeys({ keys = [], models = [], providers = [] }: Outline): Explanation[] {
   const found: Explanation[] = [];
-  const known = models.map(({ id }) => id).filter((id) => id !== undefined);
+  const ofFile = models.map(({ id }) => id).filter((id) => id !== undefined);
+  const known = providers.some(({ discover }) => discover) ? undefined : ofFile;
   const hashes = new Map<string, number>();
   for (const [index, { key, hash, models: allowed = [] }] of keys.entries()) {
     const path = ['keys', index];
@@ -204,9 +222,13 @@ function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** The problem of a model that a key may use; undefined when there is such a model. */
-export function faultOfAllowedModel(model: string, known: readonly string[]): string | undefined {
-  if (model === '*' || known.includes(model)) return undefined;
+/**
+ * The problem of a model that a key may use; undefined when there is such a model.
+ *
+ * @param known undefined where any model may be discovered.
+ */
+export function faultOfAllowedModel(model: string, known: readonly string[] | undefined): string | undefined {
+  if (model === '*' || known === undefined || known.includes(model)) return undefined;
   return `"${model}" is not the id of a model; ${suggestName(model, known)}`;
 }
 

@@ -1,4 +1,11 @@
-export { type ChangedKeys, changedKeys, type LiveLimits } from './changed-settings.ts';
+export {
+  type ChangedKeys,
+  changedKeys,
+  type ChangedModels,
+  changedModels,
+  hasChangedModels,
+  type LiveLimits,
+} from './changed-settings.ts';
 export { checkKey, type KeyRules } from './check-key.ts';
 export { ConfigError, formatPath, type Problem } from './config-error.ts';
 export { faultOfAllowedModel } from './cross-checks.ts';
@@ -11,7 +18,7 @@ export { type Environment, readVariable, type Role } from './environment-variabl
 export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';
-export type { ProviderSettings } from './provider-schema.ts';
+export { type DiscoveringProvider, isDiscovering, type ProviderSettings } from './provider-schema.ts';
 export {
   completeTenant,
   gatherTenants,

@@ -118,7 +118,10 @@ export const settingsSchema = z.strictObject({
     description:
       'Upstreams that run models. Without `providers` and `models`, the simulator and its models are served.',
   }),
-  models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'The models that clients may name.' }),
+  models: z.array(modelSchema).max(10_000).default([]).meta({
+    description:
+      'The models that clients may name. There must be one, unless a provider has `discover`. Changes of models and providers take effect while the service runs.',
+  }),
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
       'API keys of tenants, beside those that `sluice keys create` makes. Without any key, the service makes a development key and listens on loopback only. Changes take effect while it runs.',

@@ -260,11 +260,9 @@ describe('the watch of the settings file', () => {
   });
 
   it('names what waits for a restart, without its value, and only once', async () => {
-    const models = (id: string, concurrency: number) =>
-      `providers: [{ id: p, type: simulator }]\nmodels: [{ id: ${id}, concurrency: ${concurrency}, routes: [{ provider: p }] }]\n`;
-    await save(`${withKeys('a')}${models('m', 1)}`);
+    await save(withKeys('a'));
     open().watch.start();
-    const changed = `${models('m', 2)}server: { adminToken: a-secret-of-the-operator }\nlimits: { contextTurns: 5 }\n`;
+    const changed = `server: { adminToken: a-secret-of-the-operator }\nlimits: { contextTurns: 5 }\n`;
     await save(`${withKeys('a')}${changed}`);
     await logged('settings changed that need a restart');
     await save(`${withKeys('a', 'b')}${changed}`);
@@ -275,9 +273,35 @@ describe('the watch of the settings file', () => {
     ]);
     expect(lines[0]).toMatchObject({
       level: 'warn',
-      fields: { count: 3, settings: ['server.adminToken', 'models[0].concurrency', 'limits.contextTurns'] },
+      fields: { count: 2, settings: ['server.adminToken', 'limits.contextTurns'] },
     });
     expect(JSON.stringify(lines)).not.toContain('a-secret-of-the-operator');
+  });
+
+  it('puts models and providers into effect, and names those that have changed', async () => {
+    const file = (concurrency: number, models: readonly string[], host: string) =>
+      [
+        `providers: [{ id: p, type: simulator }, { id: q, type: openai-chat, apiKey: a-secret, baseUrl: "http://${host}" }]`,
+        'models:',
+        ...models.map((id) => `  - { id: ${id}, concurrency: ${concurrency}, routes: [{ provider: p }] }`),
+      ].join('\n');
+    await save(file(1, ['m', 'n'], 'one'));
+    open().watch.start();
+    await save(file(2, ['m', 'o'], 'two'));
+    await logged('settings changed');
+    expect(lines).toMatchObject([
+      {
+        message: 'settings changed',
+        fields: {
+          modelsAdded: ['o'],
+          modelsRemoved: ['n'],
+          modelsChanged: ['m'],
+          providersChanged: ['q'],
+        },
+      },
+    ]);
+    expect(applied.at(-1)?.models.map(({ concurrency }) => concurrency)).toEqual([2, 2]);
+    expect(JSON.stringify(lines)).not.toContain('a-secret');
   });
 
   it('keeps the old settings when they cannot be put into effect', async () => {

@@ -1,6 +1,14 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { changedKeys, changesForRestart, haveSameLimits, haveSameTenants } from './changed-settings.ts';
+import {
+  type ChangedModels,
+  changedKeys,
+  changedModels,
+  changesForRestart,
+  hasChangedModels,
+  haveSameLimits,
+  haveSameTenants,
+} from './changed-settings.ts';
 import { readCommandLine } from './command-line.ts';
 import { ConfigError, describeProblem } from './config-error.ts';
 import { type FileSources, loadSettingsInThread } from './load-in-thread.ts';
@@ -160,14 +168,26 @@ export class SettingsWatch {
     const { log, apply } = this.#options;
     const { added, revoked, changed } = changedKeys(before.keys, settings.keys);
     const limitsChanged = !haveSameLimits(before, settings);
-    const isChanged = limitsChanged || added + revoked + changed > 0 || !haveSameTenants(before, settings);
+    const models = changedModels(before, settings);
+    const isChanged =
+      limitsChanged ||
+      added + revoked + changed > 0 ||
+      !haveSameTenants(before, settings) ||
+      hasChangedModels(models);
     if (isChanged) await apply(settings);
     this.#current = settings;
     if (this.#refused !== undefined) log.info({ file }, 'settings file good again');
     this.#refused = undefined;
     if (isChanged) {
       log.info(
-        { file, keysAdded: added, keysRevoked: revoked, keysChanged: changed, limitsChanged },
+        {
+          file,
+          keysAdded: added,
+          keysRevoked: revoked,
+          keysChanged: changed,
+          limitsChanged,
+          ...namesOf(models),
+        },
         'settings changed',
       );
     } else if (wasAsked) log.info({ file }, 'settings read again, nothing to put into effect');
@@ -201,6 +221,18 @@ export class SettingsWatch {
     const problems = error.problems.slice(0, mostNamed).map(describeProblem);
     this.#options.log.error({ file, count: error.problems.length, problems }, message);
   }
+}
+
+/** The models and providers that have changed, as fields of the log; empty ones are left out. */
+function namesOf({ added, removed, changed, providers }: ChangedModels): object {
+  const lists = {
+    modelsAdded: added,
+    modelsRemoved: removed,
+    modelsChanged: changed,
+    providersChanged: providers,
+  };
+  const told = Object.entries(lists).filter(([, names]) => names.length > 0);
+  return Object.fromEntries(told.map(([field, names]) => [field, names.slice(0, mostNamed)]));
 }
 
 function fault(file: string, message: string): ConfigError {

@@ -1,5 +1,6 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { closeWorker } from './close-worker.ts';
 import { type Outcome, settle } from './outcome.ts';
 import { KeptSample } from './kept-sample.ts';
 import { queuePrefix } from './queue-names.ts';
@@ -31,7 +32,7 @@ const redeliverAfterMs = 1_000;
 export interface QueueConsumerOptions {
   connection: Redis;
   keyPrefix: string;
-  /** One set of slots for each queue. */
+  /** The queues to begin with, each with a set of slots of its own; see `serve`. */
   names: readonly string[];
   /** Attempts that run at once, for each queue. */
   concurrency: number;
@@ -57,31 +58,50 @@ export interface QueueConsumerOptions {
  */
 export class QueueConsumer {
   readonly #options: QueueConsumerOptions;
-  readonly #workers: Worker[] = [];
+  /** The BullMQ workers of each queue that is served. */
+  readonly #served = new Map<string, readonly Worker[]>();
+  /** The BullMQ workers of queues that are not served any more, until their last jobs have ended. */
+  readonly #leaving = new Set<Worker>();
   readonly #held = new Map<string, { until: number; timer: NodeJS.Timeout }>();
   /** Jobs that run here, by id. */
   readonly #running = new Set<string>();
   readonly #sample = new KeptSample();
   readonly #taken = new Map<string, number>();
   readonly #busy = new Map<string, number>();
+  #names: readonly string[];
+  #hasStarted = false;
   #isQuiet = false;
 
   constructor(options: QueueConsumerOptions) {
     this.#options = options;
+    this.#names = options.names;
   }
 
   /** Starts taking jobs. Waits for the store as long as it takes. */
   start(): void {
-    for (const name of this.#options.names) {
-      for (const slots of shares(this.#options.concurrency))
-        this.#workers.push(this.#startWorker(name, slots));
+    this.#hasStarted = true;
+    this.serve(this.#names);
+  }
+
+  /**
+   * Takes jobs of these queues from now on, and of no others. Jobs of a queue that is not served any more run to their ends,
+   * and a BullMQ worker that waits for one at this moment may still take it and gives it back.
+   */
+  serve(names: readonly string[]): void {
+    this.#names = [...names];
+    if (!this.#hasStarted || this.#isQuiet) return;
+    for (const name of this.#names) {
+      if (this.#served.has(name)) continue;
+      const workers = shares(this.#options.concurrency).map((slots) => this.#startWorker(name, slots));
+      this.#served.set(name, workers);
     }
+    for (const [name, workers] of this.#served) if (!this.#names.includes(name)) this.#leave(name, workers);
   }
 
   /** Whether every BullMQ worker fetches, except those of held queues. */
   get isRunning(): boolean {
     return (
-      this.#workers.length > 0 &&
+      this.#hasStarted &&
       this.#workers.every(
         (worker) => this.#held.has(worker.name) || (worker.isRunning() && !worker.isPaused()),
       )
@@ -98,9 +118,9 @@ export class QueueConsumer {
     return this.#busy.get(name) ?? 0;
   }
 
-  /** Whether this consumer takes jobs of a queue: it does not stop, and the queue is not held. */
+  /** Whether this consumer takes jobs of a queue: it serves the queue and does not hold it, and does not stop. */
   isTaking(name: string): boolean {
-    return !this.#isQuiet && !this.#held.has(name);
+    return !this.#isQuiet && this.#served.has(name) && !this.#held.has(name);
   }
 
   /** Whether this consumer could take another job of a queue. */
@@ -116,9 +136,9 @@ export class QueueConsumer {
   hold(name: string, forMs: number): void {
     const until = performance.now() + forMs;
     const held = this.#held.get(name);
-    if (this.#isQuiet || (held && held.until >= until)) return;
+    const workers = this.#served.get(name);
+    if (!workers || this.#isQuiet || (held && held.until >= until)) return;
     clearTimeout(held?.timer);
-    const workers = this.#workers.filter((worker) => worker.name === name);
     const timer = setTimeout(() => {
       this.#held.delete(name);
       for (const worker of workers) worker.resume().catch(this.#options.onError);
@@ -140,7 +160,25 @@ export class QueueConsumer {
   async stop(): Promise<void> {
     this.#beQuiet();
     const isIdle = () => this.#running.size === 0;
-    await Promise.all(this.#workers.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+    const all = [...this.#workers, ...this.#leaving];
+    await Promise.all(all.map((worker) => closeWorker(worker, this.#options.connection, isIdle)));
+  }
+
+  get #workers(): Worker[] {
+    return [...this.#served.values()].flat();
+  }
+
+  #leave(name: string, workers: readonly Worker[]): void {
+    this.#served.delete(name);
+    clearTimeout(this.#held.get(name)?.timer);
+    this.#held.delete(name);
+    for (const worker of workers) {
+      this.#leaving.add(worker);
+      // `stop` alone may cut the connection that all of them share.
+      closeWorker(worker, undefined, () => false)
+        .catch(this.#options.onError)
+        .finally(() => this.#leaving.delete(worker));
+    }
   }
 
   #beQuiet(): void {
@@ -154,15 +192,15 @@ export class QueueConsumer {
     this.#taken.set(name, this.taken(name) + 1);
     this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
     try {
-      await this.#deliver(job, token);
+      await this.#deliver(name, job, token);
     } finally {
       this.#busy.set(name, (this.#busy.get(name) ?? 0) - 1);
     }
   }
 
-  async #deliver(job: Job<{ id: string }>, token: string | undefined): Promise<void> {
-    // A BullMQ worker that waits for a job when it is paused still takes one.
-    if (this.#isQuiet) return settle({ kind: 'given_back' }, job, token);
+  async #deliver(name: string, job: Job<{ id: string }>, token: string | undefined): Promise<void> {
+    // A BullMQ worker that waits for a job when it is paused or closed still takes one.
+    if (this.#isQuiet || !this.#served.has(name)) return settle({ kind: 'given_back' }, job, token);
     const responseId = job.id ?? job.data.id;
     // The lock lapsed, and the job was delivered again to the process that still runs it. BullMQ keeps locks by job id, so
     // the older run must be over before another begins here.
@@ -212,47 +250,6 @@ export class QueueConsumer {
     worker.on('error', onError);
     return worker;
   }
-}
-
-/** How often to look at a worker that is closing, in milliseconds. */
-const nudgeEveryMs = 100;
-
-/**
- * Closes a BullMQ worker, also while Redis is away. BullMQ cuts its blocking connection and waits until that has ended. It
- * also waits for the reply to a fetch, or to the end of a job. Once no job runs, replies that will not come are given up. A
- * job whose end was not confirmed is delivered again, and its claim finds nothing to do.
- */
-async function closeWorker(worker: Worker, connection: Redis, isIdle: () => boolean): Promise<void> {
-  const blocking = blockingClientOf(worker);
-  const nudge = setInterval(() => {
-    if (blocking) endIfAway(blocking);
-    if (isIdle()) endIfAway(connection);
-  }, nudgeEveryMs);
-  try {
-    await worker.close();
-  } finally {
-    clearInterval(nudge);
-  }
-}
-
-/** The members of a client that a stop uses. */
-type EndableClient = Pick<Redis, 'status' | 'connect' | 'disconnect'>;
-
-/** Reads the blocking client directly: BullMQ's promise of it waits until it was ready, which may never happen while Redis is away. */
-function blockingClientOf({ backend }: Worker): EndableClient | undefined {
-  const { blockingConnection } = backend;
-  // A protected member of BullMQ's class, set by its constructor to a client that ioredis made.
-  return blockingConnection && (Reflect.get(blockingConnection, '_client') as EndableClient | undefined);
-}
-
-/**
- * Ends a connection that waits to reconnect. It has no socket to cut and would never end (ioredis), so it is made to connect,
- * and that connect is cut.
- */
-function endIfAway(client: EndableClient): void {
-  if (client.status !== 'reconnecting') return;
-  client.connect().catch(() => undefined);
-  client.disconnect();
 }
 
 /** Splits slots into shares that differ by one at most. */

@@ -13,7 +13,7 @@ const longestDeferredMs = 86_400_000;
 export interface ResponseQueueOptions {
   connection: Redis;
   keyPrefix: string;
-  /** Names of all queues, so that the dashboard and the metrics show one that was never used. */
+  /** Names of the queues of the settings, so that the dashboard and the metrics show one that was never used; see `setNames`. */
   names: readonly string[];
   onError: (error: Error) => void;
   /** Called when a deferred job could not be let into its queue. */
@@ -57,24 +57,25 @@ export interface QueueRoom {
  * data, and nothing else: BullMQ keeps no prompt and no answer for the dashboard.
  */
 export class ResponseQueue {
+  readonly #options: ResponseQueueOptions;
   readonly #connection: Redis;
+  /** Those that were used so far, whether or not they are among the names. */
   readonly #queues = new Map<string, Queue>();
-  readonly #onLetInFailed: ResponseQueueOptions['onLetInFailed'];
+  #names: readonly string[] = [];
 
-  constructor({ connection, keyPrefix, names, onError, onLetInFailed }: ResponseQueueOptions) {
-    this.#connection = connection;
-    this.#onLetInFailed = onLetInFailed;
-    for (const name of names) {
-      const queue = new LeanQueue(name, {
-        connection,
-        prefix: queuePrefix(keyPrefix),
-        skipVersionCheck: true,
-        // Nobody reads BullMQ's own events. A short tail is kept for debugging.
-        streams: { events: { maxLen: 100 } },
-      });
-      queue.on('error', onError);
-      this.#queues.set(name, queue);
-    }
+  constructor(options: ResponseQueueOptions) {
+    this.#options = options;
+    this.#connection = options.connection;
+    this.setNames(options.names);
+  }
+
+  /**
+   * Replaces the names. A queue that is not among them can still be used: a record may name a queue of which the settings of
+   * this process say nothing yet, or nothing any more.
+   */
+  setNames(names: readonly string[]): void {
+    this.#names = [...names];
+    for (const name of names) this.#queue(name);
   }
 
   /** Adds the job of a response. Adding it twice leaves one. The lowest priority, from 1, is next. */
@@ -113,23 +114,19 @@ export class ResponseQueue {
   letInAll(deferred: readonly DeferredJob[]): void {
     for (const { queue, responseId, priority } of deferred) {
       this.letIn(queue, responseId, priority).catch((error: unknown) => {
-        this.#onLetInFailed?.(error, responseId);
+        this.#options.onLetInFailed?.(error, responseId);
       });
     }
   }
 
-  /** Whether the job of a response is deferred; false for a queue that this process does not serve. */
+  /** Whether the job of a response is deferred. */
   async isDeferred(name: string, responseId: string): Promise<boolean> {
-    const queue = this.#queues.get(name);
-    return (
-      queue !== undefined && (await this.#connection.zscore(queue.toKey('delayed'), responseId)) !== null
-    );
+    return (await this.#connection.zscore(this.#queue(name).toKey('delayed'), responseId)) !== null;
   }
 
   /** How many jobs are before that of a response; undefined when it does not wait in its queue. */
   async ahead(name: string, responseId: string): Promise<number | undefined> {
-    const queue = this.#queues.get(name);
-    const rank = queue && (await this.#connection.zrank(queue.toKey('prioritized'), responseId));
+    const rank = await this.#connection.zrank(this.#queue(name).toKey('prioritized'), responseId);
     return rank ?? undefined;
   }
 
@@ -156,7 +153,7 @@ export class ResponseQueue {
 
   /** Removes a waiting job. A job that a worker has taken stays, and the worker finds nothing to run. */
   async remove(name: string, responseId: string): Promise<void> {
-    await this.#queues.get(name)?.remove(responseId);
+    await this.#queue(name).remove(responseId);
   }
 
   /**
@@ -166,11 +163,8 @@ export class ResponseQueue {
    * the longer they are.
    */
   async isPending(name: string, responseId: string): Promise<boolean> {
-    const queue = this.#queues.get(name);
-    // A queue of a model that this process does not serve is for other processes to judge.
-    if (!queue) return true;
     const [addedAt, endedAt] = await this.#connection.hmget(
-      queue.toKey(responseId),
+      this.#queue(name).toKey(responseId),
       'timestamp',
       'finishedOn',
     );
@@ -269,13 +263,13 @@ export class ResponseQueue {
     };
   }
 
-  get names(): string[] {
-    return [...this.#queues.keys()];
+  get names(): readonly string[] {
+    return this.#names;
   }
 
   /** The queues as BullMQ objects, for the dashboard alone. */
   forDashboard(): Queue[] {
-    return [...this.#queues.values()];
+    return this.#names.map((name) => this.#queue(name));
   }
 
   async close(): Promise<void> {
@@ -288,8 +282,18 @@ export class ResponseQueue {
   }
 
   #queue(name: string): Queue {
-    const queue = this.#queues.get(name);
-    if (!queue) throw new RangeError(`There is no queue named '${name}'`);
+    const known = this.#queues.get(name);
+    if (known) return known;
+    const { connection, keyPrefix, onError } = this.#options;
+    const queue = new LeanQueue(name, {
+      connection,
+      prefix: queuePrefix(keyPrefix),
+      skipVersionCheck: true,
+      // Nobody reads BullMQ's own events. A short tail is kept for debugging.
+      streams: { events: { maxLen: 100 } },
+    });
+    queue.on('error', onError);
+    this.#queues.set(name, queue);
     return queue;
   }
 }

@@ -11,11 +11,16 @@ interface Metric {
 /** Adds to the series with these values of the labels. A histogram observes the amount; a counter grows by it, 1 by default. */
 type Add = (labels: readonly string[], amount?: number) => void;
 
+type KnownSeries = readonly (readonly string[])[] | (() => readonly (readonly string[])[]);
+
 interface FactRow<Event extends TelemetryEvent> extends Metric {
   /** Upper bounds of the buckets of a histogram. A row without them is a counter. */
   buckets?: readonly number[];
-  /** Series that a counter has at 0 from the start: their first fact would otherwise not be seen as an increase. */
-  known?: readonly (readonly string[])[];
+  /**
+   * Series that a counter has at 0 before their first fact, which would otherwise not be seen as an increase. A function is
+   * asked at each scrape.
+   */
+  known?: KnownSeries;
   on: Event;
   count: (fact: TelemetryEvents[Event], add: Add) => void;
 }
@@ -60,11 +65,15 @@ export function readGauges(registry: Registry, rows: readonly ReadMetric[]): voi
 
 function counterOf(
   registry: Registry,
-  { name, help, labels = [], known = [] }: Metric & { known?: readonly (readonly string[])[] },
+  { name, help, labels = [], known = [] }: Metric & { known?: KnownSeries },
 ): Add {
-  const counter = new Counter({ name, help, labelNames: labels, registers: [registry] });
+  const begin = () => {
+    for (const values of typeof known === 'function' ? known() : known) series(values).inc(0);
+  };
+  const collect = typeof known === 'function' ? { collect: begin } : {};
+  const counter = new Counter({ name, help, labelNames: labels, registers: [registry], ...collect });
   const series = seriesOf((...values) => counter.labels(...values));
-  for (const values of known) series(values).inc(0);
+  begin();
   return (values, amount = 1) => series(values).inc(amount);
 }
 

@@ -14,7 +14,7 @@ describe('the ends of responses', () => {
       throw error;
     });
     const registry = new Registry();
-    countEnds(telemetry, registry, { models: ['m'], codes: ['timeout', 'upstream_error'] });
+    countEnds(telemetry, registry, { models: () => ['m'], codes: ['timeout', 'upstream_error'] });
     expect(await registry.metrics()).toContain(
       'sluice_responses_failed_total{model="m",code="upstream_error"} 0',
     );

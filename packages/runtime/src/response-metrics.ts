@@ -3,8 +3,8 @@ import { countFacts } from './metric-table.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface EndsOptions {
-  /** Ids of the models of the settings. */
-  models: readonly string[];
+  /** Ids of the models in effect, read at each scrape. */
+  models: () => readonly string[];
   /** Codes that a failed response can have. */
   codes: readonly string[];
 }
@@ -22,7 +22,7 @@ export function countEnds(
       name: 'sluice_responses_total',
       help: 'Responses that ended here, by status.',
       labels: ['model', 'status'],
-      known: models.flatMap((model) => statuses.map((status) => [model, status])),
+      known: () => models().flatMap((model) => statuses.map((status) => [model, status])),
       on: 'response.ended',
       count: ({ model, status }, add) => add([model, status]),
     },
@@ -30,7 +30,7 @@ export function countEnds(
       name: 'sluice_responses_failed_total',
       help: 'Responses that failed here, by the code of their error.',
       labels: ['model', 'code'],
-      known: models.flatMap((model) => codes.map((code) => [model, code])),
+      known: () => models().flatMap((model) => codes.map((code) => [model, code])),
       on: 'response.ended',
       count: ({ model, status, code }, add) => {
         if (status === 'failed') add([model, code ?? 'unknown']);

@@ -140,12 +140,15 @@ export interface TelemetryEvents {
   'attempt.given_back': { responseId: string; model: string; attempt: number };
   /** An attempt rejected, by a silent store or a defect; the rescue looks after its response. */
   'attempt.dropped': { responseId: string; model: string; attempt: number };
-  /** No route takes calls for now, or there is no room for the input, and the response goes back to its queue; the attempt does not count. */
+  /**
+   * No route takes calls for now, there is no room for the input, or this process does not know the model, and the response goes
+   * back to its queue; the attempt does not count.
+   */
   'attempt.postponed': {
     responseId: string;
     model: string;
     attempt: number;
-    because: BlockedBecause;
+    because: BlockedBecause | 'model';
     afterMs: number;
   };
   /**

@@ -12,8 +12,8 @@ export interface ProcessStatsOptions {
   /** Starts every key of the cell. */
   keyPrefix: string;
   telemetry: Telemetry;
-  /** Ids of the models of the service. */
-  models: readonly string[];
+  /** Whether the service has a model of this id. */
+  hasModel: (id: string) => boolean;
   clock: Pick<RedisClock, 'now' | 'isSynchronized'>;
   /** Makes the report of this process: plain data. */
   report: () => object;

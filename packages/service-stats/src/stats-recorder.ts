@@ -28,8 +28,8 @@ export interface StatsRecorderOptions {
   /** Identifies this process among all others for as long as its minutes are kept. */
   processId: string;
   telemetry: Pick<Telemetry, 'on'>;
-  /** Ids of the models of the service. Any other name is not counted by itself, or clients could fill a minute with names. */
-  models: readonly string[];
+  /** Whether the service has a model of this id. Any other name is not counted by itself, or clients could fill a minute with names. */
+  hasModel: (id: string) => boolean;
   /** The store's clock, in milliseconds; undefined while it is not known. Until then nothing is counted. */
   now: () => number | undefined;
   /** Called when Redis did not take an addition, and when some counts are lost. */
@@ -62,7 +62,6 @@ interface Addition {
  */
 export class StatsRecorder {
   readonly #options: StatsRecorderOptions;
-  readonly #models: ReadonlySet<string>;
   readonly #minutes = new Map<number, MinuteSums>();
   #unconfirmed: Addition[] = [];
   #number = 0;
@@ -71,7 +70,6 @@ export class StatsRecorder {
 
   constructor(options: StatsRecorderOptions) {
     this.#options = options;
-    this.#models = new Set(options.models);
     const { telemetry } = options;
     telemetry.on('response.accepted', (about) => this.#count(about, 'accepted'));
     telemetry.on('response.refused', (about) => this.#count(about, 'refused'));
@@ -114,7 +112,7 @@ export class StatsRecorder {
 
   #count({ tenant, model }: { tenant: string | undefined; model: string }, name: string, by?: number): void {
     const present = this.#present();
-    const about = { tenant, model: this.#models.has(model) ? model : undefined };
+    const about = { tenant, model: this.#options.hasModel(model) ? model : undefined };
     present?.sums.count(present.at, about, name, by);
   }
 

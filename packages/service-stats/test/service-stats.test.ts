@@ -36,7 +36,7 @@ function startProcess(connection: Pick<Redis, 'eval'> = redis.client) {
     keyPrefix,
     processId: `process${processes}`,
     telemetry,
-    models: ['m', 'n', ...Array.from({ length: 20 }, (_, n) => `m${n}`)],
+    hasModel: (model) => /^(?:m\d*|n)$/.test(model),
     now: () => (isClockKnown ? now : undefined),
     onError: (error) => errors.push(error),
   });

@@ -18,3 +18,16 @@ export {
   isolatedRole,
   workerRole,
 } from './roles.ts';
+export {
+  LiveModels,
+  type LiveModelsOptions,
+  type ModelsAndProviders,
+  openModels,
+} from './models/live-models.ts';
+export {
+  type AskForModels,
+  type ListedModels,
+  ModelDiscovery,
+  type ModelDiscoveryOptions,
+} from './models/model-discovery.ts';
+export type { KnownList } from './models/discovered-store.ts';

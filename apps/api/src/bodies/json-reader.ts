@@ -29,7 +29,7 @@ export interface JsonReaderParts {
   /** Threads of their own: counting takes longer, and no body waits for it. */
   counting: Pick<JsonThreads, 'countTokens'>;
   /** Which tools the upstreams of each model run; none by default. */
-  hostedTools?: HostedToolsOfModels | undefined;
+  hostedTools?: (() => HostedToolsOfModels) | undefined;
   /** Asked for with each body. */
   sealingKeys: () => readonly SealingKey[];
 }
@@ -39,7 +39,7 @@ export class JsonReader {
   readonly #threads: JsonReaderParts['threads'];
   readonly #counting: JsonReaderParts['counting'];
   readonly #sealingKeys: () => readonly SealingKey[];
-  readonly #hostedTools: HostedToolsOfModels | undefined;
+  readonly #hostedTools: (() => HostedToolsOfModels) | undefined;
 
   constructor({ threads, counting, sealingKeys, hostedTools }: JsonReaderParts) {
     this.#hostedTools = hostedTools;
@@ -62,7 +62,7 @@ export class JsonReader {
     }: { tenant: string; withDigest?: boolean; form?: BodyForm },
   ): PreparedBody | Promise<PreparedBody> {
     const keys = this.#sealingKeys();
-    const hostedTools = this.#hostedTools;
+    const hostedTools = this.#hostedTools?.();
     if (body === undefined || isCheap(body)) {
       return prepareBody(body, { withDigest, form, hostedTools, sealing: { tenant, keys } });
     }
@@ -83,7 +83,7 @@ export class JsonReader {
   /** Prepares a frame of a WebSocket, which must have a buffer of its own. What is wrong with it is part of the result. */
   prepareFrame(tenant: string, frame: Uint8Array<ArrayBuffer>): PreparedFrame | Promise<PreparedFrame> {
     const sealing = { tenant, keys: this.#sealingKeys() };
-    const hostedTools = this.#hostedTools;
+    const hostedTools = this.#hostedTools?.();
     if (isCheap(frame)) return prepareFrame(frame, { sealing, hostedTools });
     return this.#threads.prepareFrame(frame, { sealing, hostedTools });
   }

@@ -80,7 +80,7 @@ function acceptorOver(accept: () => Promise<AcceptResult>, mostSteps?: number) {
     now: () => 0,
   });
   const checks = new RequestChecks(dependencies, {
-    models: new ModelDirectory(settings.models),
+    models: new ModelDirectory(() => settings.models),
     references: new ReferenceResolver(dependencies, new StoredItems(dependencies)),
   });
   const acceptor = new ResponseAcceptor(dependencies, { checks, ends, steps, background, positions });

@@ -3,15 +3,16 @@ import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 
 /** The models of the service, by the ids that clients send. */
 export class ModelDirectory {
-  readonly #models: ReadonlyMap<string, ModelSettings>;
+  readonly #models: () => readonly ModelSettings[];
 
-  constructor(models: readonly ModelSettings[]) {
-    this.#models = new Map(models.map((model) => [model.id, model]));
+  /** @param models read at each use: they change while the service runs. */
+  constructor(models: () => readonly ModelSettings[]) {
+    this.#models = models;
   }
 
   /** @throws {ServiceError} for a model that there is not, or that the key may not use. */
   find(id: string, key: KeySettings): ModelSettings {
-    const model = this.#models.get(id);
+    const model = this.#models().find((each) => each.id === id);
     if (!model) {
       throw new ServiceError('model_not_found', `The model '${shown(id)}' does not exist.`);
     }

@@ -74,7 +74,7 @@ export class Responses {
       now: () => performance.now(),
     });
     const references = new ReferenceResolver(dependencies, this.#items);
-    const models = new ModelDirectory(dependencies.settings.models);
+    const models = new ModelDirectory(() => dependencies.settings.models);
     this.tokens = new TokenCounter(dependencies, { models, references });
     const checks = new RequestChecks(dependencies, { models, references });
     const acceptor = new ResponseAcceptor(dependencies, {

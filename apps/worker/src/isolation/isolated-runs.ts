@@ -25,6 +25,8 @@ interface Isolated extends Place {
   runs: Map<string, (outcome: Outcome) => void>;
   tenant: string;
   idle: NodeJS.Timeout | undefined;
+  /** It has settings that are no longer in effect. */
+  isRetired: boolean;
 }
 
 /** A response whose last runs died with their processes. */
@@ -35,6 +37,7 @@ export interface Suspect {
 }
 
 export interface IsolatedRunsOptions {
+  /** Read whenever a process is started. */
   settings: Settings & { redisUrl: string };
   telemetry: Telemetry;
   logger: Logger;
@@ -67,7 +70,7 @@ export class IsolatedRuns {
   /** Runs a suspect; undefined when there is no place for it now, or when this process stops. */
   run({ responseId, tenant, losses }: Suspect): Promise<Outcome> | undefined {
     if (this.#isInterrupted) return undefined;
-    const connected = [...this.#processes].filter(({ child }) => child.connected);
+    const connected = [...this.#processes].filter(({ child, isRetired }) => child.connected && !isRetired);
     const mustBeAlone = losses >= lossesToBeAlone;
     const dying = this.#processes.size - connected.length;
     const choice = choosePlace(connected, { tenant, mustBeAlone, dying });
@@ -80,6 +83,14 @@ export class IsolatedRuns {
       isolated.runs.set(responseId, settle);
       send(isolated, { type: 'run', responseId });
     });
+  }
+
+  /** Leaves the processes that there are to what they run, because the settings have changed. The next suspect gets a new one. */
+  retire(): void {
+    for (const isolated of this.#processes) {
+      isolated.isRetired = true;
+      if (isolated.runs.size === 0) void end(isolated);
+    }
   }
 
   /** Ends all runs, or gives their responses back. */
@@ -105,6 +116,7 @@ export class IsolatedRuns {
       isTaken: false,
       tenant: '',
       idle: undefined,
+      isRetired: false,
     };
     this.#processes.add(isolated);
     // `isolated-process.ts` sends nothing else.
@@ -116,7 +128,8 @@ export class IsolatedRuns {
       this.#mourn(isolated, { code, signal });
       resolve();
     });
-    send(isolated, { type: 'settings', settings });
+    // Plain data: the models may be read from where they change.
+    send(isolated, { type: 'settings', settings: { ...settings } });
     return isolated;
   }
 
@@ -144,7 +157,8 @@ export class IsolatedRuns {
     const { runs } = isolated;
     const settle = runs.get(message.responseId);
     runs.delete(message.responseId);
-    if (runs.size === 0) isolated.idle = setTimeout(() => void end(isolated), idleMs);
+    if (runs.size === 0)
+      isolated.idle = setTimeout(() => void end(isolated), isolated.isRetired ? 0 : idleMs);
     settle?.(message.outcome);
   }
 }

@@ -17,6 +17,19 @@ function rounds(limit: ConcurrencyLimit, count: number, capacity: number, from =
 }
 
 describe('a limit of calls at a time', () => {
+  it('follows another number of slots, but for one that was lowered', () => {
+    const limit = new ConcurrencyLimit({ floor: 4, most: 8 });
+    limit.most = 16;
+    expect(limit.limit).toBe(16);
+    limit.lower(0.5);
+    limit.most = 32;
+    expect(limit.limit).toBe(8);
+    limit.most = 2;
+    expect(limit.limit).toBe(2);
+    limit.lower(0.5);
+    expect(limit.limit).toBe(2);
+  });
+
   it('is all slots as long as nothing is refused', () => {
     const limit = new ConcurrencyLimit({ floor: 1, most: 32 });
     rounds(limit, 10, Number.POSITIVE_INFINITY);

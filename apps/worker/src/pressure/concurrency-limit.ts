@@ -15,16 +15,22 @@ const backoff = 0.9;
  * half of the limit is in flight adds its part of one, so a round of calls adds one.
  */
 export class ConcurrencyLimit {
-  readonly #floor: number;
-  readonly #most: number;
+  readonly #lowest: number;
+  #most: number;
   #limit: number;
   #inFlight = 0;
   #loweredAt = Number.NEGATIVE_INFINITY;
 
   constructor({ floor, most }: ConcurrencyLimitOptions) {
     this.#most = most;
-    this.#floor = Math.min(floor, most);
+    this.#lowest = floor;
     this.#limit = most;
+  }
+
+  /** A limit that was at the most follows it. One that is lowered stays, unless it is above the new most. */
+  set most(most: number) {
+    this.#limit = this.isLowered ? Math.min(this.#limit, most) : most;
+    this.#most = most;
   }
 
   /** Calls that may be in flight. */
@@ -48,6 +54,10 @@ export class ConcurrencyLimit {
   /** Whether the limit holds calls back, or soon would. */
   get isInUse(): boolean {
     return this.#inFlight * 2 >= this.limit;
+  }
+
+  get #floor(): number {
+    return Math.min(this.#lowest, this.#most);
   }
 
   begin(): void {

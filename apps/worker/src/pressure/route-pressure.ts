@@ -64,13 +64,23 @@ export class RoutePressure {
   /** Sorted by order. */
   readonly #line: Waiter[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #most: number;
 
   constructor(options: RoutePressureOptions) {
     this.#options = options;
+    this.#most = options.most;
     const { latencyTolerance, isAdaptive } = options;
     this.#limit = new ConcurrencyLimit(options);
     this.#pace = new CallPace(options);
     if (isAdaptive && latencyTolerance !== undefined) this.#gradient = new LatencyGradient(latencyTolerance);
+  }
+
+  /** This process has another number of slots for it, because the settings have changed. */
+  set most(most: number) {
+    if (most === this.#most) return;
+    this.#most = most;
+    this.#limit.most = most;
+    this.#serve();
   }
 
   /** Calls in flight, the most that may be, how many begin in a second at most, and how many responses wait here. */
@@ -88,7 +98,7 @@ export class RoutePressure {
    * and the pace, because calls of others have set them, waits for a free slot only.
    */
   blockFor(waiter: Waiter | undefined, obeys = true): TurnBlock | undefined {
-    if (!obeys && this.#limit.inFlight < this.#options.most) return undefined;
+    if (!obeys && this.#limit.inFlight < this.#most) return undefined;
     const ahead = waiter ? this.#ahead(waiter) : this.#line.length;
     if (this.#turns > ahead) return undefined;
     const isLineFull = !waiter?.lines.has(this) && this.#line.length >= this.#mostWaiting;

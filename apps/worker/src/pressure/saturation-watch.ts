@@ -40,7 +40,7 @@ const slackMs = 100;
  */
 export class SaturationWatch {
   readonly #options: SaturationWatchOptions;
-  readonly #gates: ReadonlyMap<string, SaturationGate>;
+  readonly #gates: Map<string, SaturationGate>;
   readonly #stopped = new AbortController();
   #nextAt = Number.NEGATIVE_INFINITY;
   #fault: string | undefined;
@@ -53,8 +53,13 @@ export class SaturationWatch {
     this.#gates = new Map([...options.models].map((model) => [model, new SaturationGate(options.settings)]));
   }
 
-  gate(model: string): SaturationGate | undefined {
-    return this.#gates.get(model);
+  /** The gate of a model. One that was not known yet is open until the next reading. */
+  gate(model: string): SaturationGate {
+    const known = this.#gates.get(model);
+    if (known) return known;
+    const gate = new SaturationGate(this.#options.settings);
+    this.#gates.set(model, gate);
+    return gate;
   }
 
   /** Until the next reading, in milliseconds. */

@@ -31,8 +31,8 @@ const mostSlots = 10_000;
  * `workerConcurrency` than this api.
  */
 export function registerScale(app: FastifyInstance, { queue, settings }: ScaleOptions): void {
-  const { models, workerConcurrency } = settings;
   app.get<{ Querystring: { model?: unknown; slots?: unknown } }>('/scale', async (request, reply) => {
+    const { models, workerConcurrency } = settings;
     const { model, slots: given = workerConcurrency } = request.query;
     const asked = model === undefined ? models : models.filter(({ id }) => id === model);
     if (model !== undefined && asked.length === 0) {
