@@ -112,14 +112,14 @@ async function streamedText(door: Door, opened: OpenAnswer): Promise<string> {
   return frames.map(door.deltaOf).join('');
 }
 
-/** Reads a stream, and resolves once it has said something. */
+/** Reads a stream, and resolves once it has said something, with what it comes to. */
 async function startReading(door: Door, opened: OpenAnswer) {
   const { promise: hasBegun, resolve } = Promise.withResolvers<void>();
   const read = framesOf(opened, (frame) => {
     if (door.deltaOf(frame) !== '') resolve();
   });
   await within(Promise.race([hasBegun, read]));
-  return read;
+  return { read };
 }
 
 function callsOf(input: string): number {
@@ -155,9 +155,9 @@ describe.each(Object.entries(doors))('behind the door of %s', (_name, door) => {
   it('a stream whose worker is lost in the middle ends in an error, and its key is free', async () => {
     const call = site.upstream.expect('one word', [' and more']);
     const key = randomUUID();
-    const reading = await startReading(door, await ask(door, call.input, { isStream: true, key }));
+    const { read } = await startReading(door, await ask(door, call.input, { isStream: true, key }));
     await loseWorker(1);
-    const { frames, hasDone } = await reading;
+    const { frames, hasDone } = await read;
     expect(frames.map(door.deltaOf).join('')).toBe('Well');
     expect(frames.at(-1)).toMatchObject(door.failure);
     expect(frames.some(door.isEnd)).toBe(false);
@@ -176,14 +176,14 @@ describe.each(Object.entries(doors))('behind the door of %s', (_name, door) => {
     const whole = { call: site.upstream.expect('one word', [' and more']), key: randomUUID() };
     const streamed = { call: site.upstream.expect('one word', [' and more']), key: randomUUID() };
     const lost = ask(door, whole.call.input, { at, key: whole.key }).then(bodyOf);
-    const reading = await startReading(
+    const { read } = await startReading(
       door,
       await ask(door, streamed.call.input, { at, isStream: true, key: streamed.key }),
     );
     await whole.call.arrived.wait();
     await dying.kill();
     await expect(within(lost)).rejects.toThrow();
-    await expect(within(reading)).rejects.toThrow();
+    await expect(within(read)).rejects.toThrow();
 
     const again = ask(door, whole.call.input, { at: 1, key: whole.key });
     const followed = await ask(door, streamed.call.input, { at: 1, isStream: true, key: streamed.key });
