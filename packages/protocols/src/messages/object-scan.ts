@@ -41,7 +41,7 @@ const words: ReadonlyMap<number, string> = new Map(
 );
 
 /** The characters that may stand behind a backslash, but for `u`. */
-const escapes: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((character) => character.charCodeAt(0)));
+const escapes: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)));
 
 /** A number is whole if it ends behind one of these. */
 const wholeNumbers: ReadonlySet<NumberPart> = new Set(['zero', 'digits', 'decimals', 'exponent']);
