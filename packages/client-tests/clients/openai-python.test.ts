@@ -1,23 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { pythonVersion } from '../src/tested-clients.ts';
-import { type PythonSession, startPython } from './python-session.ts';
+import { hasPython, type PythonSession, startPython } from './python-session.ts';
 import { remark } from './remark.ts';
 
-const version = pythonVersion();
-
-const hasPackage = (() => {
-  try {
-    const printed = execFileSync('python3', ['-c', 'import openai; print(openai.__version__)'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return printed.toString().trim() === version;
-  } catch {
-    return false;
-  }
-})();
-if (!hasPackage) console.warn(`The tests of Python need the package openai ${version} and are skipped.`);
+const hasPackage = hasPython('openai');
 
 let site: ClientSite;
 
@@ -30,7 +16,7 @@ describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ moun
   let session: PythonSession;
 
   beforeAll(() => {
-    session = startPython(site.baseUrl(mount));
+    session = startPython('openai', site.baseUrl(mount));
   });
   afterAll(() => session?.close());
 
@@ -231,7 +217,7 @@ describe.skipIf(!hasPackage).each(mounts)(
     let session: PythonSession;
 
     beforeAll(() => {
-      session = startPython(site.baseUrl(mount));
+      session = startPython('openai', site.baseUrl(mount));
     });
     afterAll(() => session?.close());
 

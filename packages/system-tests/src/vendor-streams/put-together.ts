@@ -57,7 +57,7 @@ export function chatAnswer(frames: readonly Json[]): ChatAnswer {
     usage: [],
   };
   // The frames are those of the protocol.
-  for (const { choices = [], usage } of frames as ChatFrame[]) {
+  for (const { choices = [], usage } of frames as readonly ChatFrame[]) {
     if (usage) answer.usage = chatUsage(usage);
     for (const { delta, logprobs, finish_reason: finish } of choices) {
       answer.content += delta.content ?? '';
