@@ -23,9 +23,9 @@ weather = {"name": "get_weather", "input_schema": {
 describe.skipIf(!hasPackage).each(mounts)('anthropic for Python at $mount', ({ mount }) => {
   let session: PythonSession;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     // It adds `/v1` to its address itself.
-    session = startPython('anthropic', site.baseUrl(mount).replace(/\/v1$/, ''));
+    session = await startPython('anthropic', site.baseUrl(mount).replace(/\/v1$/, ''));
   });
   afterAll(() => session?.close());
 

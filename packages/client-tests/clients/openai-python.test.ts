@@ -15,8 +15,8 @@ afterAll(() => site?.[Symbol.asyncDispose]());
 describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ mount, object }) => {
   let session: PythonSession;
 
-  beforeAll(() => {
-    session = startPython('openai', site.baseUrl(mount));
+  beforeAll(async () => {
+    session = await startPython('openai', site.baseUrl(mount));
   });
   afterAll(() => session?.close());
 
@@ -216,8 +216,8 @@ describe.skipIf(!hasPackage).each(mounts)(
   ({ mount }) => {
     let session: PythonSession;
 
-    beforeAll(() => {
-      session = startPython('openai', site.baseUrl(mount));
+    beforeAll(async () => {
+      session = await startPython('openai', site.baseUrl(mount));
     });
     afterAll(() => session?.close());
 

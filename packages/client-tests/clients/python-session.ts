@@ -27,6 +27,7 @@ const names: Record<PythonPackage, string> = {
 const driverOf = (name: PythonPackage) => `
 import json, os, sys, time, traceback
 import ${name}
+print("ready", flush=True)
 for line in sys.stdin:
     order = json.loads(line)
     os.environ["${name.toUpperCase()}_API_KEY"] = order["key"]
@@ -53,7 +54,7 @@ export function hasPython(name: PythonPackage): boolean {
   return false;
 }
 
-export function startPython(name: PythonPackage, baseUrl: string): PythonSession {
+export async function startPython(name: PythonPackage, baseUrl: string): Promise<PythonSession> {
   const child = spawn('python3', ['-c', driverOf(name)], {
     env: {
       PATH: process.env['PATH'],
@@ -66,6 +67,8 @@ export function startPython(name: PythonPackage, baseUrl: string): PythonSession
     child.once('close', () => resolve());
   });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  // Beside other work it may take a machine half a minute to load a package.
+  await within(answers.next(), { timeoutMs: 90_000 });
   return {
     async run(script, key) {
       child.stdin.write(`${JSON.stringify({ script, key })}\n`);

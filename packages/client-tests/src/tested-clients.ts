@@ -29,6 +29,7 @@ export function testedClients(): TestedClient[] {
       ...npm('AI SDK with @ai-sdk/react and @sluice/client', 'ai', '@ai-sdk/react', 'react'),
       language: 'Browser',
     },
+    { ...npm('Deep Chat', 'deep-chat'), language: 'Browser' },
     npm('@anthropic-ai/sdk', '@anthropic-ai/sdk'),
     python('anthropic for Python', 'anthropic'),
     npm('OpenAI Agents SDK', '@openai/agents'),
