@@ -53,9 +53,10 @@ export class SlicedBody extends Readable {
   readonly byteLength: number;
   readonly #slices: Generator<Buffer>;
 
-  constructor(pieces: readonly Buffer[]) {
+  /** Pieces may be made when they are wanted, so their length is told. */
+  constructor({ byteLength, pieces }: { byteLength: number; pieces: Iterable<Buffer> }) {
     super({ highWaterMark: 1 });
-    this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+    this.byteLength = byteLength;
     this.#slices = slicesOfAll(pieces);
   }
 
@@ -67,7 +68,7 @@ export class SlicedBody extends Readable {
   }
 }
 
-function* slicesOfAll(pieces: readonly Buffer[]): Generator<Buffer> {
+function* slicesOfAll(pieces: Iterable<Buffer>): Generator<Buffer> {
   for (const piece of pieces) yield* slicesOf(piece);
 }
 

@@ -1,23 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { pythonVersion } from '../src/tested-clients.ts';
-import { type PythonSession, startPython } from './python-session.ts';
+import { hasPython, type PythonSession, startPython } from './python-session.ts';
 import { remark } from './remark.ts';
 
-const version = pythonVersion();
-
-const hasPackage = (() => {
-  try {
-    const printed = execFileSync('python3', ['-c', 'import openai; print(openai.__version__)'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return printed.toString().trim() === version;
-  } catch {
-    return false;
-  }
-})();
-if (!hasPackage) console.warn(`The tests of Python need the package openai ${version} and are skipped.`);
+const hasPackage = hasPython('openai');
 
 let site: ClientSite;
 
@@ -29,8 +15,8 @@ afterAll(() => site?.[Symbol.asyncDispose]());
 describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ mount, object }) => {
   let session: PythonSession;
 
-  beforeAll(() => {
-    session = startPython(site.baseUrl(mount));
+  beforeAll(async () => {
+    session = await startPython('openai', site.baseUrl(mount));
   });
   afterAll(() => session?.close());
 
@@ -230,8 +216,8 @@ describe.skipIf(!hasPackage).each(mounts)(
   ({ mount }) => {
     let session: PythonSession;
 
-    beforeAll(() => {
-      session = startPython(site.baseUrl(mount));
+    beforeAll(async () => {
+      session = await startPython('openai', site.baseUrl(mount));
     });
     afterAll(() => session?.close());
 

@@ -9,10 +9,12 @@ export { asChatError } from './chat/chat-params.ts';
 export { type ChatDelivery, parseChatRequest } from './chat/chat-request.ts';
 export { chatRequestSchema } from './chat/chat-schema.ts';
 export {
+  argumentsObject,
   messageFrameSchema,
-  messageOf,
+  messageJson,
   messageSchema,
   messageTokensSchema,
+  type ObjectOf,
 } from './messages/message.ts';
 export { MessageEvents } from './messages/message-events.ts';
 export {
@@ -27,3 +29,4 @@ export {
   parseMessageRequest,
 } from './messages/message-request.ts';
 export { countMessageTokensSchema, messageRequestSchema } from './messages/message-schema.ts';
+export { ObjectScan } from './messages/object-scan.ts';
