@@ -163,6 +163,14 @@ describe('discovered models', () => {
     expect(worker.live.serves('a')).toBe(true);
   });
 
+  it('are the first thousand of a longer list', async () => {
+    const models = Array.from({ length: 1_500 }, (_, at) => `m${at}`);
+    const worker = aProcess({ ask: () => ({ models }) });
+    await worker.start();
+    await eventually(() => worker.models().length > 0);
+    expect(worker.models()).toEqual(models.slice(0, 1_000));
+  });
+
   it('are left out where what is stored cannot be read', async () => {
     await redis.client.hset(`${redis.prefix}discovered`, 'p', '{"models": 5}', 'q', 'no JSON');
     await redis.client.set(`${redis.prefix}discovered:version`, 'x');

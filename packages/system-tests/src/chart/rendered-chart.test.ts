@@ -239,6 +239,11 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       expect(changed({ settings: { limits: { outputBytes: 4096 } } })).toHaveLength(4);
     });
 
+    it('restart nothing for models and providers, which running processes take up', () => {
+      const simulators = { providers: [{ id: 'simulator', type: 'simulator' }] };
+      expect(changed({ settings: simulators })).toEqual([]);
+    });
+
     it('restart no api for keys and limits that it takes up by itself, and no worker for keys', () => {
       expect(changed({ settings: { keys: [{ name: 'team-c', hash: `sha256:${'0'.repeat(64)}` }] } })).toEqual(
         [],
