@@ -86,8 +86,10 @@ export class UpstreamHealth {
       inEffect.set(route.provider, ofProvider);
     }
     for (const provider of this.#inEffect.keys()) {
-      const watch = inEffect.has(provider) ? undefined : this.#upstreams.get(provider)?.watch;
-      if (watch) this.#stopWatch(watch);
+      const stopped = inEffect.has(provider) ? undefined : this.#upstreams.get(provider)?.watch?.stop();
+      if (!stopped) continue;
+      this.#stopping.add(stopped);
+      void stopped.finally(() => this.#stopping.delete(stopped));
     }
     for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
     this.#inEffect = inEffect;
@@ -101,10 +103,7 @@ export class UpstreamHealth {
   }
 
   async stop(): Promise<void> {
-    for (const provider of this.#inEffect.keys()) {
-      const watch = this.#upstreams.get(provider)?.watch;
-      if (watch) this.#stopWatch(watch);
-    }
+    this.take({ routes: [], pressure: new Map(), saturation: new Map() });
     await Promise.all(this.#stopping);
   }
 
@@ -194,26 +193,20 @@ export class UpstreamHealth {
   /** Every upstream that a model has a route to. */
   status(): UpstreamStatus[] {
     const told = new Map<string, UpstreamStatus>();
-    for (const [provider, { connection, watch, routes }] of this.#upstreamsInEffect()) {
-      if (told.has(provider.id)) continue;
+    for (const [provider, models] of this.#inEffect) {
+      const upstream = this.#upstreams.get(provider);
+      if (!upstream || told.has(provider.id)) continue;
+      const { connection, watch } = upstream;
+      const routes = [...upstream.routes].filter(([model]) => models.has(model));
       const fault = watch?.fault;
       told.set(provider.id, {
         provider: provider.id,
-        ...worstOf([connection, ...[...routes.values()].map(({ breaker }) => breaker)]),
+        ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
         ...(fault !== undefined && { metricsFault: fault }),
-        routes: [...routes].map(([model, health]) => statusOf(model, health)),
+        routes: routes.map(([model, health]) => statusOf(model, health)),
       });
     }
     return [...told.values()];
-  }
-
-  *#upstreamsInEffect(): Generator<[Provider, Upstream]> {
-    for (const [provider, models] of this.#inEffect) {
-      const upstream = this.#upstreams.get(provider);
-      if (!upstream) continue;
-      const routes = new Map([...upstream.routes].filter(([model]) => models.has(model)));
-      yield [provider, { ...upstream, routes }];
-    }
   }
 
   #of({ provider, model }: ModelRoute): RouteHealth {
@@ -235,15 +228,9 @@ export class UpstreamHealth {
     }
     for (const route of routes.values()) {
       const known = upstream.routes.get(route.model);
-      if (known) known.slots = this.#options.slotsOf(route);
+      if (known) known.pressure.most = this.#options.slotsOf(route);
       else upstream.routes.set(route.model, this.#healthOf(route, upstream, pressure.get(provider.id)));
     }
-  }
-
-  #stopWatch(watch: SaturationWatch): void {
-    const stopped = watch.stop();
-    this.#stopping.add(stopped);
-    void stopped.finally(() => this.#stopping.delete(stopped));
   }
 
   #healthOf(
@@ -251,7 +238,7 @@ export class UpstreamHealth {
     { connection, watch }: Pick<Upstream, 'connection' | 'watch'>,
     pressure: PressureSettings | undefined,
   ): RouteHealth {
-    const { longestRetryAfterMs, now, random, breaker, telemetry, slotsOf } = this.#options;
+    const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
     const gate = watch?.gate(route.model);
     const about = { provider: route.provider.id, upstreamModel: route.model };
     return new RouteHealth({
@@ -263,7 +250,6 @@ export class UpstreamHealth {
       random,
       settings: breaker,
       pressure: this.#pressureOf(route, pressure),
-      slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
       onRefused: () => telemetry.emit('upstream.refused', about),

@@ -5,6 +5,7 @@ import type { Explanation } from './explain-issue.ts';
 import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
 import { suggestName } from './nearest-name.ts';
+import { checkDiscovery, checkPressure } from './provider-checks.ts';
 import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
@@ -114,32 +115,6 @@ function checkProviders({ providers = [] }: Outline): Explanation[] {
     if (apiKey === undefined || name === undefined) continue;
     const message = 'says the same as `apiKey`; keep one of the two';
     found.push({ path: ['providers', index, 'headers', name], message });
-  }
-  return found;
-}
-
-/** Finds settings that would have no effect, which nobody means. */
-function checkPressure({ providers = [] }: Outline): Explanation[] {
-  const found: Explanation[] = [];
-  for (const [index, { pressure = {} }] of providers.entries()) {
-    if (pressure.adaptive === false && pressure.latencyTolerance !== undefined) {
-      const message = 'has no effect while `adaptive` is false; remove one of the two';
-      found.push({ path: ['providers', index, 'pressure', 'latencyTolerance'], message });
-    }
-  }
-  return found;
-}
-
-function checkDiscovery({ providers = [], models }: Outline): Explanation[] {
-  const found: Explanation[] = [];
-  for (const [index, { discover, discovery }] of providers.entries()) {
-    if (discovery === undefined || discover !== undefined) continue;
-    const message = 'has no effect without `discover: true`; add that, or remove this';
-    found.push({ path: ['providers', index, 'discovery'], message });
-  }
-  if ((models ?? []).length === 0 && !providers.some(({ discover }) => discover)) {
-    const message = 'is empty; name a model, or let a provider discover its own with `discover: true`';
-    found.push({ path: ['models'], message });
   }
   return found;
 }

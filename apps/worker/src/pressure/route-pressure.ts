@@ -75,7 +75,11 @@ export class RoutePressure {
     if (isAdaptive && latencyTolerance !== undefined) this.#gradient = new LatencyGradient(latencyTolerance);
   }
 
-  /** This process has another number of slots for it, because the settings have changed. */
+  /** The slots of this process. They change with the settings. */
+  get most(): number {
+    return this.#most;
+  }
+
   set most(most: number) {
     if (most === this.#most) return;
     this.#most = most;
