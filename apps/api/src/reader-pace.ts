@@ -50,11 +50,12 @@ export class SlicedBody extends Readable {
   onTaken: () => void = () => undefined;
   /** Set before the first slice is asked for. */
   turns = new SliceTurns();
-  readonly byteLength: number;
+  /** Undefined while nobody knows. */
+  readonly byteLength: number | undefined;
   readonly #slices: Generator<Buffer>;
 
-  /** Pieces may be made when they are wanted, so their length is told. */
-  constructor({ byteLength, pieces }: { byteLength: number; pieces: Iterable<Buffer> }) {
+  /** Pieces may be made when they are wanted, so their length is told if it is known. */
+  constructor({ byteLength, pieces }: { byteLength?: number | undefined; pieces: Iterable<Buffer> }) {
     super({ highWaterMark: 1 });
     this.byteLength = byteLength;
     this.#slices = slicesOfAll(pieces);

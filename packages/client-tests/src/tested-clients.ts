@@ -19,8 +19,10 @@ export function testedClients(): TestedClient[] {
   return [
     npm('openai', 'openai', 'ws'),
     npm('openai with chat completions', 'openai'),
+    npm('openai with embeddings', 'openai'),
     python('openai for Python', 'openai'),
     python('openai for Python with chat completions', 'openai'),
+    python('openai for Python with embeddings', 'openai'),
     npm('AI SDK with @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with chat completions of @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with @ai-sdk/open-responses', 'ai', '@ai-sdk/open-responses'),

@@ -9,6 +9,12 @@ export { asChatError } from './chat/chat-params.ts';
 export { type ChatDelivery, parseChatRequest } from './chat/chat-request.ts';
 export { chatRequestSchema } from './chat/chat-schema.ts';
 export {
+  type EmbeddingDelivery,
+  embeddingRequestSchema,
+  parseEmbeddingRequest,
+} from './embeddings/embedding-request.ts';
+export { embeddingListJson, embeddingListSchema } from './embeddings/embedding-list.ts';
+export {
   argumentsObject,
   messageFrameSchema,
   messageJson,

@@ -75,7 +75,7 @@ export function registerUnreadAnswers(
       body.onTaken = () => {
         answer.takenAt = performance.now();
       };
-      reply.header('content-length', body.byteLength);
+      if (body.byteLength !== undefined) reply.header('content-length', body.byteLength);
     }
     done(null, body);
   });

@@ -11,6 +11,7 @@ import {
 import { AllowedCalls } from '../allowed-calls.ts';
 import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
 import { brokenContent } from './broken-content.ts';
+import { simulateEmbeddings } from './embeddings.ts';
 import { piecesOf, wordsOf } from './text.ts';
 
 /** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
@@ -68,7 +69,7 @@ class Simulator implements Provider {
       if (delayMs) await pacing.rest(delayMs);
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
-      for (const chunk of chunksOf(answer)) {
+      for (const chunk of generation.embedding ? [] : chunksOf(answer)) {
         if (chunk.type !== 'function_call' && chunk.type !== 'custom_tool_call') {
           if (tokens >= most) {
             reason = 'max_output_tokens';
@@ -89,12 +90,13 @@ class Simulator implements Provider {
         // The consumer may have aborted the call meanwhile. Without a wait nothing else would notice.
         if (signal.aborted) throw signal.reason;
       }
+      if (generation.embedding) yield* simulateEmbeddings(generation, generation.embedding);
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
       yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
       const finish = calls.admit({
         type: 'finish',
-        reason: reason ?? directives.stop ?? naturalReason(answer),
+        reason: generation.embedding ? 'stop' : (reason ?? directives.stop ?? naturalReason(answer)),
       });
       if (finish) yield finish;
     } finally {
