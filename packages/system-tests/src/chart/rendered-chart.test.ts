@@ -443,6 +443,17 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'settings.models has b, which is in no pool',
       ],
       [
+        'pools and a provider that discovers its models',
+        {
+          settings: {
+            providers: [{ id: 'house', type: 'openai-chat', baseUrl: 'http://house/v1', discover: true }],
+            models: [model('a')],
+          },
+          pools: [{ name: 'large', models: ['a'] }],
+        },
+        'settings.providers[0].discover is for a release without pools',
+      ],
+      [
         'two pools of one name',
         pooled(
           [
