@@ -202,3 +202,36 @@ describe.each(Object.entries(doors))('behind the door of %s', (_name, door) => {
     expect(await streamedText(door, await ask(door, streamed.call.input, options))).toBe(answer);
   });
 });
+
+it('embeddings are made although their worker is lost, and found again by a caller whose api is', async () => {
+  const { service, upstream } = site;
+  const calls: string[] = [];
+  const held = Promise.withResolvers<void>();
+  upstream.fake.onOther(async ({ request, json }) => {
+    calls.push(request.path);
+    await Promise.race([held.promise, request.ended]);
+    json(200, { data: [{ index: 0, embedding: [0.5, 1] }], usage: { prompt_tokens: 2 } });
+  });
+  const dying = await service.addApi();
+  const at = service.apis.indexOf(dying);
+  const key = randomUUID();
+  const embed = (from: number) =>
+    open(site.api(from), {
+      method: 'POST',
+      path: '/v1/embeddings',
+      key: siteKeys.tester,
+      body: { model: 'scripted', input: 'Hi' },
+      headers: { 'idempotency-key': key },
+    }).then(bodyOf);
+  const lost = embed(at);
+  lost.catch(() => undefined);
+  await eventually(() => calls.length === 1);
+  await dying.kill();
+  await expect(within(lost)).rejects.toThrow();
+  const again = embed(1);
+  await loseWorker(1);
+  held.resolve();
+  expect(JSON.parse(await again)).toMatchObject({ data: [{ embedding: [0.5, 1] }] });
+  expect(await embed(0)).toBe(await again);
+  expect(calls).toEqual(['/v1/embeddings', '/v1/embeddings']);
+});

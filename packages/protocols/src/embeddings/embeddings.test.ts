@@ -43,7 +43,7 @@ describe('a request for embeddings', () => {
     [{ model: 'm', input: [1, -1] }, 'invalid_value', 'input[1]'],
     [{ model: 'm', input: [[1], []] }, 'empty_array', 'input[1]'],
     [{ model: 'm', input: [[1], [0.5]] }, 'invalid_value', 'input[1][0]'],
-    [{ model: 'm', input: new Array(2049).fill('a') }, 'array_above_max_length', 'input'],
+    [{ model: 'm', input: Array.from({ length: 2049 }, () => 'a') }, 'array_above_max_length', 'input'],
     [{ model: 'm', input: 'x'.repeat(10_485_761) }, 'string_above_max_length', 'input'],
     [{ model: 'm', input: 'Hi', dimensions: 0 }, 'integer_below_min_value', 'dimensions'],
     [{ model: 'm', input: 'Hi', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],

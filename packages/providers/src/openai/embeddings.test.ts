@@ -75,7 +75,7 @@ describe('embeddings of an upstream', () => {
   it('are asked for with tokens as numbers', async () => {
     answer(() => base64(1));
     await all(run(provider, generationOf(['[1,2]', '[3]'], { form: 'tokens' })));
-    expect((upstream.requests[0]?.body as Body).input).toEqual([[1, 2], [3]]);
+    expect(upstream.requests[0]?.body).toMatchObject({ input: [[1, 2], [3]] });
   });
 
   it.each([
@@ -172,6 +172,11 @@ describe('embeddings of the simulator', () => {
     expect(cat).toEqual(same);
     expect(product(cat, cat)).toBeCloseTo(1, 5);
     expect(product(cat, near)).toBeGreaterThan(product(cat, far) + 0.2);
+  });
+
+  it('fail as a text says', async () => {
+    const failing = all(run(simulator, generationOf(['Hi [[sluice: fail=upstream_error]]'])));
+    await expect(failing).rejects.toMatchObject({ code: 'upstream_error' });
   });
 
   it('have as many numbers as are asked for', async () => {

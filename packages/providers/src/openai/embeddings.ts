@@ -63,7 +63,7 @@ function* batchesOf(inputs: readonly (string | number[])[]): Generator<(string |
 function vectorsOf(answer: JsonObject, count: number, providerId: string): string[] {
   const { data } = answer;
   if (!Array.isArray(data) || data.length !== count) throw malformed(providerId);
-  const vectors = new Array<string | undefined>(count);
+  const vectors: (string | undefined)[] = Array.from({ length: count }, () => undefined);
   for (const [at, each] of data.entries()) {
     if (!isObject(each)) throw malformed(providerId);
     const index = typeof each['index'] === 'number' ? each['index'] : at;

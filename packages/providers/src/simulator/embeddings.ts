@@ -24,7 +24,7 @@ export function* simulateEmbeddings(
 
 /** Each word adds to a few places, which its digest says. */
 function vectorOf(words: readonly string[], dimensions: number): number[] {
-  const vector = new Array<number>(dimensions).fill(0);
+  const vector = Array.from({ length: dimensions }, () => 0);
   for (const word of words) {
     const digest = createHash('sha256').update(word).digest();
     for (let at = 0; at + 4 < digest.length; at += 5) {

@@ -1,4 +1,9 @@
-import { estimateInputTokens, type FailureCode, type Generation } from '@sluice/contract';
+import {
+  type EmbeddingRequest,
+  estimateInputTokens,
+  type FailureCode,
+  type Generation,
+} from '@sluice/contract';
 import { Pacing } from './pacing.ts';
 import {
   type Disposition,
@@ -48,10 +53,12 @@ class Simulator implements Provider {
     this.#settings = settings;
   }
 
-  async *generate(
-    generation: Generation,
-    call: ProviderCall,
-  ): AsyncGenerator<ProviderChunk, void, undefined> {
+  generate(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
+    const { embedding } = generation;
+    return embedding ? this.#embed(generation, embedding, call) : this.#say(generation, call);
+  }
+
+  async *#say(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
     const { signal } = call;
     signal.throwIfAborted();
     const answer = this.#answer(generation, call);
@@ -69,7 +76,7 @@ class Simulator implements Provider {
       if (delayMs) await pacing.rest(delayMs);
       // Before any chunk, reasoning included: the client sees nothing yet, so another attempt may follow.
       if (interruption?.after === 0) await this.#interrupt(interruption, pacing);
-      for (const chunk of generation.embedding ? [] : chunksOf(answer)) {
+      for (const chunk of chunksOf(answer)) {
         if (chunk.type !== 'function_call' && chunk.type !== 'custom_tool_call') {
           if (tokens >= most) {
             reason = 'max_output_tokens';
@@ -90,18 +97,39 @@ class Simulator implements Provider {
         // The consumer may have aborted the call meanwhile. Without a wait nothing else would notice.
         if (signal.aborted) throw signal.reason;
       }
-      if (generation.embedding) yield* simulateEmbeddings(generation, generation.embedding);
       // An answer shorter than `after` is interrupted at its end, so that the directive always takes effect.
       if (interruption) await this.#interrupt(interruption, pacing);
       yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), tokens, reasoningTokens) };
       const finish = calls.admit({
         type: 'finish',
-        reason: generation.embedding ? 'stop' : (reason ?? directives.stop ?? naturalReason(answer)),
+        reason: reason ?? directives.stop ?? naturalReason(answer),
       });
       if (finish) yield finish;
     } finally {
       pacing.close();
     }
+  }
+
+  /** Vectors come all at once, or the failure that a text asks for. */
+  async *#embed(
+    generation: Generation,
+    embedding: EmbeddingRequest,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
+    call.signal.throwIfAborted();
+    const answer = this.#answer(generation, call);
+    const interruption = interruptionOf(answer, call.attempt);
+    const pacing = this.#pacing(answer.directives.tokensPerSecond, call.signal);
+    try {
+      const delayMs = answer.directives.firstTokenMs ?? this.#settings.firstTokenMs;
+      if (delayMs) await pacing.rest(delayMs);
+      if (interruption) await this.#interrupt(interruption, pacing);
+    } finally {
+      pacing.close();
+    }
+    yield* simulateEmbeddings(generation, embedding);
+    yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), 0, 0) };
+    yield { type: 'finish', reason: 'stop' };
   }
 
   async close(): Promise<void> {
