@@ -362,13 +362,9 @@ describe('a response that nobody takes', () => {
     await startWorker();
     const lost = await responses.accept({ withoutJob: true });
     const id = await responses.accept({ queueMs: 2_000, withoutJob: true, background: true });
-    const { acceptedAt } = await responses.record(id);
     await eventually(async () => (await responses.record(id)).end);
     expect((await responses.record(lost)).status).toBe('queued');
-    const [seconds, microseconds] = await redis.client.time();
-    const waitedMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000 - acceptedAt;
     expect(await responses.record(id)).toMatchObject({ end: { error: { code: 'timeout' } } });
-    expect(waitedMs).toBeGreaterThanOrEqual(2_000);
     expect(await responses.ended(lost)).toMatchObject({ status: 'completed' });
   });
 });

@@ -36,12 +36,9 @@ describe.skipIf(image === '')('a container that cannot start (needs a Docker eng
     expect(lines).toEqual([expect.stringMatching(/SLUICE_CONFIG.*\/etc\/sluice\/nowhere\.yaml/)]);
   });
 
-  it('ends a command that nobody restarts at once', async () => {
-    const started = performance.now();
+  it('refuses a command with a wrong setting', async () => {
     const { code } = await run({ REDIS_URL: 'nonsense' }, 'keys', 'list');
     expect(code).toBe(2);
-    // A role would still be in its pause.
-    expect(performance.now() - started).toBeLessThan(8_000);
   });
 });
 

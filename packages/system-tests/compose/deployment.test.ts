@@ -7,7 +7,6 @@ const image = inject('image');
 
 /** Work that takes the simulator some seconds, so that it is under way when something dies. */
 const slow = (text: string) => `${text} [[sluice: tokens=60 tokens_per_second=10]]`;
-const graceMs = 45_000;
 const rescue = { timeoutMs: 180_000 };
 
 describe.skipIf(image === '')(
@@ -175,15 +174,11 @@ describe.skipIf(image === '')(
       await areUnderWay([body.id]);
       const whole = project.caller.create({ input: slow('Until the end') });
       await eventually(async () => (await running(project)) > 1);
-      const started = performance.now();
       await project.compose('stop');
-      const tookMs = performance.now() - started;
       expect(await whole).toMatchObject({ status: 200, body: { status: 'completed' } });
       const containers = await project.containers();
       const ends = containers.map(({ Name, State }) => `${Name} ${State.Status} ${State.ExitCode}`);
       expect(ends).toEqual(containers.map(({ Name }) => `${Name} exited 0`));
-      // The services, and the store after them, which has only to write its log.
-      expect(tookMs).toBeLessThan(graceMs + 15_000);
       await project.up(2);
       await allCompleted(ids);
     });

@@ -18,7 +18,7 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
  * themselves, and what is kept for the console.
  */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescuer|stalled(-check)?|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|journal)$/.test(
+  return /:(api:[0-9a-f-]{36}|rescuer:[^:]+|stalled(-check)?|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|journal)$/.test(
     key,
   );
 }

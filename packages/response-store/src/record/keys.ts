@@ -1,5 +1,6 @@
 import { admissionKeys, type AdmissionKeys } from '@sluice/admission';
 import { type Cell, cellOf, defaultCell, homeCell } from './cells.ts';
+import { recordVersion } from './fields.ts';
 
 /**
  * Every Redis key and channel of one cell, spelled in this one place.
@@ -36,7 +37,10 @@ export interface CellKeys extends AdmissionKeys {
   apiProcess(processId: string): string;
   /** Lease and channel of a worker process. */
   workerProcess(processId: string): string;
-  /** String: lease of the worker process that rescues. */
+  /**
+   * String: lease of the worker process that rescues. Each release that writes other records has one of its own, because a
+   * rescuer leaves the records of other releases alone.
+   */
   readonly rescuer: string;
   /** Written before each wait for durability. */
   readonly barrier: string;
@@ -89,7 +93,7 @@ function cellKeys(prefix: string): CellKeys {
     line: (tenant, queue) => `${prefix}line:${tenant}:${queue}`,
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,
-    rescuer: `${prefix}rescuer`,
+    rescuer: `${prefix}rescuer:${recordVersion}`,
     barrier: `${prefix}barrier`,
     probe: `${prefix}probe`,
   };

@@ -54,6 +54,14 @@ const ownMutants: readonly Mutant[] = [
     },
   },
   {
+    name: 'one worker rescues for all releases, and leaves alone what others have written',
+    patch: {
+      file: `${store}/record/keys.ts`,
+      find: '`${prefix}rescuer:${recordVersion}`',
+      replace: '`${prefix}rescuer`',
+    },
+  },
+  {
     name: 'the last events leave before their end, and not with it',
     patch: { file: `${store}/event-writer.ts`, find: 'this.#isEnding = true;', replace: '' },
   },

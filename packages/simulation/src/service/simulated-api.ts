@@ -1,4 +1,4 @@
-import { type ApiParts, makeApiParts } from '@sluice/api';
+import { type ApiParts, asServiceError, makeApiParts } from '@sluice/api';
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import { ProcessLease } from '@sluice/response-store';
@@ -12,6 +12,8 @@ export interface ApiRole {
   /** Undefined until it takes requests. */
   parts: ApiParts | undefined;
   isStopping: boolean;
+  /** What a caller is told of a failure; undefined for a defect. */
+  asServiceError: typeof asServiceError;
   /** Finishes what is under way, and ends what takes too long, as SIGTERM has it do. */
   stop: () => Promise<void>;
 }
@@ -21,7 +23,13 @@ export interface ApiRole {
  * lease is kept by its own event loop, over a connection of its own, because there are no threads.
  */
 export function startApi(process: SimulatedProcess, settings: Settings & { redisUrl: string }): ApiRole {
-  const role: ApiRole = { process, parts: undefined, isStopping: false, stop: () => stop(role) };
+  const role: ApiRole = {
+    process,
+    parts: undefined,
+    isStopping: false,
+    asServiceError,
+    stop: () => stop(role),
+  };
   process.after(0, () => {
     start(role, settings).catch((error: unknown) => process.world.crashed(error));
   });

@@ -2,9 +2,10 @@ import { SimulatedProcess } from '../world/simulated-process.ts';
 import { SimulatedNetwork } from '../world/simulated-network.ts';
 import type { World } from '../world/world.ts';
 import { enterWorld } from '../world/replace-builtins.ts';
-import { type ApiRole, startApi } from './simulated-api.ts';
+import { type Release, thisRelease } from './releases.ts';
+import type { ApiRole } from './simulated-api.ts';
 import { drainMs, serviceSettings } from './service-settings.ts';
-import { type ProvidersOf, startWorker, type WorkerRole } from './simulated-worker.ts';
+import type { ProvidersOf, WorkerRole } from './simulated-worker.ts';
 
 export interface ServiceOptions {
   apis: number;
@@ -12,6 +13,17 @@ export interface ServiceOptions {
   keepsRecords: boolean;
   isReplicated: boolean;
   providersOf: ProvidersOf;
+  /** The release of each second api and worker; that of the others by default. */
+  otherRelease: Release | undefined;
+}
+
+/** An api that takes requests. */
+export interface ReadyApi {
+  process: SimulatedProcess;
+  parts: NonNullable<ApiRole['parts']>;
+  asServiceError: ApiRole['asServiceError'];
+  /** The name of its release. */
+  release: string;
 }
 
 /** Whether a process runs suspects for a worker: `worker-0.1` is the first of `worker-0`. */
@@ -37,10 +49,11 @@ export class SimulatedService {
   }
 
   /** The apis that take requests. Load balancers notice at once that one stops. */
-  get apis(): { process: SimulatedProcess; parts: NonNullable<ApiRole['parts']> }[] {
-    return this.#apis.flatMap(({ process, parts, isStopping }) =>
-      parts && !process.isDead && !isStopping ? { process, parts } : [],
-    );
+  get apis(): ReadyApi[] {
+    return this.#apis.flatMap(({ process, parts, isStopping, asServiceError }) => {
+      const release = this.#releaseOf(process.name).name;
+      return parts && !process.isDead && !isStopping ? { process, parts, asServiceError, release } : [];
+    });
   }
 
   /** Whether every process runs. */
@@ -84,12 +97,19 @@ export class SimulatedService {
   }
 
   #startApi(name: string): ApiRole {
-    return startApi(new SimulatedProcess(this.world, name), serviceSettings('api', this.#options));
+    const process = new SimulatedProcess(this.world, name);
+    return this.#releaseOf(name).startApi(process, serviceSettings('api', this.#options));
   }
 
   #startWorker(name: string): WorkerRole {
     const { providersOf } = this.#options;
     const settings = serviceSettings('worker', this.#options);
-    return startWorker(new SimulatedProcess(this.world, name), { settings, providersOf });
+    const process = new SimulatedProcess(this.world, name);
+    return this.#releaseOf(name).startWorker(process, { settings, providersOf });
+  }
+
+  #releaseOf(name: string): Release {
+    const { otherRelease } = this.#options;
+    return otherRelease && name.endsWith('-1') ? otherRelease : thisRelease;
   }
 }

@@ -1,6 +1,6 @@
 import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
-import type { SimulatedService } from '../service/simulated-service.ts';
+import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import { tenants } from '../service/names.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
 import { checkResponse, type ReadResponse } from './check-response.ts';
@@ -13,14 +13,17 @@ import type { Fate, SimulatedCaller } from './simulated-caller.ts';
 /** Holds a history against what is promised. Returns what is wrong with it. */
 export async function checkHistory(history: History): Promise<string[]> {
   const { callers, fates } = history;
-  const stored = Map.groupBy(await readAll(history), ({ metadata }) => metadata.caller);
+  const all = await readAll(history);
+  const stored = Map.groupBy(all, ({ response }) => response.metadata.caller);
   const ofCallers = await Promise.all(
     callers.map(async (caller, at) => {
       const { name, mode } = caller.plan;
       const found = await checkCaller(history, caller, {
         fate: fates[at] ?? { kind: 'gone' },
-        own: stored.get(name) ?? [],
-        apis: doorsFor(history, at),
+        own: (stored.get(name) ?? []).map(({ response }) => response),
+        doors: new Map(
+          (stored.get(name) ?? []).map(({ response, apis }) => [response.id, doorsOf(history, apis, at)]),
+        ),
       });
       return found.map((problem) => `${name} (${mode}): ${problem}`);
     }),
@@ -31,24 +34,29 @@ export async function checkHistory(history: History): Promise<string[]> {
 /** More callers than this are checked at one api each, in turn. */
 const mostAtEachApi = 20;
 
-/** The apis at which a response is read. */
-function doorsFor({ service, callers }: History, at: number): Door[] {
-  const { apis } = service;
+/** The apis at which a response is read, of those that know it. */
+function doorsOf({ callers }: History, apis: readonly ReadyApi[], at: number): readonly ReadyApi[] {
   return callers.length <= mostAtEachApi ? apis : apis.slice(at % apis.length, (at % apis.length) + 1);
 }
 
-type Door = SimulatedService['apis'][number];
+/** A response, and the apis of the release that wrote it. */
+interface StoredResponse {
+  response: ReadResponse;
+  apis: readonly ReadyApi[];
+}
 
-async function readAll({ service }: History): Promise<ReadResponse[]> {
-  const [api] = service.apis;
-  if (!api) return [];
-  const all: ReadResponse[] = [];
-  for (const tenant of Object.values(tenants)) {
-    const told = await answered(service, () =>
-      list({ world: service.world, api, plan: { name: 'list', tenant } }),
-    );
-    if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
-    all.push(...(JSON.parse(told.json) as ReadResponse[]));
+async function readAll({ service }: History): Promise<StoredResponse[]> {
+  const all: StoredResponse[] = [];
+  const { world } = service;
+  for (const apis of Map.groupBy(service.apis, ({ release }) => release).values()) {
+    const [api] = apis;
+    if (!api) continue;
+    for (const tenant of Object.values(tenants)) {
+      const told = await answered(service, () => list({ world, api, plan: { name: 'list', tenant } }));
+      if (told.kind !== 'response') throw new Error(`The list is ${JSON.stringify(told)}`);
+      const responses = JSON.parse(told.json) as ReadResponse[]; // as `list` prints it
+      all.push(...responses.map((response) => ({ response, apis })));
+    }
   }
   return all;
 }
@@ -69,7 +77,11 @@ async function answered({ world }: SimulatedService, ask: () => Request): Promis
 async function checkCaller(
   history: History,
   caller: SimulatedCaller,
-  { fate, own, apis }: { fate: Fate; own: readonly ReadResponse[]; apis: readonly Door[] },
+  {
+    fate,
+    own,
+    doors,
+  }: { fate: Fate; own: readonly ReadResponse[]; doors: ReadonlyMap<string, readonly ReadyApi[]> },
 ): Promise<string[]> {
   const { plan } = caller;
   const touching = history.losses.filter((loss) => isTouched(caller, fate, loss));
@@ -90,6 +102,7 @@ async function checkCaller(
     const isOwn = caller.responseId === each.id;
     const seen = losses === 0 && isOwn ? caller.events : [];
     const silentBehind = losses <= 1 && isOwn ? caller.silentBehind : undefined;
+    const apis = doors.get(each.id) ?? [];
     problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
     problems.push(...checkResponse(history, plan, each, losses));
   }
@@ -123,7 +136,7 @@ function isTouched({ begunMs, doneMs }: SimulatedCaller, fate: Fate, { fromMs, t
 /** Every door tells the same: reads by each api, and the events, which are whole. What a caller saw is their beginning. */
 async function checkDoors(
   { service }: History,
-  apis: readonly Door[],
+  apis: readonly ReadyApi[],
   {
     plan: { name, tenant },
     response,

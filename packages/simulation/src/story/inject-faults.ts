@@ -11,6 +11,10 @@ const noticedWithinMs = 30_000;
 /** How often the lease of the rescue is taken away from whoever has it, in milliseconds. */
 const usurpEveryMs = 300;
 
+/** Each release has a lease of its own. */
+const takeLeases =
+  "for _, key in ipairs(redis.call('KEYS', KEYS[1])) do redis.pcall('DEL', key) end return 1";
+
 interface Armed {
   isMeant: (process: SimulatedProcess) => boolean;
   messages: number;
@@ -167,7 +171,7 @@ export class Faults {
   #usurp(untilMs: number): void {
     const { world, network } = this.#service;
     // A store that takes no writes keeps it.
-    network.ask('EVAL', "redis.pcall('DEL', KEYS[1]) return 1", '1', `${cellPrefix}rescuer`);
+    network.ask('EVAL', takeLeases, '1', `${cellPrefix}rescuer:*`);
     if (world.elapsedMs < untilMs) world.plainlyAfter(usurpEveryMs, () => this.#usurp(untilMs));
   }
 

@@ -50,6 +50,7 @@ export function makeScenario(seed: number): Scenario {
     workers,
     keepsRecords: random.happens(0.1),
     isReplicated: random.happens(family === families.losses ? 0.5 : 0.1),
+    ...(apis === 2 && workers === 2 && random.fork('releases').happens(0.25) && { hasTwoReleases: true }),
     callers: withLosses(random.fork('losses'), callers, faults),
     faults,
   };

@@ -26,6 +26,7 @@ const byAnswer: Readonly<Record<string, string>> = {
   too_late: 'an accept comes behind its deadline',
   duplicate: 'a key leads to its response',
   detached: 'a caller leaves a response that others still want',
+  unknown_version: 'a script meets a response of another release',
   undecided: 'what may yet be accepted is taken back later',
 };
 

@@ -1,6 +1,5 @@
 import {
   type Answer,
-  asServiceError,
   CallerPresence,
   type Caller,
   dialects,
@@ -8,13 +7,11 @@ import {
   PendingRequest,
   type SentEvent,
 } from '@sluice/api';
-import type { SimulatedService } from '../service/simulated-service.ts';
-import type { ApiRole } from '../service/simulated-api.ts';
+import type { ReadyApi } from '../service/simulated-service.ts';
 import type { World } from '../world/world.ts';
 import type { CallerPlan } from './scenario.ts';
 
-type ReadyApi = SimulatedService['apis'][number];
-type Parts = NonNullable<ApiRole['parts']>;
+type Parts = ReadyApi['parts'];
 
 /** What a caller was told in the end of one request. */
 export type Told =
@@ -55,7 +52,7 @@ export class Request {
     const { promise, resolve } = Promise.withResolvers<Told>();
     this.told = promise;
     this.#settle = resolve;
-    const { process, parts } = api;
+    const { process, parts, asServiceError } = api;
     process.onDeath(() => this.#arrive(() => resolve({ kind: 'broken' })));
     const startedAt = world.elapsedMs;
     this.caller = {

@@ -11,6 +11,8 @@ export interface Scenario {
   keepsRecords: boolean;
   /** Whether nobody is told of what no replica has; false by default. */
   isReplicated?: boolean;
+  /** Whether each second api and worker is of a release that writes other records; false by default. */
+  hasTwoReleases?: boolean;
   callers: readonly CallerPlan[];
   faults: readonly FaultPlan[];
 }

@@ -34,8 +34,11 @@ function* shorterOnes(scenario: Scenario): Generator<Scenario> {
   for (const fewer of without(faults)) yield { ...scenario, faults: fewer };
   for (const fewer of without(callers)) if (fewer.length > 0) yield { ...scenario, callers: fewer };
   if (scenario.keepsRecords) yield { ...scenario, keepsRecords: false };
-  if (scenario.apis > 1) yield { ...scenario, apis: scenario.apis - 1 };
-  if (scenario.workers > 1) yield { ...scenario, workers: scenario.workers - 1 };
+  if (scenario.hasTwoReleases === true) yield { ...scenario, hasTwoReleases: false };
+  // Each release needs its own.
+  const least = scenario.hasTwoReleases === true ? 2 : 1;
+  if (scenario.apis > least) yield { ...scenario, apis: scenario.apis - 1 };
+  if (scenario.workers > least) yield { ...scenario, workers: scenario.workers - 1 };
   for (const [at, caller] of callers.entries()) {
     for (const simpler of simplerOnes(caller)) yield { ...scenario, callers: callers.with(at, simpler) };
   }

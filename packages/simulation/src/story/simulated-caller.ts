@@ -1,5 +1,5 @@
 import { isTerminal, isTerminalType, type Status } from '@sluice/contract';
-import type { SimulatedService } from '../service/simulated-service.ts';
+import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import type { Random } from '../world/random.ts';
 import type { SimulatedProcess } from '../world/simulated-process.ts';
 import type { World } from '../world/world.ts';
@@ -167,7 +167,7 @@ export class SimulatedCaller {
     }
   }
 
-  async #findApi(): Promise<SimulatedService['apis'][number]> {
+  async #findApi(): Promise<ReadyApi> {
     for (;;) {
       const [first, ...others] = this.#service.apis;
       if (first) return this.#random.pick([first, ...others]);
