@@ -4,6 +4,7 @@ import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
 import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
+import { checkServers } from './server-checks.ts';
 import { suggestName } from './nearest-name.ts';
 import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
 
@@ -34,6 +35,10 @@ const outlineSchema = z.object({
       .object({
         id: word,
         type: word,
+        baseUrl: word,
+        replicas: words,
+        resolve: z.boolean().optional().catch(undefined),
+        saturation: z.object({ metricsUrl: word }).optional().catch(undefined),
         apiKey: word,
         headers: z.record(z.string(), z.unknown()).optional().catch(undefined),
         pressure: z
@@ -90,6 +95,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...(role === 'worker' ? [] : checkListeners(outline.server ?? {})),
     ...checkProviders(outline),
     ...checkPressure(outline),
+    ...(outline.providers ?? []).flatMap(checkServers),
     ...checkModels(outline),
     ...checkKeys(outline),
     ...checkTenants(outline),
