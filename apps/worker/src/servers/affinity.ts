@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Generation } from '@sluice/contract';
+import { type ContextItem, type Generation, isToolCall } from '@sluice/contract';
 
 /** Where a call should go, so that a server finds the beginning of the prompt in its cache. */
 export interface Affinity {
@@ -7,6 +7,8 @@ export interface Affinity {
   key: string;
   /** Key of the server that ran the response before this one. */
   previous?: string | undefined;
+  /** Whether a model has answered in it before. */
+  goesOn: boolean;
 }
 
 /** The beginning of a prompt is digested in blocks of so many characters. A last part that fills no block is left out. */
@@ -27,8 +29,13 @@ export function affinityOf(
 ): Affinity | undefined {
   const { prompt_cache_key: named } = generation;
   const key = named ? digestOf(['key', tenant, named]) : prefixKey(generation, tenant);
-  if (key !== undefined) return { key, previous };
-  return previous === undefined ? undefined : { key: digestOf(['tenant', tenant]), previous };
+  const goesOn = previous !== undefined || generation.input.some(isOfModel);
+  if (key !== undefined) return { key, previous, goesOn };
+  return previous === undefined ? undefined : { key: digestOf(['tenant', tenant]), previous, goesOn };
+}
+
+function isOfModel(item: ContextItem): boolean {
+  return item.type === 'message' ? item.role === 'assistant' : item.type === 'reasoning' || isToolCall(item);
 }
 
 /** A digest of the first blocks of a prompt, each with all that is before it; undefined when not one is full. */

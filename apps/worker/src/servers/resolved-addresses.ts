@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { lookup } from 'node:dns/promises';
 import { mostServers } from '@sluice/config';
 import { pause } from '@sluice/runtime';
@@ -37,9 +38,10 @@ export class ResolvedAddresses {
     this.#running ??= this.#run();
   }
 
-  /** May be called twice, or without a start. */
-  stop(): void {
+  /** Resolves when nothing is done any more. May be called twice, or without a start. */
+  async stop(): Promise<void> {
     this.#stopping.abort();
+    await this.#running;
   }
 
   async #run(): Promise<void> {
@@ -53,12 +55,20 @@ export class ResolvedAddresses {
   /** Resolves the name once. Never rejects. */
   async look(): Promise<void> {
     const { host, resolve, onChange } = this.#options;
-    const addresses = addressesIn(await resolve(host).catch(() => []));
+    const { signal } = this.#stopping;
+    const found = resolve(host).catch(() => []);
+    // Nothing can end a look-up, and a stop does not wait for it.
+    const addresses = addressesIn(await Promise.race([found, aborted(signal)]));
     const text = addresses.join(' ');
-    if (addresses.length === 0 || text === this.#known || this.#stopping.signal.aborted) return;
+    if (addresses.length === 0 || text === this.#known || signal.aborted) return;
     this.#known = text;
     onChange(addresses);
   }
+}
+
+async function aborted(signal: AbortSignal): Promise<never[]> {
+  if (!signal.aborted) await once(signal, 'abort');
+  return [];
 }
 
 /** Sorted. Of a name with addresses of both kinds those of IPv4 alone, because a server would otherwise be there twice. */

@@ -92,7 +92,7 @@ export class ServerPool {
 
   /** Refuses new calls, waits for the running ones, and closes every connection. */
   async close(): Promise<void> {
-    this.#addresses?.stop();
+    await this.#addresses?.stop();
     const { first } = this.#options;
     await Promise.all([...new Set([first, ...this.providers])].map((provider) => provider.close()));
     await Promise.all(this.#closing);
