@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { openSettings, type ProviderSettings } from '@sluice/config';
-import { createProvider, type Provider } from '@sluice/providers';
+import { atAddress, createProvider, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
@@ -26,7 +26,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
   const makeProvider = (each: ProviderSettings, address?: string) =>
-    createProvider('baseUrl' in each ? { ...each, address } : each, timeouts, logger);
+    createProvider(atAddress(each, address), timeouts, logger);
   const byId = new Map(providers.map((each) => [each.id, makeProvider(each)]));
   await prepare([...byId.values()]);
   const worker = new WorkerProcess({

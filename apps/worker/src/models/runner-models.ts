@@ -33,12 +33,11 @@ interface OpenProvider {
 /** A provider, or all servers of one that has several. */
 type Upstream = Provider | ServerPool;
 
-/** A route of the settings. */
-interface Entry {
-  upstream: Upstream;
-  model: string;
-  /** Of a provider with one server. */
-  route: ModelRoute | undefined;
+/** The routes of a model as the settings have them. */
+interface Entries {
+  all: readonly { upstream: Upstream; routes: () => readonly ModelRoute[] }[];
+  /** The routes that they come to; undefined where servers may come and go. */
+  fixed: readonly ModelRoute[] | undefined;
 }
 
 /**
@@ -51,7 +50,7 @@ export class RunnerModels {
   readonly #options: RunnerModelsOptions;
   #byId: ReadonlyMap<string, OpenProvider>;
   #prepared: ReadonlyMap<string, OpenProvider> | undefined;
-  #entries: ReadonlyMap<string, readonly Entry[]>;
+  #entries: ReadonlyMap<string, Entries>;
   #hasStarted = false;
   /** How many responses use each upstream. */
   readonly #uses = new Map<Upstream, number>();
@@ -99,7 +98,7 @@ export class RunnerModels {
   use(model: string): ModelUse | undefined {
     const entries = this.#entries.get(model);
     if (!entries) return undefined;
-    const upstreams = new Set(entries.map(({ upstream }) => upstream));
+    const upstreams = new Set(entries.all.map(({ upstream }) => upstream));
     for (const upstream of upstreams) this.#uses.set(upstream, (this.#uses.get(upstream) ?? 0) + 1);
     let hasEnded = false;
     const end = () => {
@@ -176,17 +175,15 @@ export class RunnerModels {
     await Promise.all(this.#closing);
   }
 
-  #entriesOf(models: readonly ModelSettings[]): Map<string, readonly Entry[]> {
-    const entries = new Map<string, readonly Entry[]>();
-    for (const { id, routes: configured } of models) {
-      const ofModel: Entry[] = [];
-      for (const { provider: providerId, model } of configured) {
-        const upstream = this.#byId.get(providerId)?.upstream;
-        if (!upstream) continue;
-        const route = upstream instanceof ServerPool ? undefined : { provider: upstream, model };
-        ofModel.push({ upstream, model, route });
-      }
-      entries.set(id, ofModel);
+  #entriesOf(models: readonly ModelSettings[]): Map<string, Entries> {
+    const entries = new Map<string, Entries>();
+    for (const { id, routes } of models) {
+      const all = routes.flatMap(({ provider, model }) => {
+        const upstream = this.#byId.get(provider)?.upstream;
+        return upstream ? [{ upstream, routes: routesTo(upstream, model) }] : [];
+      });
+      const isFixed = !all.some(({ upstream }) => upstream instanceof ServerPool);
+      entries.set(id, { all, fixed: isFixed ? all.flatMap((each) => each.routes()) : undefined });
     }
     return entries;
   }
@@ -211,7 +208,8 @@ export class RunnerModels {
     if (!this.#open.has(upstream) || this.#uses.has(upstream)) return;
     const inEffect = [...this.#byId.values(), ...(this.#prepared?.values() ?? [])];
     if (inEffect.some((each) => each.upstream === upstream)) return;
-    if ([...this.#entries.values()].flat().some((entry) => entry.upstream === upstream)) return;
+    const entries = [...this.#entries.values()].flatMap(({ all }) => all);
+    if (entries.some((entry) => entry.upstream === upstream)) return;
     this.#open.delete(upstream);
     const closed = upstream.close().catch(this.#options.onError);
     this.#closing.add(closed);
@@ -219,8 +217,13 @@ export class RunnerModels {
   }
 }
 
-function routesOf(entries: readonly Entry[]): ModelRoute[] {
-  return entries.flatMap(({ upstream, model, route }) =>
-    upstream instanceof ServerPool ? upstream.routesTo(model) : route ? [route] : [],
-  );
+function routesOf({ all, fixed }: Entries): readonly ModelRoute[] {
+  return fixed ?? all.flatMap(({ routes }) => routes());
+}
+
+/** The routes to a model at an upstream. Each stays the same object. */
+function routesTo(upstream: Upstream, model: string): () => readonly ModelRoute[] {
+  if (upstream instanceof ServerPool) return () => upstream.routesTo(model);
+  const routes = [{ provider: upstream, model }];
+  return () => routes;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ContextItem, type Generation, isToolCall } from '@sluice/contract';
+import type { ContextItem, Generation } from '@sluice/contract';
 
 /** Where a call should go, so that a server finds the beginning of the prompt in its cache. */
 export interface Affinity {
@@ -35,7 +35,8 @@ export function affinityOf(
 }
 
 function isOfModel(item: ContextItem): boolean {
-  return item.type === 'message' ? item.role === 'assistant' : item.type === 'reasoning' || isToolCall(item);
+  if (item.type === 'message') return item.role === 'assistant';
+  return item.type === 'reasoning' || item.type === 'function_call' || item.type === 'custom_tool_call';
 }
 
 /** A digest of the first blocks of a prompt, each with all that is before it; undefined when not one is full. */
