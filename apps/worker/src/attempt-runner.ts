@@ -25,6 +25,7 @@ import { OtherReleases } from './other-releases.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
+import { ServerLoads } from './servers/server-loads.ts';
 import { TurnBudget } from './turn-budget.ts';
 import { pressureOf, slotsOf } from './pressure/pressure-settings.ts';
 import { UpstreamHealth } from './upstream-health.ts';
@@ -55,6 +56,7 @@ export class AttemptRunner {
   readonly health: UpstreamHealth;
   readonly #sealing: SealingKeys;
   readonly models: RunnerModels;
+  readonly #serverLoads: ServerLoads;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
   readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
@@ -88,8 +90,14 @@ export class AttemptRunner {
       settings,
       providers,
       createProvider,
+      onServers: () => this.#takeRoutes(),
       onError: (error) => logger.warn({ err: error }, 'upstream not closed'),
     });
+    this.#serverLoads = new ServerLoads({
+      share: (own) => this.store.shareCalls(own),
+      onError: throttledWarning(logger, 'calls under way not shared').warn,
+    });
+    this.#serverLoads.isNeeded = this.models.haveServers;
     this.health = new UpstreamHealth({
       routes: this.models.routes,
       ...pressureOf(settings),
@@ -108,6 +116,7 @@ export class AttemptRunner {
       log: this.store,
       models: this.models,
       health: this.health,
+      serverLoads: this.#serverLoads,
       postponed: this.#postponed,
       otherReleases: this.#otherReleases,
       unknownModels: this.#unknownModels,
@@ -141,12 +150,19 @@ export class AttemptRunner {
     await untilRedisTakes(() => this.#sealing.start(), signal);
     this.running.start();
     this.health.start();
+    this.models.start();
+    this.#serverLoads.start();
   }
 
   /** Takes the models and upstreams in effect, once `models.prepare` has made those that are new. What runs keeps what it has. */
   take(live: LiveModels): void {
     this.models.take(live);
-    this.health.take({ routes: this.models.routes, ...pressureOf({ providers: live.servedProviders }) });
+    this.#takeRoutes();
+  }
+
+  #takeRoutes(): void {
+    this.health.take({ routes: this.models.routes, ...pressureOf(this.#options.settings) });
+    this.#serverLoads.isNeeded = this.models.haveServers;
   }
 
   /** Takes room for an input that a claim is about to read. False when there is none. */
@@ -215,6 +231,7 @@ export class AttemptRunner {
 
   /** Closes everything. Nothing may run any more. */
   async stop(): Promise<void> {
+    await this.#serverLoads.stop();
     await this.health.stop();
     await this.running.stop();
     await this.#jsonChecks.stop();

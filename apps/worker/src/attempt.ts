@@ -17,6 +17,7 @@ import type { AttemptWriter, ResponseLog } from './response-log.ts';
 import { OwnLimits } from './own-limits.ts';
 import type { WaitingResponse } from './route-health.ts';
 import type { RunningAttempts } from './running-attempts.ts';
+import type { Affinity } from './servers/affinity.ts';
 
 export interface AttemptDependencies {
   log: ResponseLog;
@@ -74,6 +75,10 @@ export class Attempt {
   readonly calls: CallProgress = {};
   /** The request to the upstream; undefined until it was read. */
   generation: Generation | undefined;
+  /** Where its calls should go among the servers of a provider; undefined until the request was read, and if nothing says so. */
+  affinity: Affinity | undefined;
+  /** Key of the server that it called last, if its provider has several. */
+  server: string | undefined;
   #isVisible = false;
   readonly #largeWrites: LargeWrites;
   readonly #now: () => number;

@@ -10,12 +10,15 @@ import { type OutputLimits, OutputMeter } from './output-meter.ts';
 import { findBrokenPromise } from './promises/broken-promise.ts';
 import type { JsonChecks } from './promises/json-checks.ts';
 import { finalFailure, readGeneration, type ReadGenerationDependencies } from './read-generation.ts';
+import type { ResponseLog } from './response-log.ts';
 import type { CallFailure, RouteCall } from './route-health.ts';
+import { type Affinity, affinityOf } from './servers/affinity.ts';
 import { tellAnswer, tellFailure, type ToldCall } from './tell-call.ts';
 import type { TurnBudget } from './turn-budget.ts';
 import { UpstreamPace } from './upstream-pace.ts';
 
 export interface CallModelDependencies extends FindRouteDependencies, ReadGenerationDependencies {
+  log: Pick<ResponseLog, 'readContext' | 'serverOf'>;
   outputLimits: OutputLimits;
   jsonChecks: Pick<JsonChecks, 'check'>;
   /** Absent while traces are off. */
@@ -57,6 +60,7 @@ export async function callModel(
     const { route } = found;
     if (attempt.generation === undefined) {
       attempt.generation = await beginGeneration(dependencies, attempt);
+      attempt.affinity = await findAffinity(dependencies, attempt, attempt.generation);
       // The store may have taken its time, so the signal and the routes are looked at again.
       return undefined;
     }
@@ -70,6 +74,18 @@ export async function callModel(
     if (signal.aborted) return aborted(attempt);
     return { kind: 'failed', failure: tellFailure(dependencies, attempt, undefined, error) };
   }
+}
+
+/** Reads which server has the conversation, if a provider of the response has several. An affinity is never worth a failure. */
+async function findAffinity(
+  { log }: Pick<CallModelDependencies, 'log'>,
+  { record: { tenant, previousId }, routes }: Attempt,
+  generation: Generation,
+): Promise<Affinity | undefined> {
+  if (!routes.some(({ server }) => server)) return undefined;
+  const previous =
+    previousId === undefined ? undefined : await log.serverOf(previousId).catch(() => undefined);
+  return affinityOf(generation, { tenant, previous });
 }
 
 function endWithoutRoute({ calls, record }: Attempt): AttemptEnding {
@@ -131,6 +147,8 @@ async function callRoute(
   const calledAt = dependencies.now();
   const called = { ...about(record), provider: route.provider.id, upstreamModel: route.model, trace };
   dependencies.telemetry.emit('attempt.called', called);
+  attempt.server = route.server?.key;
+  const endLoad = route.server && dependencies.serverLoads.begin(route.server);
   let hasChunks = false;
   const meter = new OutputMeter(dependencies.outputLimits, route.provider.id);
   const pace = new UpstreamPace({ turns: dependencies.turns, meter, share: attempt.share, signal });
@@ -170,6 +188,8 @@ async function callRoute(
     const meaning = call.failed(failure);
     const isRefusal = !hasChunks && failure.fault !== undefined && failure.fault !== 'broken';
     return { kind: 'failed', failure, refusal: isRefusal ? failure : undefined, meaning };
+  } finally {
+    endLoad?.();
   }
 }
 

@@ -100,6 +100,7 @@ function endAttempt(
         // Otherwise a caller that leaves before the upstream counts would have its output for nothing.
         uncountedOf: (output) =>
           assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
+        server: attempt.server,
         hasSaidError: false,
         because,
       },

@@ -156,6 +156,7 @@ function setUp(options: SetUpOptions = {}) {
     log,
     models: { use: (model) => (model === 'm' ? { routes, end: () => usesEnded.push(model) } : undefined) },
     health,
+    serverLoads: { of: () => 0, begin: () => () => undefined },
     outputLimits: { ...generousLimits, ...outputLimits },
     jsonChecks: { check: (_tenant, checks) => Promise.resolve(checks.map(checkJson)) },
     running,

@@ -4,6 +4,8 @@ import { mayWait } from './conclude-attempt.ts';
 import { chooseRoute, type ModelRoute, type RouteBlock, type RouteChoice, untried } from './model-routes.ts';
 import { withJitter } from './retry-delay.ts';
 import type { WaitingResponse } from './route-health.ts';
+import { orderServers } from './servers/choose-server.ts';
+import type { ServerLoads } from './servers/server-loads.ts';
 import type { UpstreamHealth } from './upstream-health.ts';
 
 /** A response waits for a route in this process for this long at most, in milliseconds. It keeps its slot meanwhile. */
@@ -17,6 +19,7 @@ const briefWaitMs = 1_000;
 
 export interface FindRouteDependencies {
   health: UpstreamHealth;
+  serverLoads: Pick<ServerLoads, 'of' | 'begin'>;
   telemetry: Telemetry;
   /** For durations, in milliseconds. */
   now: () => number;
@@ -36,17 +39,24 @@ export interface RouteWait {
  *
  * After a refusal, only routes count that have not failed for the response. A route that limited it has not failed. The
  * attempt ends with the refusal, `none`, when another attempt may follow or when the routes that are left are down. The
- * last attempt waits for a route that is only parked.
+ * last attempt waits for a route that is only parked. The servers of one provider come in the order of `orderServers`.
  */
 export function findRoute(
-  { health, now }: FindRouteDependencies,
+  { health, serverLoads, now, random }: FindRouteDependencies,
   attempt: Attempt,
   waiter: WaitingResponse,
 ): RouteChoice | RouteWait {
   const { tried, mayRetry, calls, routes: configured } = attempt;
   const { refusal, wait } = calls;
   const routes = refusal ? untried(configured, tried) : configured;
-  const choice = chooseRoute(routes, tried, (route) => health.blockOf(route, waiter));
+  const blockOf = (route: ModelRoute) => health.blockOf(route, waiter);
+  const ordered = orderServers(routes, {
+    affinity: attempt.affinity,
+    isOpen: (route) => !blockOf(route),
+    loadOf: (server) => serverLoads.of(server),
+    random,
+  });
+  const choice = chooseRoute(ordered, tried, blockOf);
   if (choice.kind !== 'blocked') return choice;
   const { block } = choice;
   const hasRefused = refusal?.fault === 'refused' || refusal?.fault === 'unreachable';

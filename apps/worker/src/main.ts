@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DiscoveringProvider, openSettings, type ProviderSettings } from '@sluice/config';
-import { createProvider, listModelsOf, type Provider } from '@sluice/providers';
+import { atAddress, createProvider, listModelsOf, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
@@ -26,7 +26,8 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const { redisUrl, providers, timeouts } = settings;
   if (redisUrl === undefined) throw new FatalError('A worker needs REDIS_URL.', { exitCode: 2 });
-  const makeProvider = (each: ProviderSettings) => createProvider(each, timeouts, logger);
+  const makeProvider = (each: ProviderSettings, address?: string) =>
+    createProvider(atAddress(each, address), timeouts, logger);
   const byId = new Map(providers.map((each) => [each.id, makeProvider(each)]));
   await prepare([...byId.values()]);
   const worker = new WorkerProcess({

@@ -2,6 +2,7 @@ import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contrac
 import type {
   Claim,
   ClaimedRecord,
+  RunFacts,
   FinishResult,
   HeldAttempt,
   LeaseState,
@@ -19,8 +20,7 @@ export interface AttemptWriter {
   readonly waitingCharacters: number;
   /** Resolves when all events are written or refused; rejects when a defect of ours prevents both. */
   flush(): Promise<void>;
-  /** `uncounted`: tokens that the response took although its end has no usage. */
-  end(end: ResponseEnd, uncounted?: number): Promise<FinishResult>;
+  end(end: ResponseEnd, run?: RunFacts): Promise<FinishResult>;
 }
 
 /**
@@ -32,6 +32,8 @@ export interface ResponseLog {
   writer(record: ClaimedRecord, options: WriterOptions): AttemptWriter;
   /** Reads what the response continues from, oldest first. */
   readContext(record: ClaimedRecord): Promise<ResponseContext>;
+  /** The server that ran a response, by its key among all; undefined for none that is known. */
+  serverOf(responseId: string): Promise<string | undefined>;
   /** Reads every content event in the log so far. */
   readContentEvents(responseId: string): Promise<ContentEvent[]>;
   /** Gives the response back. */

@@ -21,10 +21,11 @@ const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
 
 /** The upstreams whose health is kept. */
 export interface KnownUpstreams {
-  /** Every route of every model. Of two upstreams with one id, reports show the first. */
+  /** Every route of every model. Of two upstreams with one id and no servers, reports show the first. */
   routes: Iterable<ModelRoute>;
   /** By the id of a provider. */
   pressure: ReadonlyMap<string, PressureSettings>;
+  /** By the id of a provider, or by the key of one of its servers. */
   saturation: ReadonlyMap<string, SaturationSettings>;
 }
 
@@ -46,8 +47,15 @@ export interface UpstreamHealthOptions extends KnownUpstreams {
 /** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
 const comeBackMs = 1_000;
 
-/** An upstream: its connection, and the health of its models by name. */
+/** A provider, and the name of the server if it has several. */
+interface AboutUpstream {
+  provider: string;
+  server?: string;
+}
+
+/** An upstream, which is one server: its connection, and the health of its models by name. */
 interface Upstream {
+  about: AboutUpstream;
   connection: CircuitBreaker;
   watch: SaturationWatch | undefined;
   routes: Map<string, RouteHealth>;
@@ -56,7 +64,7 @@ interface Upstream {
 /**
  * The health of all upstreams, as this process knows it: a circuit breaker for the connection to each provider, and the
  * health of each of its models. An upstream mostly limits and fails by model, so one model may be parked or down while
- * others take calls.
+ * others take calls. Each server of a provider that has several is an upstream of its own.
  */
 export class UpstreamHealth {
   readonly #options: UpstreamHealthOptions;
@@ -195,12 +203,13 @@ export class UpstreamHealth {
     const told = new Map<string, UpstreamStatus>();
     for (const [provider, models] of this.#inEffect) {
       const upstream = this.#upstreams.get(provider);
-      if (!upstream || told.has(provider.id)) continue;
-      const { connection, watch } = upstream;
+      const name = upstream && `${upstream.about.provider} ${upstream.about.server ?? ''}`;
+      if (!upstream || name === undefined || told.has(name)) continue;
+      const { about, connection, watch } = upstream;
       const routes = [...upstream.routes].filter(([model]) => models.has(model));
       const fault = watch?.fault;
-      told.set(provider.id, {
-        provider: provider.id,
+      told.set(name, {
+        ...about,
         ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
         ...(fault !== undefined && { metricsFault: fault }),
         routes: routes.map(([model, health]) => statusOf(model, health)),
@@ -222,8 +231,10 @@ export class UpstreamHealth {
   ): void {
     let upstream = this.#upstreams.get(provider);
     if (!upstream) {
-      const watch = this.#watchOf(provider.id, routes.keys(), saturation.get(provider.id));
-      upstream = { connection: this.#connectionOf(provider.id), watch, routes: new Map() };
+      const [server] = [...routes.values()].map((route) => route.server);
+      const about = { provider: provider.id, ...(server && { server: server.name }) };
+      const watch = this.#watchOf(about, routes.keys(), saturation.get(server?.key ?? provider.id));
+      upstream = { about, connection: this.#connectionOf(about), watch, routes: new Map() };
       this.#upstreams.set(provider, upstream);
     }
     for (const route of routes.values()) {
@@ -235,12 +246,12 @@ export class UpstreamHealth {
 
   #healthOf(
     route: ModelRoute,
-    { connection, watch }: Pick<Upstream, 'connection' | 'watch'>,
+    { about: upstream, connection, watch }: Pick<Upstream, 'about' | 'connection' | 'watch'>,
     pressure: PressureSettings | undefined,
   ): RouteHealth {
     const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
     const gate = watch?.gate(route.model);
-    const about = { provider: route.provider.id, upstreamModel: route.model };
+    const about = { ...upstream, upstreamModel: route.model };
     return new RouteHealth({
       route,
       connection,
@@ -265,7 +276,7 @@ export class UpstreamHealth {
   }
 
   #watchOf(
-    provider: string,
+    about: AboutUpstream,
     models: Iterable<string>,
     settings: SaturationSettings | undefined,
   ): SaturationWatch | undefined {
@@ -275,22 +286,22 @@ export class UpstreamHealth {
       settings,
       models,
       now,
-      onFault: (fault) => telemetry.emit('upstream.metrics', { provider, fault }),
-      onChange: (change) => telemetry.emit('upstream.saturated', { provider, ...change }),
+      onFault: (fault) => telemetry.emit('upstream.metrics', { ...about, fault }),
+      onChange: (change) => telemetry.emit('upstream.saturated', { ...about, ...change }),
       onReading: (isSaturated) => {
-        if (isSaturated) onSaturated(provider);
+        if (isSaturated) onSaturated(about.provider);
         for (const wake of this.#waiting) wake();
       },
     });
   }
 
-  #connectionOf(provider: string): CircuitBreaker {
+  #connectionOf(about: AboutUpstream): CircuitBreaker {
     const { breaker: settings, now, random } = this.#options;
-    const onChange = (state: BreakerState, openMs: number) => this.#tellBreaker({ provider }, state, openMs);
+    const onChange = (state: BreakerState, openMs: number) => this.#tellBreaker(about, state, openMs);
     return new CircuitBreaker({ settings, now, random, onChange });
   }
 
-  #tellBreaker(of: { provider: string; upstreamModel?: string }, state: BreakerState, openMs: number): void {
+  #tellBreaker(of: AboutUpstream & { upstreamModel?: string }, state: BreakerState, openMs: number): void {
     this.#options.telemetry.emit('upstream.breaker', { ...of, state, openMs });
     for (const wake of this.#waiting) wake();
   }

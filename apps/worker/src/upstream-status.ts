@@ -4,6 +4,8 @@ import type { RouteHealth } from './route-health.ts';
 /** An upstream as an operator sees it. Times are milliseconds from now. */
 export interface UpstreamStatus {
   provider: string;
+  /** Which of its servers it is, where it has several. */
+  server?: string;
   /** The worst state of its own breaker and those of its models. */
   breaker: BreakerState;
   opensInMs: number;

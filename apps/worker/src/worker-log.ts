@@ -21,35 +21,48 @@ export function logWorker(telemetry: Telemetry, logger: Pick<Logger, 'info' | 'w
   );
   // An upstream that flaps must not fill the log, so lines of one kind are throttled; each says how many were left out.
   const throttleOf = memoize((_provider: string, _what: string) => new LineThrottle());
-  telemetry.on('upstream.breaker', ({ provider, upstreamModel, state, openMs }) => {
+  telemetry.on('upstream.breaker', ({ state, openMs, ...about }) => {
     if (state === 'half_open') return;
-    const suppressed = throttleOf(`${provider} ${upstreamModel ?? ''}`, state).pass();
+    const suppressed = throttleOf(nameOf(about), state).pass();
     if (suppressed === undefined) return;
-    const about = { provider, ...(upstreamModel !== undefined && { upstreamModel }) };
     if (state === 'closed') logger.info({ ...about, suppressed }, 'upstream is back');
     else
       logger.warn({ ...about, openMs: Math.ceil(openMs), suppressed }, 'upstream is down: it gets no calls');
   });
-  telemetry.on('upstream.parked', ({ provider, upstreamModel, parkedMs }) => {
-    const suppressed = throttleOf(provider, `parked ${upstreamModel}`).pass();
+  telemetry.on('upstream.parked', ({ parkedMs, ...about }) => {
+    const suppressed = throttleOf(nameOf(about), 'parked').pass();
     if (suppressed === undefined) return;
-    const fields = { provider, upstreamModel, parkedMs: Math.ceil(parkedMs), suppressed };
-    logger.warn(fields, 'upstream limits calls: it gets none for a while');
+    logger.warn(
+      { ...about, parkedMs: Math.ceil(parkedMs), suppressed },
+      'upstream limits calls: it gets none for a while',
+    );
   });
   telemetry.on('upstream.saturated', ({ isSaturated, ...fields }) => {
-    const suppressed = throttleOf(fields.provider, `saturated ${fields.upstreamModel} ${isSaturated}`).pass();
+    const suppressed = throttleOf(nameOf(fields), `saturated ${isSaturated}`).pass();
     if (suppressed === undefined) return;
     const message = isSaturated
       ? 'upstream has too many waiting: it gets no more for now'
       : 'upstream has room again';
     logger.info({ ...fields, suppressed }, message);
   });
-  telemetry.on('upstream.metrics', ({ provider, fault }) => {
-    if (fault === undefined) logger.info({ provider }, 'metrics of the upstream can be read');
-    else logger.warn({ provider, fault }, 'metrics of the upstream cannot be read: nothing is held back');
+  telemetry.on('upstream.metrics', ({ fault, ...about }) => {
+    if (fault === undefined) logger.info(about, 'metrics of the upstream can be read');
+    else logger.warn({ ...about, fault }, 'metrics of the upstream cannot be read: nothing is held back');
   });
   telemetry.on('response.ended', ({ responseId, because, status }) => {
     if (because !== undefined) logger.info({ responseId, because, status }, 'response ended without a run');
   });
   telemetry.on('response.end_refused', ({ model: _, ...fields }) => logger.warn(fields, 'end not written'));
+}
+
+function nameOf({
+  provider,
+  server = '',
+  upstreamModel = '',
+}: {
+  provider: string;
+  server?: string;
+  upstreamModel?: string;
+}): string {
+  return `${provider} ${server} ${upstreamModel}`;
 }

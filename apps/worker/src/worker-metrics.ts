@@ -77,20 +77,22 @@ function upstreamMetrics(upstreams: readonly UpstreamStatus[]): readonly Counted
     {
       name: 'sluice_upstream_breaker_openings_total',
       help: 'Times the circuit breaker of an upstream opened, failed probes included.',
-      labels: ['provider'],
-      known: upstreams.map(({ provider }) => [provider]),
+      labels: ['provider', 'server'],
+      known: upstreams.map(({ provider, server = '' }) => [provider, server]),
       on: 'upstream.breaker',
-      count: ({ provider, state }, add) => {
-        if (state === 'open') add([provider]);
+      count: ({ provider, server = '', state }, add) => {
+        if (state === 'open') add([provider, server]);
       },
     },
     {
       name: 'sluice_upstream_parkings_total',
       help: 'Times a model of an upstream was parked because there were too many calls.',
-      labels: ['provider', 'upstream_model'],
-      known: upstreams.flatMap(({ provider, routes }) => routes.map(({ model }) => [provider, model])),
+      labels: ['provider', 'upstream_model', 'server'],
+      known: upstreams.flatMap(({ provider, server = '', routes }) =>
+        routes.map(({ model }) => [provider, model, server]),
+      ),
       on: 'upstream.parked',
-      count: ({ provider, upstreamModel }, add) => add([provider, upstreamModel]),
+      count: ({ provider, server = '', upstreamModel }, add) => add([provider, upstreamModel, server]),
     },
   ];
 }
@@ -107,18 +109,20 @@ function stateMetrics({ running, upstreams }: WorkerState): readonly ReadMetric[
     {
       name: 'sluice_upstream_breaker_state',
       help: 'Circuit breaker of an upstream in this process: 0 closed, 1 half open, 2 open.',
-      labels: ['provider'],
+      labels: ['provider', 'server'],
       read: (set) => {
-        for (const { provider, breaker } of upstreams()) set([provider], breakerValues[breaker]);
+        for (const { provider, server = '', breaker } of upstreams()) {
+          set([provider, server], breakerValues[breaker]);
+        }
       },
     },
     {
       name: 'sluice_upstream_parked_seconds',
       help: 'How much longer a model of an upstream is parked in this process; 0 when it takes calls.',
-      labels: ['provider', 'upstream_model'],
+      labels: ['provider', 'upstream_model', 'server'],
       read: (set) => {
-        for (const { provider, routes } of upstreams()) {
-          for (const { model, parkedMs } of routes) set([provider, model], parkedMs / 1000);
+        for (const { provider, server = '', routes } of upstreams()) {
+          for (const { model, parkedMs } of routes) set([provider, model, server], parkedMs / 1000);
         }
       },
     },

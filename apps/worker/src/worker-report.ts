@@ -77,11 +77,12 @@ export class WorkerReport {
 
 function told(upstreams: readonly UpstreamStatus[]): WorkerAnnouncement['upstreams'] {
   let left = mostTold;
-  return upstreams.slice(0, mostTold).map(({ provider, breaker, metricsFault, routes }) => {
+  return upstreams.slice(0, mostTold).map(({ provider, server, breaker, metricsFault, routes }) => {
     const some = routes.slice(0, left);
     left -= some.length;
     return {
       provider,
+      ...(server !== undefined && { server }),
       breaker,
       metrics_fault: metricsFault ?? null,
       models: some.map((route) => ({

@@ -28,6 +28,8 @@ export interface EndingResponse {
   usageOf: (output: readonly OutputItem[]) => Usage | null;
   /** Tokens of a run that was broken off before its upstream counted them; undefined when it had no output. */
   uncountedOf: (output: readonly OutputItem[]) => number | undefined;
+  /** Key of the server that ran it, where its provider has several. */
+  server?: string | undefined;
   /** Whether an `error` event is in the log already. */
   hasSaidError: boolean;
   /** Why it ends without a run; undefined after one. */
@@ -55,7 +57,8 @@ export async function writeEnd(
   await writeEach(writer, closing);
   const end = endOf(plan, ending, Math.floor(storeNow() / 1000));
   if (end.error && record.streams && !ending.hasSaidError) writer.write(errorEvent(end.error));
-  const result = await writer.end(end, end.usage ? undefined : ending.uncountedOf(output.fold.items));
+  const uncounted = end.usage ? undefined : ending.uncountedOf(output.fold.items);
+  const result = await writer.end(end, { uncounted, server: ending.server });
   const about = { responseId: record.id, model: record.request.model, attempt: record.attempt };
   if (result !== 'ok') {
     // `superseded` may also mean that nobody knows, because the store was silent to the last.

@@ -19,6 +19,9 @@ export interface AcceptOptions {
   tenant?: string;
   /** The user's text. */
   text?: string;
+  /** Id of the response that it continues from. */
+  previous?: string;
+  promptCacheKey?: string;
   /** How long it may wait in the queue; 60 s by default, negative for one whose time is up. */
   queueMs?: number;
   /** Leaves the job out, as if it had been lost. */
@@ -83,6 +86,8 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
       background = false,
       tenant = 'team',
       text = 'Hello',
+      previous,
+      promptCacheKey,
       queueMs = 60_000,
       withoutJob = false,
       isNoted = true,
@@ -107,6 +112,8 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
             model,
             input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text }] }],
             ...(streams && { stream: true }),
+            ...(previous !== undefined && { previous_response_id: previous }),
+            ...(promptCacheKey !== undefined && { prompt_cache_key: promptCacheKey }),
             background,
           },
           { withDigest: false },

@@ -2,6 +2,7 @@ import type { ContentEvent, ResponseEnd, UnnumberedEvent } from '@sluice/contrac
 import type {
   Claim,
   ClaimEnd,
+  RunFacts,
   ClaimedRecord,
   FinishResult,
   LimitedBefore,
@@ -72,7 +73,7 @@ export class MemoryLog implements ResponseLog {
           if (this.isCancelled) options.onRefused('cancelled');
         }
       },
-      end: (end: ResponseEnd, uncounted?: number): Promise<FinishResult> => {
+      end: (end: ResponseEnd, { uncounted }: RunFacts = {}): Promise<FinishResult> => {
         const defect = rejectWithDefect();
         if (defect) return defect;
         if (this.end && token === this.token && end.status === this.end.status) return Promise.resolve('ok');
@@ -87,6 +88,10 @@ export class MemoryLog implements ResponseLog {
 
   readContext(): Promise<ResponseContext> {
     return Promise.resolve(this.contextRead);
+  }
+
+  serverOf(): Promise<string | undefined> {
+    return Promise.resolve(undefined);
   }
 
   readContentEvents(): Promise<ContentEvent[]> {

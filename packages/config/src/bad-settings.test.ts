@@ -23,6 +23,8 @@ function faultsOf(file: string | undefined, sources: Partial<SettingsSources> = 
 const provider = '{ id: up, type: openai-chat, baseUrl: "http://up.example/v1" }';
 const withProvider = (fields: string) =>
   `providers: [{ id: up, type: openai-chat, baseUrl: "http://up.example/v1", ${fields} }]\nmodels: [{ id: m, routes: [{ provider: up }] }]`;
+const withServers = (fields: string) =>
+  `providers: [{ id: up, type: openai-chat, ${fields} }]\nmodels: [{ id: m, routes: [{ provider: up }] }]`;
 const withBaseUrl = (url: string) =>
   `providers: [{ id: up, type: openai-chat, baseUrl: "${url}" }]\nmodels: [{ id: m, routes: [{ provider: up }] }]`;
 const withModels = (...models: string[]) =>
@@ -160,6 +162,37 @@ describe('a bad file', () => {
     [withBaseUrl('ftp://up.example'), 'providers[0].baseUrl: must begin with http:// or https://'],
     [withBaseUrl('http://user@up.example'), 'providers[0].baseUrl: must not hold a user name or password'],
     [withBaseUrl('http://up.example/v1?a=1'), 'providers[0].baseUrl: must end with the path'],
+    [
+      withServers('apiKey: a'),
+      'providers[0].baseUrl: is missing; give the address of the API, or those of several servers as `replicas`',
+    ],
+    [withServers('replicas: []'), 'providers[0].replicas: must be a list with at least one entry'],
+    [withServers('replicas: [up.example]'), 'providers[0].replicas[0]: must be an address'],
+    [
+      withServers('replicas: ["http://a/v1", "http://b/v1", "http://A:80/v1/"]'),
+      'providers[0].replicas[2]: is the same server as providers[0].replicas[0]; remove one',
+    ],
+    [
+      withProvider('replicas: ["http://a/v1"]'),
+      'providers[0].replicas: stands in place of `baseUrl`; put every server here and remove `baseUrl`',
+    ],
+    [
+      withServers('replicas: ["http://a/v1"], resolve: true'),
+      'providers[0].resolve: finds the servers behind the name in `baseUrl`; remove it, or `replicas`',
+    ],
+    [
+      withServers('baseUrl: "http://[::1]:8000/v1", resolve: true'),
+      'providers[0].resolve: needs a name as the host of `baseUrl`, and there is an address; remove it',
+    ],
+    [withProvider('resolve: maybe'), 'providers[0].resolve: must be true or false'],
+    [
+      withProvider('resolve: true, saturation: { metricsUrl: "http://up.example/metrics" }'),
+      'providers[0].saturation: reads one server, and `resolve` finds several; remove one of the two',
+    ],
+    [
+      withServers('replicas: ["http://a/v1", "http://b/v1"], saturation: { metricsUrl: "http://c/metrics" }'),
+      'providers[0].saturation.metricsUrl: has the host of none of the `replicas`',
+    ],
     [withProvider('apiKey: "a b"'), 'providers[0].apiKey: must be visible ASCII characters without spaces'],
     [withProvider('apiKey: 123'), 'providers[0].apiKey: must be text, not a number; put it in quotes'],
     [withProvider('headers: { "a b": c }'), 'providers[0].headers.a b: is not a name of an HTTP header'],

@@ -4,6 +4,7 @@ import type { Role } from './environment-variables.ts';
 import type { Explanation } from './explain-issue.ts';
 import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
+import { checkServers } from './server-checks.ts';
 import { suggestName } from './nearest-name.ts';
 import { checkDiscovery, checkPressure } from './provider-checks.ts';
 import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
@@ -35,6 +36,10 @@ const outlineSchema = z.object({
       .object({
         id: word,
         type: word,
+        baseUrl: word,
+        replicas: words,
+        resolve: z.boolean().optional().catch(undefined),
+        saturation: z.object({ metricsUrl: word }).optional().catch(undefined),
         apiKey: word,
         discover: z.boolean().optional().catch(undefined),
         discovery: z.unknown().optional(),
@@ -94,6 +99,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...checkProviders(outline),
     ...checkPressure(outline),
     ...checkDiscovery(outline),
+    ...(outline.providers ?? []).flatMap(checkServers),
     ...checkModels(outline),
     ...checkKeys(outline),
     ...checkTenants(outline),

@@ -18,12 +18,16 @@ export { type Environment, readVariable, type Role } from './environment-variabl
 export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';
-export { type DiscoveringProvider, isDiscovering, type ProviderSettings } from './provider-schema.ts';
+export { mostServers } from './provider-schema.ts';
+export { serverAddress } from './server-checks.ts';
 export {
   completeTenant,
+  type DiscoveringProvider,
   gatherTenants,
+  isDiscovering,
   type KeySettings,
   type ModelSettings,
+  type ProviderSettings,
   type RouteSettings,
   type Settings,
   type TenantSettings,

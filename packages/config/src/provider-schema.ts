@@ -20,13 +20,23 @@ const simulator = z.strictObject({
   reasoning: z.boolean().default(false).meta({ description: 'Whether answers begin with a reasoning item.' }),
 });
 
-const baseUrl = z
-  .string()
-  .superRefine((value, context) => {
-    const message = faultOfBaseUrl(value);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  })
-  .meta({ description: 'Address of the API, such as `http://127.0.0.1:8000/v1`. Paths are appended to it.' });
+/** Most servers of one provider. */
+export const mostServers = 256;
+
+const baseUrl = addressOfServer().exactOptional().meta({
+  description:
+    'Address of the API, such as `http://127.0.0.1:8000/v1`. Paths are appended to it. Required without `replicas`.',
+});
+
+const replicas = z.array(addressOfServer()).min(1).max(mostServers).exactOptional().meta({
+  description:
+    'Addresses of several servers that serve the same models, in place of `baseUrl`. Each call goes to one of them, chosen by its conversation and by load; see [upstreams.md](upstreams.md#several-servers).',
+});
+
+const resolve = z.boolean().default(false).meta({
+  description:
+    'Whether every address that the host of `baseUrl` resolves to is a server of its own, as behind a headless service of Kubernetes. Workers resolve it again every five seconds.',
+});
 
 /** Headers that the HTTP client sets itself, or that would break the framing of a request. */
 const reservedHeaders: ReadonlySet<string> = new Set([
@@ -70,16 +80,10 @@ const pressure = z
 
 const saturation = z
   .strictObject({
-    metricsUrl: z
-      .string()
-      .superRefine((value, context) => {
-        const message = faultOfBaseUrl(value);
-        if (message !== undefined) context.addIssue({ code: 'custom', message });
-      })
-      .meta({
-        description:
-          "Address of the upstream's metrics in Prometheus' text format, such as `http://127.0.0.1:8000/metrics`. `apiKey` and `headers` are sent with it if it has the host of `baseUrl`.",
-      }),
+    metricsUrl: addressOfServer().meta({
+      description:
+        "Address of the upstream's metrics in Prometheus' text format, such as `http://127.0.0.1:8000/metrics`. `apiKey` and `headers` are sent with it if it has the host of `baseUrl`. With `replicas`, that of any of them: each is read at this path of its own host.",
+    }),
     metric: z
       .string()
       .regex(/^[A-Za-z_:][A-Za-z0-9_:]{0,199}$/, 'must be the name of a metric, without labels')
@@ -153,6 +157,8 @@ const discovery = z
 const upstream = {
   id,
   baseUrl,
+  replicas,
+  resolve,
   apiKey: credential().exactOptional().meta({ description: 'Sent as `Authorization: Bearer`.' }),
   headers: z
     .record(headerName, text().meta({ secret: true }))
@@ -246,14 +252,11 @@ export const providerSchema = z.discriminatedUnion('type', [
   llamaCpp,
 ]);
 
-/** A provider with every default filled in. */
-export type ProviderSettings = z.output<typeof providerSchema>;
-
-/** A provider whose upstream is asked for its models. */
-export type DiscoveringProvider = Extract<ProviderSettings, { discover: boolean }>;
-
-export function isDiscovering(provider: ProviderSettings): provider is DiscoveringProvider {
-  return 'discover' in provider && provider.discover;
+function addressOfServer() {
+  return z.string().superRefine((value, context) => {
+    const message = faultOfBaseUrl(value);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
 }
 
 function faultOfBaseUrl(value: string): string | undefined {

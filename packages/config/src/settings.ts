@@ -7,6 +7,21 @@ import type { TraceSettings } from './trace-settings.ts';
 
 type ParsedModel = ParsedSettings['models'][number];
 type ParsedKey = ParsedSettings['keys'][number];
+type ParsedProvider = ParsedSettings['providers'][number];
+
+/** A provider with every default filled in. The `baseUrl` of one with `replicas` is that of the first. */
+export type ProviderSettings = WithBaseUrl<ParsedProvider>;
+
+/** A provider whose upstream is asked for its models. */
+export type DiscoveringProvider = Extract<ProviderSettings, { discover: boolean }>;
+
+export function isDiscovering(provider: ProviderSettings): provider is DiscoveringProvider {
+  return 'discover' in provider && provider.discover;
+}
+
+type WithBaseUrl<Provider> = Provider extends { type: 'openai-chat' | 'openai-responses' }
+  ? Omit<Provider, 'baseUrl'> & { baseUrl: string }
+  : Provider;
 
 /** A provider to try, and the name of the model there. */
 export interface RouteSettings {
@@ -46,7 +61,8 @@ export interface TenantSettings {
 }
 
 /** All settings of a process, checked and complete. Plain data that survives JSON. */
-export interface Settings extends Omit<ParsedSettings, 'models' | 'keys'> {
+export interface Settings extends Omit<ParsedSettings, 'providers' | 'models' | 'keys'> {
+  providers: ProviderSettings[];
   models: ModelSettings[];
   keys: KeySettings[];
   /** The settings of tenants from the keys of the file. Stored keys may have others; see `uniteKeys`. */
@@ -64,6 +80,7 @@ export function completeSettings(parsed: ParsedSettings, cwd: string, file: stri
   return {
     ...parsed,
     dataDir: resolve(cwd, parsed.dataDir),
+    providers: parsed.providers.map(completeProvider),
     models: completeModels(parsed.models),
     keys: completeKeys(parsed.keys, tenants),
     tenants: [...tenants.values()],
@@ -74,6 +91,12 @@ export function completeSettings(parsed: ParsedSettings, cwd: string, file: stri
     },
     ...(file !== undefined && { file: resolve(cwd, file) }),
   };
+}
+
+function completeProvider(provider: ParsedProvider): ProviderSettings {
+  if (provider.type !== 'openai-chat' && provider.type !== 'openai-responses') return provider;
+  // One of the two is there; see `checkServers`.
+  return { ...provider, baseUrl: provider.baseUrl ?? provider.replicas?.[0] ?? '' };
 }
 
 function completeModels(models: readonly ParsedModel[]): ModelSettings[] {

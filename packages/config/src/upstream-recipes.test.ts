@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadSettings } from './load-settings.ts';
-import { isDiscovering } from './provider-schema.ts';
+import { isDiscovering } from './settings.ts';
 
 const page = readFileSync(new URL('../../../docs/upstreams.md', import.meta.url), 'utf8');
 const recipes = [

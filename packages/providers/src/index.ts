@@ -10,7 +10,13 @@ export {
   type ReadPace,
   type UpstreamFault,
 } from './provider.ts';
-export { createProvider, faultOfProvider, type ProviderSettings, type ProviderTimeouts } from './registry.ts';
+export {
+  atAddress,
+  createProvider,
+  faultOfProvider,
+  type ProviderSettings,
+  type ProviderTimeouts,
+} from './registry.ts';
 export type { AiSdkSettings } from './ai-sdk/ai-sdk.ts';
 export { missingOnThisMachine } from './llama-cpp/missing-on-this-machine.ts';
 export type { LlamaCppSettings } from './llama-cpp/settings.ts';

@@ -47,6 +47,14 @@ export async function faultOfProvider(settings: ProviderSettings): Promise<strin
   return settings.type === 'ai-sdk' ? faultOfPackage(settings) : undefined;
 }
 
+/**
+ * Settings whose provider connects to this IP address, whatever the host of its `baseUrl` resolves to; the settings as they are
+ * without an address, and for a provider that has no `baseUrl`.
+ */
+export function atAddress(settings: ProviderSettings, address: string | undefined): ProviderSettings {
+  return address === undefined || !('baseUrl' in settings) ? settings : { ...settings, address };
+}
+
 function timeoutsOf(own: UpstreamSettings, defaults: ProviderTimeouts): Timeouts {
   return {
     connectMs: own.connectMs ?? defaults.connectMs,

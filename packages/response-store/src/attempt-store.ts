@@ -10,10 +10,12 @@ import type { RedisCommands, RedisSubscriber } from './record/connection.ts';
 import { cellOf } from './record/cells.ts';
 import type { ClaimedRecord } from './record/record.ts';
 import { retentionOf } from './record/retention.ts';
+import { keysOf } from './record/store-access.ts';
 import { lead } from './rescue/lead.ts';
 import { recount } from './rescue/recount.ts';
 import { farQueues, type JobOrder, renumber } from './rescue/renumber.ts';
 import { type Finding, nextDue, survey, surveyDue } from './rescue/survey.ts';
+import { tellCalls } from './server-calls/tell-calls.ts';
 import { ResponseStore, type ResponseStoreOptions } from './response-store.ts';
 import type { ContextLimits } from './transitions/accept.ts';
 import { blame } from './transitions/blame.ts';
@@ -138,6 +140,21 @@ export class AttemptStore extends ResponseStore {
     const access = { ...this.access, redis: this.#options.bulk };
     const { context: limits } = this.#options;
     return readContext(access, { previousId, tenant }, { limits, kept: this.#keptTurns });
+  }
+
+  /** The server that ran a response, where its provider has several; undefined if that is not known. */
+  async serverOf(responseId: string): Promise<string | undefined> {
+    const [server] = await this.#options.control.hmget(keysOf(this.access, responseId).record, 'server');
+    return server ?? undefined;
+  }
+
+  /**
+   * Tells how many calls of this process are under way, by the key of their server, and returns how many of all other
+   * processes are. A process that has told nothing for a few seconds has none.
+   */
+  shareCalls(own: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
+    const access = { redis: this.#options.control, keys: this.keys };
+    return tellCalls(access, { process: this.#options.processId, calls: own });
   }
 
   /** Every content event in the log so far. */

@@ -17,6 +17,14 @@ const retryDelayMs = 100;
 /** A write of more characters than this is a bulk write, whichever comes first. */
 const bulkCharacters = 64 * 1024;
 
+/** What is known of the run of a response and not part of its end. */
+export interface RunFacts {
+  /** Tokens that it took although its end has no usage. */
+  uncounted?: number | undefined;
+  /** Key of the server that ran it, where its provider has several. */
+  server?: string | undefined;
+}
+
 /** Where the appends of a process leave, those of all its responses. */
 export interface AppendLanes {
   first: AppendLane;
@@ -109,10 +117,9 @@ export class EventWriter {
   /**
    * Ends the response, after all events taken so far.
    *
-   * @param uncounted tokens that it took although its end has no usage.
    * @returns `ok` when this end is the one that counts; otherwise why it does not.
    */
-  async end(end: ResponseEnd, uncounted?: number): Promise<FinishResult> {
+  async end(end: ResponseEnd, { uncounted, server }: RunFacts = {}): Promise<FinishResult> {
     // Events that still wait go out together with the end, in one script.
     this.#isEnding = true;
     this.#withdraw?.();
@@ -136,6 +143,7 @@ export class EventWriter {
       result: isApart ? { bytes: printed.length } : printed,
       tokens: uncounted ?? tokensOf(end),
       toolCalls,
+      server,
       retention,
       now: now?.(),
     };

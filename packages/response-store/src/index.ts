@@ -11,7 +11,7 @@ export {
   type InputLink,
   type PreparedRequest,
 } from './prepared-request.ts';
-export type { EventWriter } from './event-writer.ts';
+export type { EventWriter, RunFacts } from './event-writer.ts';
 export { largeFrom } from './large-values.ts';
 export { ProcessLease, type Lease, type ProcessLeaseOptions } from './record/process-lease.ts';
 export type { EndWait, GiveUpReason, WaitOutcome } from './delivery/end-wait.ts';

@@ -8,7 +8,7 @@ interface Metric {
   labels?: readonly string[];
 }
 
-/** Adds to the series with these values of the labels. A histogram observes the amount; a counter grows by it, 1 by default. */
+/** Adds to the series with these values of the labels; an empty one is left out, which Prometheus takes for the same. A histogram observes the amount; a counter grows by it, 1 by default. */
 type Add = (labels: readonly string[], amount?: number) => void;
 
 type KnownSeries = readonly (readonly string[])[] | (() => readonly (readonly string[])[]);
@@ -56,7 +56,7 @@ export function readGauges(registry: Registry, rows: readonly ReadMetric[]): voi
         gauge.reset();
         if (labels.length === 0) gauge.remove();
         read((values, value) => {
-          if (value !== undefined) gauge.labels(...values).set(value);
+          if (value !== undefined) gauge.labels(seriesLabels(labels, values)).set(value);
         });
       },
     });
@@ -72,7 +72,7 @@ function counterOf(
   };
   const collect = typeof known === 'function' ? { collect: begin } : {};
   const counter = new Counter({ name, help, labelNames: labels, registers: [registry], ...collect });
-  const series = seriesOf((...values) => counter.labels(...values));
+  const series = seriesOf((...values) => counter.labels(seriesLabels(labels, values)));
   begin();
   return (values, amount = 1) => series(values).inc(amount);
 }
@@ -84,8 +84,17 @@ function histogramOf(
 ): Add {
   const registers = [registry];
   const histogram = new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers });
-  const series = seriesOf((...values) => histogram.labels(...values));
+  const series = seriesOf((...values) => histogram.labels(seriesLabels(labels, values)));
   return (values, amount = 1) => series(values).observe(amount);
+}
+
+function seriesLabels(names: readonly string[], values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name, at) => {
+      const value = values[at] ?? '';
+      return value === '' ? [] : [[name, value]];
+    }),
+  );
 }
 
 /** Finding a series by its labels hashes them, so each is found once, and not for each fact. */

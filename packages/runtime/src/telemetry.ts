@@ -157,18 +157,26 @@ export interface TelemetryEvents {
    */
   'upstream.breaker': {
     provider: string;
+    /** Which server of the provider it is, where it has several; so in the next four facts. */
+    server?: string;
     upstreamModel?: string;
     state: 'closed' | 'open' | 'half_open';
     openMs: number;
   };
   /** A model of an upstream takes no calls for a while, because there were too many. */
-  'upstream.parked': { provider: string; upstreamModel: string; parkedMs: number };
+  'upstream.parked': { provider: string; server?: string; upstreamModel: string; parkedMs: number };
   /** An upstream refused a call because there were too many, with a 429 or an overload. */
-  'upstream.refused': { provider: string; upstreamModel: string };
+  'upstream.refused': { provider: string; server?: string; upstreamModel: string };
   /** A model of an upstream gets no calls while too many wait there, or gets them again. */
-  'upstream.saturated': { provider: string; upstreamModel: string; isSaturated: boolean; waiting: number };
+  'upstream.saturated': {
+    provider: string;
+    server?: string;
+    upstreamModel: string;
+    isSaturated: boolean;
+    waiting: number;
+  };
   /** The metrics of an upstream cannot be read, so nothing is held back; undefined: they can be read again. */
-  'upstream.metrics': { provider: string; fault: string | undefined };
+  'upstream.metrics': { provider: string; server?: string; fault: string | undefined };
   /**
    * A response has the end that counts. `code` is that of its error. `because` says why it never ran, or why it does not run
    * again; `attempt` is 0 for one that never ran.

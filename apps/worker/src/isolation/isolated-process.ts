@@ -1,4 +1,4 @@
-import { createProvider } from '@sluice/providers';
+import { atAddress, createProvider } from '@sluice/providers';
 import { runMain, tellParent } from '@sluice/runtime';
 import type { ToIsolated } from './messages.ts';
 
@@ -19,5 +19,9 @@ await runMain(async () => {
     onDisconnect: (listener) => process.once('disconnect', listener),
     providersOf: ({ providers, timeouts }, logger) =>
       new Map(providers.map((provider) => [provider.id, createProvider(provider, timeouts, logger)])),
+    createProviderOf:
+      ({ timeouts }, logger) =>
+      (provider, address) =>
+        createProvider(atAddress(provider, address), timeouts, logger),
   });
 });

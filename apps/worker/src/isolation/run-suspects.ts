@@ -4,6 +4,7 @@ import type { Provider } from '@sluice/providers';
 import { createLogger, type Logger, throttledWarning } from '@sluice/runtime';
 import { connect, type ConnectedSettings, isolatedRole } from '@sluice/wiring';
 import { AttemptRunner } from '../attempt-runner.ts';
+import type { CreateProvider } from '../servers/server-pool.ts';
 import { mostProcesses } from './choose-place.ts';
 import type { FromIsolated, ToIsolated } from './messages.ts';
 
@@ -15,6 +16,8 @@ export interface SuspectsLink {
   onDisconnect: (listener: () => void) => void;
   /** Makes every upstream of the settings, by its id. */
   providersOf: (settings: Settings, logger: Logger) => ReadonlyMap<string, Provider>;
+  /** Makes the further servers of a provider that has several; absent to call the first alone. */
+  createProviderOf?: (settings: Settings, logger: Logger) => CreateProvider;
 }
 
 /** Runs suspects for a worker until it disconnects: claims, writes and hears of cancellations by itself. */
@@ -55,7 +58,7 @@ export async function runSuspects(link: SuspectsLink): Promise<void> {
 
 async function start(
   settings: ConnectedSettings,
-  { send, providersOf }: SuspectsLink,
+  { send, providersOf, createProviderOf }: SuspectsLink,
 ): Promise<AttemptRunner> {
   const logger = createLogger({ name: 'worker', level: settings.logLevel });
   const workerId = randomUUID();
@@ -79,6 +82,7 @@ async function start(
     wired,
     workerId,
     providers: providersOf(settings, logger),
+    createProvider: createProviderOf?.(settings, logger),
     logger,
     isolate: undefined,
     // All of them together hold no more than the worker does.

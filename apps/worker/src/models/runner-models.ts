@@ -1,7 +1,8 @@
 import { ConfigError, formatPath, type ModelSettings, type ProviderSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import type { ModelsAndProviders } from '@sluice/wiring';
-import type { ModelRoute, ModelRoutes } from '../model-routes.ts';
+import type { ModelRoute } from '../model-routes.ts';
+import { type CreateProvider, isPooled, ServerPool } from '../servers/server-pool.ts';
 
 export interface RunnerModelsOptions {
   /** What the process starts with. */
@@ -9,14 +10,16 @@ export interface RunnerModelsOptions {
   /** Every upstream of those settings, by its id. Closed with the models. */
   providers: ReadonlyMap<string, Provider>;
   /** Makes an upstream that is new, or whose settings have changed; absent where neither can happen. */
-  createProvider?: ((settings: ProviderSettings) => Provider) | undefined;
+  createProvider?: CreateProvider | undefined;
+  /** The servers of a provider have changed, and with them the routes. */
+  onServers?: (() => void) | undefined;
   /** Told of an upstream that could not be closed. */
   onError: (error: unknown) => void;
 }
 
-/** The routes of a model for a response, which keeps them to its end. */
+/** The routes of a model for a response, which keeps them to its end. Servers behind a name may come and go. */
 export interface ModelUse {
-  routes: readonly ModelRoute[];
+  readonly routes: readonly ModelRoute[];
   /** The response uses them no longer. Safe to call twice. */
   end: () => void;
 }
@@ -24,7 +27,17 @@ export interface ModelUse {
 interface OpenProvider {
   /** Its settings, as `textOf` has them. */
   text: string;
-  provider: Provider;
+  upstream: Upstream;
+}
+
+/** A provider, or all servers of one that has several. */
+type Upstream = Provider | ServerPool;
+
+/** The routes of a model as the settings have them. */
+interface Entries {
+  all: readonly { upstream: Upstream; routes: () => readonly ModelRoute[] }[];
+  /** The routes that they come to; undefined where servers may come and go. */
+  fixed: readonly ModelRoute[] | undefined;
 }
 
 /**
@@ -37,47 +50,68 @@ export class RunnerModels {
   readonly #options: RunnerModelsOptions;
   #byId: ReadonlyMap<string, OpenProvider>;
   #prepared: ReadonlyMap<string, OpenProvider> | undefined;
-  #routes: ModelRoutes;
+  #entries: ReadonlyMap<string, Entries>;
+  #hasStarted = false;
   /** How many responses use each upstream. */
-  readonly #uses = new Map<Provider, number>();
+  readonly #uses = new Map<Upstream, number>();
   /** Every upstream that is not closed. */
-  readonly #open: Set<Provider>;
+  readonly #open: Set<Upstream>;
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: RunnerModelsOptions) {
     this.#options = options;
     const { settings, providers } = options;
-    const texts = new Map(settings.providers.map((each) => [each.id, textOf(each)]));
+    const known = new Map(settings.providers.map((each) => [each.id, each]));
     this.#byId = new Map(
-      [...providers].map(([id, provider]) => [id, { provider, text: texts.get(id) ?? '' }]),
+      [...providers].map(([id, provider]) => {
+        const own = known.get(id);
+        return [id, { upstream: this.#upstreamOf(own, provider), text: own ? textOf(own) : '' }];
+      }),
     );
-    this.#open = new Set(providers.values());
-    this.#routes = this.#routesTo(settings.models);
+    this.#open = new Set([...this.#byId.values()].map(({ upstream }) => upstream));
+    this.#entries = this.#entriesOf(settings.models);
+  }
+
+  /** Begins to resolve the names of providers whose servers are behind one. */
+  start(): void {
+    this.#hasStarted = true;
+    for (const upstream of this.#open) if (upstream instanceof ServerPool) upstream.start();
   }
 
   /** Every route, those of removed models included. */
   get routes(): ModelRoute[] {
-    return [...this.#routes.values()].flat();
+    return [...this.#entries.values()].flatMap(routesOf);
+  }
+
+  /** Whether a provider has several servers, those of removed models included. */
+  get haveServers(): boolean {
+    return [...this.#open].some((upstream) => upstream instanceof ServerPool);
   }
 
   /** The routes that a response would get now; undefined for a model that this process does not know. */
   routesOf(model: string): readonly ModelRoute[] | undefined {
-    return this.#routes.get(model);
+    const entries = this.#entries.get(model);
+    return entries && routesOf(entries);
   }
 
   /** Takes the routes of a model for a response; undefined for a model that this process does not know. */
   use(model: string): ModelUse | undefined {
-    const routes = this.#routes.get(model);
-    if (!routes) return undefined;
-    const providers = new Set(routes.map(({ provider }) => provider));
-    for (const provider of providers) this.#uses.set(provider, (this.#uses.get(provider) ?? 0) + 1);
+    const entries = this.#entries.get(model);
+    if (!entries) return undefined;
+    const upstreams = new Set(entries.all.map(({ upstream }) => upstream));
+    for (const upstream of upstreams) this.#uses.set(upstream, (this.#uses.get(upstream) ?? 0) + 1);
     let hasEnded = false;
     const end = () => {
       if (hasEnded) return;
       hasEnded = true;
-      for (const provider of providers) this.#release(provider);
+      for (const upstream of upstreams) this.#release(upstream);
     };
-    return { routes, end };
+    return {
+      get routes() {
+        return routesOf(entries);
+      },
+      end,
+    };
   }
 
   /**
@@ -97,19 +131,22 @@ export class RunnerModels {
       }
       const provider = this.#options.createProvider?.(settings);
       if (!provider) continue;
-      made.push({ text, provider });
-      prepared.set(settings.id, { text, provider });
+      const each = { text, upstream: this.#upstreamOf(settings, provider) };
+      made.push(each);
+      prepared.set(settings.id, each);
     }
-    const missing = await Promise.all(made.map(async ({ provider }) => provider.prepare?.()));
+    const missing = await Promise.all(
+      made.map(async ({ upstream }) => ('prepare' in upstream ? upstream.prepare?.() : undefined)),
+    );
     const problems = missing.flatMap((message, at) => {
-      const index = providers.findIndex(({ id }) => id === made[at]?.provider.id);
+      const index = providers.findIndex(({ id }) => id === made[at]?.upstream.id);
       return message === undefined ? [] : [{ path: formatPath(['providers', index]), message }];
     });
     if (problems.length > 0) {
-      await Promise.all(made.map(({ provider }) => provider.close()));
+      await Promise.all(made.map(({ upstream }) => upstream.close()));
       throw new ConfigError(problems);
     }
-    for (const { provider } of made) this.#open.add(provider);
+    for (const { upstream } of made) this.#open.add(upstream);
     this.#prepared = prepared;
   }
 
@@ -121,52 +158,60 @@ export class RunnerModels {
   take({ models, served }: { models: readonly ModelSettings[]; served: readonly ModelSettings[] }): void {
     this.#byId = this.#prepared ?? this.#byId;
     this.#prepared = undefined;
-    const routes = this.#routesTo(models);
+    const entries = this.#entriesOf(models);
     for (const { id } of served) {
-      const kept = this.#routes.get(id);
-      if (kept && !routes.has(id)) routes.set(id, kept);
+      const kept = this.#entries.get(id);
+      if (kept && !entries.has(id)) entries.set(id, kept);
     }
-    this.#routes = routes;
-    for (const provider of this.#open) this.#closeIfUnused(provider);
+    this.#entries = entries;
+    for (const upstream of this.#open) this.#closeIfUnused(upstream);
+    if (this.#hasStarted) this.start();
   }
 
   /** Closes every upstream. Nothing may run any more. */
   async close(): Promise<void> {
-    await Promise.all([...this.#open].map((provider) => provider.close()));
+    await Promise.all([...this.#open].map((upstream) => upstream.close()));
     this.#open.clear();
     await Promise.all(this.#closing);
   }
 
-  #routesTo(models: readonly ModelSettings[]): Map<string, readonly ModelRoute[]> {
-    const routes = new Map<string, readonly ModelRoute[]>();
-    for (const { id, routes: configured } of models) {
-      const ofModel: ModelRoute[] = [];
-      for (const { provider: providerId, model } of configured) {
-        const provider = this.#byId.get(providerId)?.provider;
-        if (provider) ofModel.push({ provider, model });
-      }
-      routes.set(id, ofModel);
+  #entriesOf(models: readonly ModelSettings[]): Map<string, Entries> {
+    const entries = new Map<string, Entries>();
+    for (const { id, routes } of models) {
+      const all = routes.flatMap(({ provider, model }) => {
+        const upstream = this.#byId.get(provider)?.upstream;
+        return upstream ? [{ upstream, routes: routesTo(upstream, model) }] : [];
+      });
+      const isFixed = !all.some(({ upstream }) => upstream instanceof ServerPool);
+      entries.set(id, { all, fixed: isFixed ? all.flatMap((each) => each.routes()) : undefined });
     }
-    return routes;
+    return entries;
   }
 
-  #release(provider: Provider): void {
-    const left = (this.#uses.get(provider) ?? 1) - 1;
+  #upstreamOf(settings: ProviderSettings | undefined, first: Provider): Upstream {
+    if (!settings || !isPooled(settings)) return first;
+    const { createProvider, onServers, onError } = this.#options;
+    return new ServerPool({ settings, first, createProvider, onChange: () => onServers?.(), onError });
+  }
+
+  #release(upstream: Upstream): void {
+    const left = (this.#uses.get(upstream) ?? 1) - 1;
     if (left > 0) {
-      this.#uses.set(provider, left);
+      this.#uses.set(upstream, left);
       return;
     }
-    this.#uses.delete(provider);
-    this.#closeIfUnused(provider);
+    this.#uses.delete(upstream);
+    this.#closeIfUnused(upstream);
   }
 
-  #closeIfUnused(provider: Provider): void {
-    if (!this.#open.has(provider) || this.#uses.has(provider)) return;
+  #closeIfUnused(upstream: Upstream): void {
+    if (!this.#open.has(upstream) || this.#uses.has(upstream)) return;
     const inEffect = [...this.#byId.values(), ...(this.#prepared?.values() ?? [])];
-    if (inEffect.some((each) => each.provider === provider)) return;
-    if (this.routes.some((route) => route.provider === provider)) return;
-    this.#open.delete(provider);
-    const closed = provider.close().catch(this.#options.onError);
+    if (inEffect.some((each) => each.upstream === upstream)) return;
+    const entries = [...this.#entries.values()].flatMap(({ all }) => all);
+    if (entries.some((entry) => entry.upstream === upstream)) return;
+    this.#open.delete(upstream);
+    const closed = upstream.close().catch(this.#options.onError);
     this.#closing.add(closed);
     void closed.finally(() => this.#closing.delete(closed));
   }
@@ -175,4 +220,15 @@ export class RunnerModels {
 /** The settings of which a change makes another upstream, as JSON. How its models are found is none of them. */
 function textOf(settings: ProviderSettings): string {
   return JSON.stringify({ ...settings, discover: undefined, discovery: undefined });
+}
+
+function routesOf({ all, fixed }: Entries): readonly ModelRoute[] {
+  return fixed ?? all.flatMap(({ routes }) => routes());
+}
+
+/** The routes to a model at an upstream. Each stays the same object. */
+function routesTo(upstream: Upstream, model: string): () => readonly ModelRoute[] {
+  if (upstream instanceof ServerPool) return () => upstream.routesTo(model);
+  const routes = [{ provider: upstream, model }];
+  return () => routes;
 }

@@ -2,7 +2,7 @@ import { countFacts, readGauges, type Telemetry } from '@sluice/runtime';
 import type { Registry } from 'prom-client';
 import type { RouteStatus, UpstreamStatus } from '../upstream-status.ts';
 
-const labels = ['provider', 'upstream_model'];
+const labels = ['provider', 'upstream_model', 'server'];
 
 /** The gauges of a route. An undefined figure has no sample. */
 const gauges: readonly { name: string; help: string; of: (route: RouteStatus) => number | undefined }[] = [
@@ -45,8 +45,8 @@ export function countPressure(
   upstreams: () => UpstreamStatus[],
 ): void {
   const routes = () =>
-    upstreams().flatMap(({ provider, routes: ofProvider }) =>
-      ofProvider.map((route) => ({ labels: [provider, route.model], route })),
+    upstreams().flatMap(({ provider, server = '', routes: ofProvider }) =>
+      ofProvider.map((route) => ({ labels: [provider, route.model, server], route })),
     );
   countFacts(telemetry, registry, [
     {
@@ -55,7 +55,7 @@ export function countPressure(
       labels,
       known: routes().map((each) => each.labels),
       on: 'upstream.refused',
-      count: ({ provider, upstreamModel }, add) => add([provider, upstreamModel]),
+      count: ({ provider, server = '', upstreamModel }, add) => add([provider, upstreamModel, server]),
     },
   ]);
   readGauges(

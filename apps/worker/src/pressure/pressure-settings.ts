@@ -1,9 +1,13 @@
-import type { ProviderSettings, Settings } from '@sluice/config';
+import { type ProviderSettings, serverAddress, type Settings } from '@sluice/config';
 import type { ModelRoute } from '../model-routes.ts';
+import { serverKey } from '../servers/server-pool.ts';
 import type { PressureSettings } from '../upstream-health.ts';
 import type { SaturationSettings } from './saturation-watch.ts';
 
-/** Reads the settings of each provider. A provider on this machine has none, because it refuses no call. */
+/**
+ * Reads the settings of each provider: the pressure by its id, the saturation by its id or by the keys of its servers. A
+ * provider on this machine has none, because it refuses no call.
+ */
 export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
   pressure: Map<string, PressureSettings>;
   saturation: Map<string, SaturationSettings>;
@@ -14,14 +18,23 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
     if (!('pressure' in provider)) continue;
     pressure.set(provider.id, provider.pressure);
     if ('saturation' in provider && provider.saturation) {
-      const headers = metricsHeaders(provider, provider.saturation.metricsUrl);
-      saturation.set(provider.id, { ...provider.saturation, headers });
+      for (const [key, baseUrl, metricsUrl] of metricsOf(provider, provider.saturation.metricsUrl)) {
+        const headers = metricsHeaders({ ...provider, baseUrl }, metricsUrl);
+        saturation.set(key, { ...provider.saturation, metricsUrl, headers });
+      }
     }
   }
   return { pressure, saturation };
 }
 
 type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
+
+/** The metrics of each server of a provider: the key of its saturation, its base URL, and where its metrics are. */
+function metricsOf({ id, baseUrl, replicas }: Upstream, metricsUrl: string): [string, string, string][] {
+  if (!replicas) return [[id, baseUrl, metricsUrl]];
+  const { pathname } = new URL(metricsUrl);
+  return replicas.map((url) => [serverKey(id, serverAddress(url)), url, new URL(pathname, url).href]);
+}
 
 /** Credentials go to the host that they are for, and to no other. */
 export function metricsHeaders(

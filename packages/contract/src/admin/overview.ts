@@ -52,9 +52,13 @@ const upstreamModelSchema = z.object({
   waiting: count,
 });
 
+/** Which server of the provider it is; absent where the provider has one alone. */
+const upstreamServer = z.string().exactOptional();
+
 /** An upstream over all workers: the worst of their breakers, and the sum of what they have under way. */
 export const upstreamOverviewSchema = z.object({
   provider: z.string(),
+  server: upstreamServer,
   breaker: z.enum(['closed', 'half_open', 'open']),
   /** Workers whose breaker is not closed, of all that report. */
   workers_open: count,
@@ -90,6 +94,7 @@ export const announcementSchema = z.discriminatedUnion('role', [
     upstreams: z.array(
       z.object({
         provider: z.string(),
+        server: upstreamServer,
         breaker: z.enum(['closed', 'half_open', 'open']),
         metrics_fault: z.string().nullable(),
         models: z.array(upstreamModelSchema),

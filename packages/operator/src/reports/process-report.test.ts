@@ -59,6 +59,17 @@ describe('an upstream over all workers', () => {
       { provider: 'q', breaker: 'closed', workers_open: 0, workers: 1, metrics_fault: null, models: [] },
     ]);
   });
+
+  it('is a row for each server of a provider that has several', () => {
+    const reports = [
+      worker(upstream({ server: 'http://a', breaker: 'open' }), upstream({ server: 'http://b' })),
+      worker(upstream({ server: 'http://a' }), upstream({ server: 'http://b' })),
+    ];
+    expect(upstreamRows(heard(...reports), 1_000)).toMatchObject([
+      { provider: 'p', server: 'http://a', breaker: 'open', workers_open: 1, workers: 2 },
+      { provider: 'p', server: 'http://b', breaker: 'closed', workers_open: 0, workers: 2 },
+    ]);
+  });
 });
 
 describe('a process that was heard of', () => {

@@ -44,13 +44,25 @@ type ReportedModel = ReportedUpstream['models'][number];
 
 const breakers = ['closed', 'half_open', 'open'] as const;
 
-/** Each upstream over all workers; `now` by the clock of `seenAt`. */
+/** Each upstream over all workers, the servers of one provider apart; `now` by the clock of `seenAt`. */
 export function upstreamRows(processes: readonly HeardProcess[], now: number): UpstreamOverview[] {
   const reports = processes.flatMap(({ said, seenAt }) =>
     said.role === 'worker' ? said.upstreams.map((upstream) => aged(upstream, now - seenAt)) : [],
   );
-  return [...Map.groupBy(reports, ({ provider }) => provider)].map(([provider, ofWorkers]) => ({
+  const byServer = Map.groupBy(reports, ({ provider, server = '' }) => `${provider} ${server}`);
+  return [...byServer.values()].flatMap((ofWorkers) => {
+    const [first] = ofWorkers;
+    return first ? [rowOf(first, ofWorkers)] : [];
+  });
+}
+
+function rowOf(
+  { provider, server }: ReportedUpstream,
+  ofWorkers: readonly ReportedUpstream[],
+): UpstreamOverview {
+  return {
     provider,
+    ...(server !== undefined && { server }),
     breaker: breakers.findLast((state) => ofWorkers.some(({ breaker }) => breaker === state)) ?? 'closed',
     workers_open: ofWorkers.filter(({ breaker }) => breaker !== 'closed').length,
     workers: ofWorkers.length,
@@ -61,7 +73,7 @@ export function upstreamRows(processes: readonly HeardProcess[], now: number): U
         ({ model }) => model,
       ),
     ].map(([model, some]) => sumOf(model, some)),
-  }));
+  };
 }
 
 /** An upstream as it is some time after the announcement. */

@@ -9,6 +9,8 @@ export interface HttpUpstreamSettings {
   id: string;
   /** The address without the route, such as `http://127.0.0.1:8000/v1`. A query is kept. It may be private. */
   baseUrl: string;
+  /** The IP address to connect to, in place of what the host of `baseUrl` resolves to. */
+  address?: string | undefined;
   /** Sent as a bearer token, unless `headers` has an `authorization` of its own. */
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
@@ -48,7 +50,7 @@ export class HttpUpstream {
     this.#timeouts = timeouts;
     this.#url = new URL(settings.baseUrl);
     this.#headers = requestHeaders(settings);
-    this.#agent = upstreamAgent(timeouts);
+    this.#agent = upstreamAgent(timeouts, settings.address);
   }
 
   /**

@@ -52,6 +52,8 @@ export const recordFields = {
   context_turns: field('number', 'accept'),
   /** Tool calls in all of it, as `printCalls` made them; the latest `mostCalls`. */
   context_calls: field('text', 'accept', 'attempt'),
+  /** The server that ran it, by its key among those of all providers; absent where its provider has one. */
+  server: field('text', 'attempt'),
   /** Id of the create call, for messages and the log. */
   request_id: field('text', 'accept'),
   /** Where its request stands in a trace, as W3C Trace Context prints it; absent while traces are off. */

@@ -42,6 +42,8 @@ export interface CellKeys extends AdmissionKeys {
    * rescuer leaves the records of other releases alone.
    */
   readonly rescuer: string;
+  /** Hash: the calls under way of each worker process, by server; see tell-calls.lua. */
+  readonly serverCalls: string;
   /** Written before each wait for durability. */
   readonly barrier: string;
   /** Never set: a process tries with it whether Redis takes writes. */
@@ -94,6 +96,7 @@ function cellKeys(prefix: string): CellKeys {
     apiProcess: (processId) => `${prefix}api:${processId}`,
     workerProcess: (processId) => `${prefix}worker:${processId}`,
     rescuer: `${prefix}rescuer:${recordVersion}`,
+    serverCalls: `${prefix}server-calls`,
     barrier: `${prefix}barrier`,
     probe: `${prefix}probe`,
   };

@@ -12,6 +12,7 @@
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       reason   why somebody asked for this end; empty when that is known, or nobody did
+--       server   that ran it, where its provider has several; empty otherwise
 --       then, for a streamed response, events as JSON, in order, a long one as long-events.lua says; the last one ends the
 --       response and is its type alone
 --
@@ -47,7 +48,7 @@ now = now or now_ms()
 local before_parts = parts_of(f.held)
 local own = before_parts[1] and before_parts[1][2] or bytes_of(f.weight) + room_of(f.large_bytes or 0) + per_record
 local result_bytes = end_bytes or #result
-local parts = { { gone_by(now, record_ms), own + result_bytes + room_of(end_bytes or 0) + #calls } }
+local parts = { { gone_by(now, record_ms), own + result_bytes + room_of(end_bytes or 0) + #calls + #server } }
 if f.stream then
   local log_bytes = (f.log_bytes or 0) + last * per_event + bytes_apart
   for at = more_args, #ARGV do log_bytes = log_bytes + #ARGV[at] end
@@ -69,6 +70,7 @@ if calls ~= '' then
   local before = read(record, 'context_calls').context_calls or ''
   write(record, { context_calls = string.sub(before .. calls, -calls_length) })
 end
+if server ~= '' then write(record, { server = server }) end
 redis.call('PEXPIRE', record, record_ms)
 redis.call('ZREM', open, id)
 finish(load, id, f, tokens, now)

@@ -35,6 +35,7 @@ const finishScript = defineScript({
     'tag',
     'held',
     'long_events',
+    'server',
   ],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in', 'long-events')],
@@ -54,6 +55,7 @@ const finishScript = defineScript({
     'calls',
     'calls_length',
     'reason',
+    'server',
   ],
   numbers: ['first', 'end_bytes', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
 });
@@ -73,6 +75,8 @@ export interface Finish {
   tokens: number | undefined;
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
+  /** Key of the server that ran it, where its provider has several. */
+  server?: string | undefined;
   retention: Retention;
   /** Why somebody asked for this end; undefined when that is known already, or nobody did. */
   reason?: CancelReason | undefined;
@@ -127,6 +131,7 @@ export async function finish(
     result,
     tokens,
     toolCalls,
+    server,
     retention,
     reason,
     now,
@@ -151,6 +156,7 @@ export async function finish(
       calls: printCalls(toolCalls),
       calls_length: mostCallsLength,
       reason: reason ?? '',
+      server: server ?? '',
     },
     ...(isApart && { moreKeys: [cell.endOf(responseId, token), end] }),
     ...(streams && { moreArgs: [...events, lifecycleEvent(eventTypeOf(status))] }),

@@ -112,23 +112,26 @@ function heldBy(process: ProcessOverview): string {
 
 function upstreamProblems({ upstreams }: Overview): Problem[] {
   const look: Problem['look'] = { word: 'See the upstreams', to: '/', hash: 'upstreams' };
-  return upstreams.flatMap(({ provider, breaker, workers_open: open, workers, models }): Problem[] => {
-    const of = `${formatCount(open)} of ${formatCount(workers)} workers`;
-    if (breaker === 'open') {
-      const text = `The upstream ${provider} is down: ${of} send it no calls.`;
-      return [{ key: `breaker:${provider}`, tone: 'bad', text, look }];
-    }
-    if (breaker === 'half_open') {
-      const text = `The upstream ${provider} was down and is being tried again by ${of}.`;
-      return [{ key: `breaker:${provider}`, tone: 'warn', text, look }];
-    }
-    const parked = models.filter(({ parked_ms: ms }) => ms >= longParkingMs);
-    if (parked.length === 0) return [];
-    const names = parked.length === 1 ? parked[0]?.model : `${parked.length} of its models`;
-    const longest = roundedDuration(Math.max(...parked.map(({ parked_ms: ms }) => ms)));
-    const text = `The upstream ${provider} limits ${names}: no calls for up to ${longest}.`;
-    return [{ key: `parked:${provider}`, tone: 'warn', text, look }];
-  });
+  return upstreams.flatMap(
+    ({ provider: id, server, breaker, workers_open: open, workers, models }): Problem[] => {
+      const provider = server === undefined ? id : `${id} at ${server}`;
+      const of = `${formatCount(open)} of ${formatCount(workers)} workers`;
+      if (breaker === 'open') {
+        const text = `The upstream ${provider} is down: ${of} send it no calls.`;
+        return [{ key: `breaker:${provider}`, tone: 'bad', text, look }];
+      }
+      if (breaker === 'half_open') {
+        const text = `The upstream ${provider} was down and is being tried again by ${of}.`;
+        return [{ key: `breaker:${provider}`, tone: 'warn', text, look }];
+      }
+      const parked = models.filter(({ parked_ms: ms }) => ms >= longParkingMs);
+      if (parked.length === 0) return [];
+      const names = parked.length === 1 ? parked[0]?.model : `${parked.length} of its models`;
+      const longest = roundedDuration(Math.max(...parked.map(({ parked_ms: ms }) => ms)));
+      const text = `The upstream ${provider} limits ${names}: no calls for up to ${longest}.`;
+      return [{ key: `parked:${provider}`, tone: 'warn', text, look }];
+    },
+  );
 }
 
 function rateProblems(overview: Overview): Problem[] {

@@ -24,7 +24,7 @@ export function UpstreamsPanel({ overview: { upstreams } }: { overview: Overview
         ) : (
           <ul className={classes['processes']}>
             {upstreams.map((upstream) => (
-              <Upstream key={upstream.provider} upstream={upstream} />
+              <Upstream key={`${upstream.provider} ${upstream.server ?? ''}`} upstream={upstream} />
             ))}
           </ul>
         )}
@@ -34,12 +34,13 @@ export function UpstreamsPanel({ overview: { upstreams } }: { overview: Overview
 }
 
 function Upstream({ upstream }: { upstream: UpstreamOverview }) {
-  const { provider, breaker, workers_open: open, workers, metrics_fault: fault, models } = upstream;
+  const { provider, server, breaker, workers_open: open, workers, metrics_fault: fault, models } = upstream;
   const [tone, word, meaning] = breakers[breaker];
   return (
     <li className={classes['upstream']}>
       <div className={classes['upstreamHead']}>
         <span className={classes['host']}>{provider}</span>
+        {server !== undefined && <span className={classes['detail']}>{server}</span>}
         <ToneBadge tone={tone} title={meaning}>
           {word}
         </ToneBadge>

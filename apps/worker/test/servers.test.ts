@@ -1,0 +1,209 @@
+import { loadSettings } from '@sluice/config';
+import { createProvider } from '@sluice/providers';
+import { createLogger } from '@sluice/runtime';
+import {
+  eventually,
+  type FakeUpstream,
+  latch,
+  startFakeUpstream,
+  testRedis,
+  type TestRedis,
+  type UpstreamHandler,
+} from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WorkerProcess } from '../src/worker-process.ts';
+import { acceptedResponses, type AcceptedResponses, type AcceptOptions } from './accepted-responses.ts';
+
+const model = 'm';
+const everyServer = [0, 1, 2];
+
+let redis: TestRedis;
+let responses: AcceptedResponses;
+let servers: FakeUpstream[];
+let workers: WorkerProcess[];
+
+const hello: UpstreamHandler = async ({ stream }) => {
+  const events = stream();
+  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
+  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
+  events.done();
+};
+
+beforeEach(async () => {
+  redis = await testRedis();
+  responses = await acceptedResponses(redis, model);
+  servers = await Promise.all(everyServer.map(() => startFakeUpstream()));
+  for (const server of servers) server.onChatCompletions(hello);
+  workers = [];
+});
+
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.stop('terminated')));
+  await responses.close();
+  await Promise.all(servers.map((server) => server.close()));
+  await redis.close();
+});
+
+const serverAt = (at: number) => servers[at] ?? expect.unreachable();
+const callsAt = () => servers.map(({ requests }) => requests.length);
+
+/** Starts a worker whose model is at all three servers. Returns the port of its health listener. */
+async function startWorker(recovery = ''): Promise<number> {
+  const file = `
+keyPrefix: '${redis.prefix}:'
+providers: [{ id: up, type: openai-chat, replicas: [${servers.map(({ baseUrl }) => `'${baseUrl}'`).join(', ')}] }]
+models: [{ id: ${model}, routes: [{ provider: up }] }]
+recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
+workerConcurrency: 8
+workerHealthPort: 0
+`;
+  const settings = loadSettings({
+    env: { REDIS_URL: redis.url },
+    argv: [],
+    cwd: '/',
+    role: 'worker',
+    readFile: () => file,
+  });
+  const { providers, timeouts } = settings;
+  const ready = latch<number>();
+  const worker = new WorkerProcess({
+    settings: { ...settings, redisUrl: redis.url },
+    providers: new Map(providers.map((each) => [each.id, createProvider(each, timeouts)])),
+    createProvider: (each) => createProvider(each, timeouts),
+    logger: createLogger({ name: 'worker', level: 'silent' }),
+    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
+  });
+  workers.push(worker);
+  await worker.start(new AbortController().signal);
+  return ready.wait();
+}
+
+async function answered(options: AcceptOptions = {}): Promise<string> {
+  const id = await responses.accept({ streams: false, ...options });
+  const { end } = await responses.ended(id);
+  expect(end?.status).toBe('completed');
+  return id;
+}
+
+/** Which server got the next call. */
+async function serverOf(act: () => Promise<unknown>): Promise<number> {
+  const before = callsAt();
+  await act();
+  const grown = callsAt().map((calls, at) => calls - (before[at] ?? 0));
+  expect(grown.toSorted((one, other) => one - other)).toEqual([0, 0, 1]);
+  return grown.indexOf(1);
+}
+
+interface Report {
+  upstreams: { provider: string; server: string; breaker: string; routes: { parkedMs: number }[] }[];
+}
+
+async function reportOf(port: number): Promise<Report['upstreams']> {
+  const response = await fetch(`http://127.0.0.1:${port}/upstreams`);
+  return ((await response.json()) as Report).upstreams; // only its members are looked at
+}
+
+describe('two workers and three servers of one provider', () => {
+  it('keep each chain on the server that began it', async () => {
+    await startWorker();
+    await startWorker();
+    const used = new Set<number>();
+    for (let chain = 0; chain < 12; chain += 1) {
+      let previous = '';
+      const first = await serverOf(async () => {
+        previous = await answered({ text: `Chain ${chain}` });
+      });
+      used.add(first);
+      for (let turn = 0; turn < 3; turn += 1) {
+        const next = await serverOf(async () => {
+          previous = await answered({ text: 'and then?', previous });
+        });
+        expect(next).toBe(first);
+      }
+    }
+    expect(used.size).toBeGreaterThan(1);
+  });
+
+  it('send requests with one prompt_cache_key of a tenant to one server', async () => {
+    await startWorker();
+    await startWorker();
+    const used = new Set<number>();
+    for (let at = 0; at < 6; at += 1) {
+      used.add(await serverOf(() => answered({ text: `Text ${at}`, promptCacheKey: 'a-conversation' })));
+    }
+    expect(used.size).toBe(1);
+  });
+
+  it('share the calls under way, so that no server gets more than its share', async () => {
+    await startWorker();
+    await startWorker();
+    const goOn = latch();
+    for (const server of servers) {
+      server.onChatCompletions(async (exchange) => {
+        await goOn.wait();
+        await hello(exchange);
+      });
+    }
+    const one = await responses.accept({ streams: false, promptCacheKey: 'busy' });
+    await eventually(() => callsAt().includes(1));
+    const holder = callsAt().indexOf(1);
+    // Both workers have told what they know once each of them has an entry, and the one with the call tells of it.
+    const told = () => redis.client.hvals(responses.keys.serverCalls);
+    await eventually(async () => (await told()).some((each) => each.includes(serverAt(holder).baseUrl)));
+    await eventually(async () => (await told()).length === 2);
+    const more = await Promise.all(
+      [0, 1, 2, 3, 4].map(() => responses.accept({ streams: false, promptCacheKey: 'busy' })),
+    );
+    await eventually(() => callsAt().reduce((sum, calls) => sum + calls, 0) === 6);
+    // Of six calls, a share is two, and 1.25 of it rounded up is three.
+    for (const calls of callsAt()) expect(calls).toBeLessThanOrEqual(3);
+    goOn.open();
+    for (const id of [one, ...more]) expect((await responses.ended(id)).end?.status).toBe('completed');
+  });
+
+  it('give the work of a dead server to the others, and its chains as well', async () => {
+    const ports = [
+      await startWorker('breaker: { consecutiveFailures: 1, openMs: 60000, longestOpenMs: 60000 }'),
+      await startWorker('breaker: { consecutiveFailures: 1, openMs: 60000, longestOpenMs: 60000 }'),
+    ];
+    let previous = '';
+    const dead = await serverOf(async () => {
+      previous = await answered({ promptCacheKey: 'k' });
+    });
+    serverAt(dead).onChatCompletions(({ cut }) => cut());
+    const calls = callsAt();
+    for (let turn = 0; turn < 6; turn += 1) previous = await answered({ previous, promptCacheKey: 'k' });
+    const sums = callsAt().map((each, at) => each - (calls[at] ?? 0));
+    expect(sums.reduce((sum, each) => sum + each, 0) - (sums[dead] ?? 0)).toBe(6);
+    // Each worker calls it once at most before its breaker opens.
+    expect(sums[dead]).toBeLessThanOrEqual(2);
+    const reports = await Promise.all(ports.map(reportOf));
+    const open = reports.flat().filter(({ breaker }) => breaker === 'open');
+    expect(open.length).toBeGreaterThan(0);
+    for (const { server } of open) expect(server).toBe(serverAt(dead).baseUrl);
+  });
+
+  it('park a server that limits them, and no other', async () => {
+    const port = await startWorker();
+    let previous = '';
+    const limited = await serverOf(async () => {
+      previous = await answered({ promptCacheKey: 'k' });
+    });
+    serverAt(limited).onChatCompletions(({ json }) => json(429, {}, { 'retry-after': '30' }));
+    const before = serverAt(limited).requests.length;
+    for (let turn = 0; turn < 3; turn += 1) previous = await answered({ previous, promptCacheKey: 'k' });
+    expect(serverAt(limited).requests.length).toBe(before + 1);
+    const parked = (await reportOf(port)).filter(({ routes }) => routes.some(({ parkedMs }) => parkedMs > 0));
+    expect(parked.map(({ server }) => server)).toEqual([serverAt(limited).baseUrl]);
+  });
+
+  it('fail as with one server when all of them are down', async () => {
+    await startWorker(
+      'breaker: { consecutiveFailures: 5, openMs: 60000, longestOpenMs: 60000, waitMs: 0 }, maxAttempts: 1',
+    );
+    for (const server of servers) server.onChatCompletions(({ json }) => json(500, {}));
+    const id = await responses.accept({ streams: false });
+    expect((await responses.ended(id)).end?.error?.code).toBe('upstream_error');
+    expect(callsAt()).toEqual([1, 1, 1]);
+  });
+});
