@@ -3,18 +3,11 @@ import { pause, type Telemetry } from '@sluice/runtime';
 import { type BreakerSettings, type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
 import type { OwnLimits } from './own-limits.ts';
-import { RoutePressure } from './pressure/route-pressure.ts';
+import { type PressureSettings, RoutePressure } from './pressure/route-pressure.ts';
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
 import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
 import { statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
-
-/** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
-export interface PressureSettings {
-  adaptive: boolean;
-  floor: number;
-  latencyTolerance?: number;
-}
 
 /** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };

@@ -2,6 +2,13 @@ import { CallPace } from './call-pace.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { LatencyGradient } from './latency-gradient.ts';
 
+/** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
+export interface PressureSettings {
+  adaptive: boolean;
+  floor: number;
+  latencyTolerance?: number;
+}
+
 export interface RoutePressureOptions {
   /** Whether refusals of the upstream have any effect. */
   isAdaptive: boolean;

@@ -16,4 +16,5 @@ chat.connect = {
 };
 chat.errorMessages = { displayServiceErrorMessages: true };
 // The component is an element of the page, which its types do not say.
-document.querySelector('#chat')?.append(chat as unknown as HTMLElement);
+const element: unknown = chat;
+if (element instanceof HTMLElement) document.querySelector('#chat')?.append(element);
