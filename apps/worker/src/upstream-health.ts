@@ -7,7 +7,7 @@ import { type PressureSettings, RoutePressure } from './pressure/route-pressure.
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
 import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
-import { statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
+import { type AboutUpstream, statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
 
 /** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
@@ -39,12 +39,6 @@ export interface UpstreamHealthOptions extends KnownUpstreams {
 
 /** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
 const comeBackMs = 1_000;
-
-/** A provider, and the name of the server if it has several. */
-interface AboutUpstream {
-  provider: string;
-  server?: string;
-}
 
 /** An upstream, which is one server: its connection, and the health of its models by name. */
 interface Upstream {
@@ -196,9 +190,10 @@ export class UpstreamHealth {
     const told = new Map<string, UpstreamStatus>();
     for (const [provider, models] of this.#inEffect) {
       const upstream = this.#upstreams.get(provider);
-      const name = upstream && `${upstream.about.provider} ${upstream.about.server ?? ''}`;
-      if (!upstream || name === undefined || told.has(name)) continue;
+      if (!upstream) continue;
       const { about, connection, watch } = upstream;
+      const name = `${about.provider} ${about.server ?? ''}`;
+      if (told.has(name)) continue;
       const routes = [...upstream.routes].filter(([model]) => models.has(model));
       const fault = watch?.fault;
       told.set(name, {
