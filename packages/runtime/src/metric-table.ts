@@ -8,7 +8,10 @@ interface Metric {
   labels?: readonly string[];
 }
 
-/** Adds to the series with these values of the labels; an empty one is left out, which Prometheus takes for the same. A histogram observes the amount; a counter grows by it, 1 by default. */
+/**
+ * Adds to the series with these values of the labels. An empty one is left out, which Prometheus takes for the same. A histogram
+ * observes the amount; a counter grows by it, 1 by default.
+ */
 type Add = (labels: readonly string[], amount?: number) => void;
 
 type KnownSeries = readonly (readonly string[])[] | (() => readonly (readonly string[])[]);
