@@ -15,6 +15,8 @@ describe('docs/upstreams.md', () => {
   it('has a recipe for each upstream that it names', () => {
     expect(recipes.map(({ heading }) => heading)).toEqual([
       'vLLM',
+      'Several servers',
+      'Servers behind one name',
       'llama.cpp',
       'Ollama',
       'LM Studio',
