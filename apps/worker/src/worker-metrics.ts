@@ -78,9 +78,9 @@ function upstreamMetrics(upstreams: readonly UpstreamStatus[]): readonly Counted
       name: 'sluice_upstream_breaker_openings_total',
       help: 'Times the circuit breaker of an upstream opened, failed probes included.',
       labels: ['provider', 'server'],
-      known: upstreams.map(({ provider, server = '' }) => [provider, server]),
+      known: upstreams.map(({ provider, server }) => [provider, server]),
       on: 'upstream.breaker',
-      count: ({ provider, server = '', state }, add) => {
+      count: ({ provider, server, state }, add) => {
         if (state === 'open') add([provider, server]);
       },
     },
@@ -88,11 +88,11 @@ function upstreamMetrics(upstreams: readonly UpstreamStatus[]): readonly Counted
       name: 'sluice_upstream_parkings_total',
       help: 'Times a model of an upstream was parked because there were too many calls.',
       labels: ['provider', 'upstream_model', 'server'],
-      known: upstreams.flatMap(({ provider, server = '', routes }) =>
+      known: upstreams.flatMap(({ provider, server, routes }) =>
         routes.map(({ model }) => [provider, model, server]),
       ),
       on: 'upstream.parked',
-      count: ({ provider, server = '', upstreamModel }, add) => add([provider, upstreamModel, server]),
+      count: ({ provider, server, upstreamModel }, add) => add([provider, upstreamModel, server]),
     },
   ];
 }
@@ -111,7 +111,7 @@ function stateMetrics({ running, upstreams }: WorkerState): readonly ReadMetric[
       help: 'Circuit breaker of an upstream in this process: 0 closed, 1 half open, 2 open.',
       labels: ['provider', 'server'],
       read: (set) => {
-        for (const { provider, server = '', breaker } of upstreams()) {
+        for (const { provider, server, breaker } of upstreams()) {
           set([provider, server], breakerValues[breaker]);
         }
       },
@@ -121,7 +121,7 @@ function stateMetrics({ running, upstreams }: WorkerState): readonly ReadMetric[
       help: 'How much longer a model of an upstream is parked in this process; 0 when it takes calls.',
       labels: ['provider', 'upstream_model', 'server'],
       read: (set) => {
-        for (const { provider, server = '', routes } of upstreams()) {
+        for (const { provider, server, routes } of upstreams()) {
           for (const { model, parkedMs } of routes) set([provider, model, server], parkedMs / 1000);
         }
       },

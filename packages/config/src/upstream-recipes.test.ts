@@ -17,6 +17,8 @@ describe('docs/upstreams.md', () => {
     expect(recipes.map(({ heading }) => heading)).toEqual([
       'What an upstream lists',
       'vLLM',
+      'Several servers',
+      'Servers behind one name',
       'llama.cpp',
       'Ollama',
       'LM Studio',

@@ -8,13 +8,13 @@ interface Metric {
   labels?: readonly string[];
 }
 
-/**
- * Adds to the series with these values of the labels. An empty one is left out, which Prometheus takes for the same. A histogram
- * observes the amount; a counter grows by it, 1 by default.
- */
-type Add = (labels: readonly string[], amount?: number) => void;
+/** The values of the labels of a series. A label without a value is left out. */
+type LabelValues = readonly (string | undefined)[];
 
-type KnownSeries = readonly (readonly string[])[] | (() => readonly (readonly string[])[]);
+/** Adds to the series with these values of the labels. A histogram observes the amount; a counter grows by it, 1 by default. */
+type Add = (labels: LabelValues, amount?: number) => void;
+
+type KnownSeries = readonly LabelValues[] | (() => readonly LabelValues[]);
 
 interface FactRow<Event extends TelemetryEvent> extends Metric {
   /** Upper bounds of the buckets of a histogram. A row without them is a counter. */
@@ -33,7 +33,7 @@ export type CountedMetric = { [Event in TelemetryEvent]: FactRow<Event> }[Teleme
 
 /** A gauge that is read at each scrape. A series that is not set then has no sample. */
 export interface ReadMetric extends Metric {
-  read: (set: (labels: readonly string[], value: number | undefined) => void) => void;
+  read: (set: (labels: LabelValues, value: number | undefined) => void) => void;
 }
 
 export function countFacts(
@@ -91,17 +91,17 @@ function histogramOf(
   return (values, amount = 1) => series(values).observe(amount);
 }
 
-function seriesLabels(names: readonly string[], values: readonly string[]): Record<string, string> {
+function seriesLabels(names: readonly string[], values: LabelValues): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name, at) => {
-      const value = values[at] ?? '';
-      return value === '' ? [] : [[name, value]];
+      const value = values[at];
+      return value === undefined ? [] : [[name, value]];
     }),
   );
 }
 
 /** Finding a series by its labels hashes them, so each is found once, and not for each fact. */
-function seriesOf<Series>(find: (...values: string[]) => Series): (values: readonly string[]) => Series {
+function seriesOf<Series>(find: (...values: LabelValues) => Series): (values: LabelValues) => Series {
   const found = memoize(find);
   return (values) => found(...values);
 }

@@ -8,7 +8,7 @@ const withinMs = 5_000;
 type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
 
 /**
- * Asks each upstream for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
+ * Asks each upstream, and each of the `replicas` of one, for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
  * metric that says how many wait there, where one is configured. Looks whether the package of a provider is installed.
  */
 export async function checkUpstreams({
@@ -28,7 +28,9 @@ export async function checkUpstreams({
         case 'openai-chat':
         case 'openai-responses':
           return Promise.all([
-            checkUpstream(provider, modelsOf(provider.id, models)),
+            ...(provider.replicas ?? [provider.baseUrl]).map((baseUrl) =>
+              checkUpstream({ ...provider, baseUrl }, modelsOf(provider.id, models)),
+            ),
             ...(provider.saturation ? [checkMetrics(provider, provider.saturation)] : []),
           ]);
       }
@@ -54,10 +56,11 @@ async function checkMachine(provider: LlamaCppSettings): Promise<Finding> {
 
 /** A metric that cannot be read is nothing bad: work is not held back then. */
 async function checkMetrics(
-  { id, baseUrl, apiKey, headers }: Upstream,
+  { id, baseUrl, replicas, apiKey, headers }: Upstream,
   { metricsUrl: url, metric, most }: NonNullable<Upstream['saturation']>,
 ): Promise<Finding> {
-  const isSameHost = new URL(url).origin === new URL(baseUrl).origin;
+  const { origin } = new URL(url);
+  const isSameHost = (replicas ?? [baseUrl]).some((server) => new URL(server).origin === origin);
   const credentials = { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers };
   try {
     const answer = await fetch(url, {

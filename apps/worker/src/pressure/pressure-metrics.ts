@@ -45,7 +45,7 @@ export function countPressure(
   upstreams: () => UpstreamStatus[],
 ): void {
   const routes = () =>
-    upstreams().flatMap(({ provider, server = '', routes: ofProvider }) =>
+    upstreams().flatMap(({ provider, server, routes: ofProvider }) =>
       ofProvider.map((route) => ({ labels: [provider, route.model, server], route })),
     );
   countFacts(telemetry, registry, [
@@ -55,7 +55,7 @@ export function countPressure(
       labels,
       known: routes().map((each) => each.labels),
       on: 'upstream.refused',
-      count: ({ provider, server = '', upstreamModel }, add) => add([provider, upstreamModel, server]),
+      count: ({ provider, server, upstreamModel }, add) => add([provider, upstreamModel, server]),
     },
   ]);
   readGauges(

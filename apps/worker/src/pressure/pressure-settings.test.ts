@@ -3,6 +3,28 @@ import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
 import { metricsHeaders, pressureOf, slotsOf } from './pressure-settings.ts';
 
+it('reads the saturation of each replica at its own host, with the credentials', () => {
+  const text = `
+providers:
+  - id: up
+    type: openai-chat
+    replicas: ["http://a:1/v1", "http://b:2/v1"]
+    apiKey: k
+    saturation: { metricsUrl: "http://b:2/metrics", most: 3 }
+models: [{ id: m, routes: [{ provider: up }] }]`;
+  const { providers } = loadSettings({ env: {}, argv: [], cwd: '/', readFile: () => text });
+  const found = [...pressureOf({ providers }).saturation].map(([key, each]) => [
+    key,
+    each.metricsUrl,
+    each.headers,
+  ]);
+  const headers = { authorization: 'Bearer k' };
+  expect(found).toEqual([
+    ['up http://a:1/v1', 'http://a:1/metrics', headers],
+    ['up http://b:2/v1', 'http://b:2/metrics', headers],
+  ]);
+});
+
 describe('the credentials of an upstream', () => {
   const upstream = {
     baseUrl: 'http://up.example:8000/v1',

@@ -10,6 +10,12 @@ export const mostOfShare = 1.25;
  */
 const mostOfShareAtFirst = 1.1;
 
+/**
+ * A conversation stays where one other call is under way, even if the share is less than one call. That call may be its own
+ * last one: others hear of the end of a call half a second late.
+ */
+const fewestToGoOn = 2;
+
 export interface ServerChoice {
   /** Undefined when nothing says where a call should go. */
   affinity: Affinity | undefined;
@@ -68,7 +74,7 @@ function orderPool(pool: readonly ModelRoute[], choice: ServerChoice): ModelRout
     .map((each) => ({ ...each, score: scoreOf(each.server, affinity) }))
     .toSorted((one, other) => other.score - one.score || (one.server.name < other.server.name ? -1 : 1));
   const loads = servers.filter(({ route }) => isOpen(route)).map(({ load }) => load);
-  const most = mostCalls(loads, mostOfShare);
+  const most = Math.max(mostCalls(loads, mostOfShare), fewestToGoOn);
   const mostAtFirst = mostCalls(loads, mostOfShareAtFirst);
   const hasRoom = ({ server, load }: { server: PoolServer; load: number }) =>
     load < (goesOnAt(server, affinity) ? most : mostAtFirst);

@@ -17,7 +17,9 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
     await upstream.close();
   });
 
-  function made(more: Partial<ProviderTimeouts> & { baseUrl?: string; apiKey?: string } = {}): Provider {
+  function made(
+    more: Partial<ProviderTimeouts> & { baseUrl?: string; address?: string; apiKey?: string } = {},
+  ): Provider {
     const settings = {
       type: wire.type,
       id: 'up',
@@ -36,6 +38,14 @@ describe.each([chat, responses])('the upstream of $type', (wire) => {
       (error: unknown) => error,
     );
   const broken = { code: 'upstream_error', disposition: 'retry' };
+
+  it('is called at an address in place of that of its name, under its name', async () => {
+    answer(({ json }) => json(500, {}));
+    const name = `models.invalid:${new URL(upstream.url).port}`;
+    const asked = made({ baseUrl: `http://${name}/v1`, address: '127.0.0.1' });
+    expect(await failure(asked)).toMatchObject({ fault: 'refused', upstreamStatus: 500 });
+    expect(upstream.requests[0]?.headers.host).toBe(name);
+  });
 
   it('is sent the key and asked for an event stream without encoding', async () => {
     answer(async ({ stream }) => {
