@@ -22,6 +22,7 @@ import {
   type ConnectedSettings,
   type ConnectOptions,
   type LiveModels,
+  ModelDiscovery,
   openModels,
   watchRedis,
   type Wired,
@@ -72,8 +73,11 @@ export interface ReplacedParts extends Pick<ConnectOptions<ApiClients>, 'clients
 export interface ApiParts extends Wired<ApiClients, CallerStore> {
   /** Their models and providers are, at each reading, those in effect. */
   settings: ConnectedSettings;
+  /** The same with the removed models that are still served. */
+  served: ConnectedSettings;
   live: LiveSettings;
   models: LiveModels;
+  discovery: ModelDiscovery;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
@@ -122,9 +126,12 @@ export function makeApiParts({
   const role = apiRole({ leaseOver: replaced.leaseOver ?? leaseOver, onError });
   const wired = connect(started, role, { ...replaced, logger, onQueueError: onError });
   const { clock, telemetry, store, queue, journal, keyPrefix } = wired;
+  const { commands } = wired.clients;
   const models = openModels(started, queue);
   const settings = models.inSettings(started);
-  const { commands } = wired.clients;
+  // An operator also sees and empties the queue of a model that was removed, while it is still served.
+  const served = models.servedInSettings(started);
+  const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
   const redis = watchRedis(wired, settings, { logger, durability: settings.durability });
@@ -181,7 +188,8 @@ export function makeApiParts({
     ...(replaced.socketTimes && { times: replaced.socketTimes }),
   });
   const operator = makeApiOperator({
-    ...{ ...wired, settings, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    ...{ ...wired, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
+    settings: served,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -197,7 +205,7 @@ export function makeApiParts({
     logger,
   });
   measureApi(telemetry, metrics.registry, {
-    settings,
+    settings: served,
     live,
     queue,
     store,
@@ -211,8 +219,10 @@ export function makeApiParts({
   return {
     ...wired,
     settings,
+    served,
     live,
     models,
+    discovery,
     tenants,
     watch: settingsWatch,
     redis,

@@ -50,12 +50,14 @@ export class SlicedBody extends Readable {
   onTaken: () => void = () => undefined;
   /** Set before the first slice is asked for. */
   turns = new SliceTurns();
-  readonly byteLength: number;
+  /** Undefined while nobody knows. */
+  readonly byteLength: number | undefined;
   readonly #slices: Generator<Buffer>;
 
-  constructor(pieces: readonly Buffer[]) {
+  /** Pieces may be made when they are wanted, so their length is told if it is known. */
+  constructor({ byteLength, pieces }: { byteLength?: number | undefined; pieces: Iterable<Buffer> }) {
     super({ highWaterMark: 1 });
-    this.byteLength = pieces.reduce((sum, { length }) => sum + length, 0);
+    this.byteLength = byteLength;
     this.#slices = slicesOfAll(pieces);
   }
 
@@ -67,7 +69,7 @@ export class SlicedBody extends Readable {
   }
 }
 
-function* slicesOfAll(pieces: readonly Buffer[]): Generator<Buffer> {
+function* slicesOfAll(pieces: Iterable<Buffer>): Generator<Buffer> {
   for (const piece of pieces) yield* slicesOf(piece);
 }
 

@@ -6,6 +6,7 @@ import { compactResponse } from './routes/compact-response.ts';
 import { countInputTokens } from './routes/count-input-tokens.ts';
 import { countMessageTokens } from './routes/count-message-tokens.ts';
 import { createChatCompletion } from './routes/create-chat-completion.ts';
+import { createEmbeddings } from './routes/create-embeddings.ts';
 import { createMessage } from './routes/create-message.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { deleteResponse } from './routes/delete-response.ts';
@@ -24,6 +25,7 @@ export const routes: readonly Route<MountContext>[] = [
   createResponse,
   createChatCompletion,
   createMessage,
+  createEmbeddings,
   countMessageTokens,
   listResponses,
   countInputTokens,

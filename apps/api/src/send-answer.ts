@@ -6,26 +6,30 @@ import type { Caller } from './responses/caller.ts';
 
 const jsonType = 'application/json; charset=utf-8';
 
+/** Makes the body of a response, in which marks stand for its long texts. */
+export type PrintAnswer = (response: Response, texts: Answer['texts']) => string | Promise<string>;
+
 /**
  * Sends a response as the body that `print` makes of it. A long one goes as the bytes that the store has. With a caller whose work is done,
  * room for a body that is long for another reason is waited for; without one it is refused when there is none.
  */
 export async function sendAnswer(
   reply: FastifyReply,
-  print: (response: Response) => string,
-  { response, texts, free }: Answer,
+  print: PrintAnswer,
+  answer: Answer,
   caller?: Caller,
 ): Promise<FastifyReply> {
   reply.type(jsonType);
-  const body = printed(print, response, free);
+  const { texts, free } = answer;
+  const body = await printed(print, answer);
   if (texts) return sendLong(reply, body, { texts, free });
   if (caller) await holdAnswer(reply, body, caller);
   return reply.send(body);
 }
 
-function printed(print: (response: Response) => string, response: Response, free: () => void): string {
+async function printed(print: PrintAnswer, { response, texts, free }: Answer): Promise<string> {
   try {
-    return print(response);
+    return await print(response, texts);
   } catch (error) {
     free();
     throw error;

@@ -28,8 +28,11 @@ const largeEvent = 128 * 1024;
 
 /** How the events of a response are written on an event stream. One framing serves one stream, and may keep count. */
 export interface StreamFraming {
-  /** The frames of events that go out in one write. `isLatest`: there is nothing behind them yet. */
-  frames(events: readonly SentEvent[], isLatest: boolean): string;
+  /**
+   * The frames of events that go out in one write. `isLatest`: there is nothing behind them yet. Marks of a text stand for the long texts
+   * of its event; pieces have none.
+   */
+  frames(events: readonly SentEvent[], isLatest: boolean): string | readonly Buffer[];
   /** The text that is written once every event there is has been sent; empty for nothing. */
   caughtUp(): string;
   /** The text that is written last, behind the event that ends the response. */
@@ -161,7 +164,8 @@ export class SseStream implements EventSink {
     else this.#stream.cut();
   }
 
-  #push(frames: string): Promise<void> {
+  #push(frames: string | readonly Buffer[]): Promise<void> {
+    if (typeof frames !== 'string') return this.#pushSlices(frames);
     if (frames === '') return Promise.resolve();
     if (frames.length > maxWrite + largeEvent) return this.#pushSlices([Buffer.from(frames)]);
     this.#noteWrite();
@@ -170,7 +174,7 @@ export class SseStream implements EventSink {
 
   async #pushLong(event: SentEvent, isLatest: boolean): Promise<void> {
     const frames = this.#framing.frames([event], isLatest);
-    await this.#pushSlices(event.texts?.piecesOf(frames) ?? []);
+    await this.#pushSlices(typeof frames === 'string' ? (event.texts?.piecesOf(frames) ?? []) : frames);
   }
 
   async #pushSlices(pieces: readonly Buffer[]): Promise<void> {

@@ -166,6 +166,26 @@ describe('a message', () => {
     expect(frames.map(({ delta }) => delta?.partial_json ?? '').join('')).toBe(long);
   });
 
+  it('has long inputs of tools as the model wrote them, whole and as a stream', async () => {
+    const text = 'Long text, \u20ac "quoted" \\ and so on. \n'.repeat(20_000);
+    const calls = [1, 2].map((at) => `{ "id": 1234567890123456789${at},  "text": ${JSON.stringify(text)} }`);
+    const cut = `{"text": ${JSON.stringify(text)}`;
+    api.worker.onRun(async (run) => {
+      for (const [at, call] of [...calls, cut].entries()) run.call(`write-${at}`, call);
+      await run.complete();
+    });
+    const whole = await create();
+    for (const call of calls) expect(whole.text).toContain(`"input":${call}}`);
+    expect(whole.headers['content-length']).toBe(String(Buffer.byteLength(whole.text)));
+    expect((whole.json() as { content: object[] }).content[2]).toMatchObject({ input: { input: cut } });
+    const frames = (await stream()) as { type: string; index?: number; delta?: { partial_json?: string } }[];
+    const inputs = [...calls, cut].map((_, at) =>
+      frames.map(({ index, delta }) => (index === at ? (delta?.partial_json ?? '') : '')).join(''),
+    );
+    expect(inputs).toEqual([...calls, cut]);
+    expect(api.bodyBudget.held).toBe(0);
+  });
+
   it('says where its caller stands with its limits', async () => {
     const { headers } = await create({}, { key: apiKeys.limited });
     expect(headers).toMatchObject({

@@ -115,7 +115,8 @@ describe('the overview of two apis and a worker', () => {
     }
     const seen = await eventually(async () => {
       const overview = await overviewOf(other);
-      return overview.hour.accepted === 11 && overview.hour.failed === 3 && overview;
+      const { accepted, failed, refused } = overview.hour;
+      return accepted === 11 && failed === 3 && refused === 1 && overview;
     });
     expect(seen.hour).toMatchObject({ accepted: 11, completed: 8, failed: 3, refused: 1, output_tokens: 16 });
     expect(seen.hour.first_token_p50_ms).toBeGreaterThan(0);

@@ -14,6 +14,8 @@ export interface Run {
   say(delta: string): void;
   /** Thinks a piece of the reasoning. */
   think(delta: string): void;
+  /** Answers a text of the input with a vector. */
+  embed(base64: string): void;
   /** Calls a function of the client. */
   call(name: string, args: string): void;
   complete(): Promise<void>;
@@ -138,6 +140,7 @@ function startRun(generation: Generation, call: ProviderCall) {
     cancelled: call.signal,
     say: (delta) => push({ type: 'text', delta }),
     think: (delta) => push({ type: 'reasoning_text', delta }),
+    embed: (delta) => push({ type: 'message' }, { type: 'text', delta }),
     call: (name, delta) => {
       push(
         { type: 'function_call', callKey: name, name },

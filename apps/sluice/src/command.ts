@@ -10,6 +10,7 @@ const usage = `Usage: sluice <command> [flags]
   keys create | list | limit | rotate | revoke    makes, shows, changes, replaces or ends API keys of a running service
   responses list | get | show | tail | cancel     finds, shows, follows or cancels responses of a running service
   queues list | pause | resume | drain            shows, stops, starts or empties whole queues
+  models [NAME]                                   shows each model, its routes, and what waits and runs in its queue
   tenants [NAME]                                  shows the limits of each tenant and their use
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports its figures
@@ -38,6 +39,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runQueues } = await import('./queues/queues-command.ts');
         return runQueues(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'models': {
+        const { runModels } = await import('./models/models-command.ts');
+        return runModels(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'tenants': {
         const { runTenants } = await import('./tenants/tenants-command.ts');
         return runTenants(rest, { env: process.env, cwd: process.cwd() });
@@ -61,7 +66,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, queues, tenants, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, tenants, doctor or bench.`,
           {
             exitCode: 2,
           },

@@ -108,6 +108,12 @@ describe('a whole answer', () => {
     expect(assembleWhole([text(''), finish]).events).toEqual([]);
   });
 
+  it('keeps log probabilities of a token without a text of its own', () => {
+    const logprobs = [{ token: '\\xf0', logprob: -0.5, bytes: [240], top_logprobs: [] }];
+    const { output } = assembleWhole([{ type: 'text', delta: '', logprobs }, text('b'), finish]);
+    expect(output).toMatchObject([{ content: [{ text: 'b', logprobs }] }]);
+  });
+
   it('keeps log probabilities in the delta and in the part', () => {
     const logprobs = [{ token: 'a', logprob: -0.5, bytes: [97], top_logprobs: [] }];
     const { events, output } = assembleWhole([{ type: 'text', delta: 'a', logprobs }, text('b'), finish]);

@@ -100,9 +100,9 @@ export class Assembler {
       case 'summary_part':
         return this.#content?.kind === 'reasoning' ? this.#closePart(this.#content) : [];
       case 'text': {
-        if (chunk.delta === '') return [];
-        const { events, at } = this.#openPart('message', 'output_text');
         const { delta, logprobs = [] } = chunk;
+        if (delta === '' && logprobs.length === 0) return [];
+        const { events, at } = this.#openPart('message', 'output_text');
         return [...events, this.#emit({ type: 'response.output_text.delta', ...at, delta, logprobs })];
       }
       case 'annotation': {

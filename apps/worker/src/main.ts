@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { openSettings, type ProviderSettings } from '@sluice/config';
-import { atAddress, createProvider, type Provider } from '@sluice/providers';
+import { type DiscoveringProvider, openSettings, type ProviderSettings } from '@sluice/config';
+import { atAddress, createProvider, listModelsOf, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
@@ -11,6 +11,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import { openTraces } from '@sluice/traces';
+import type { ListedModels } from '@sluice/wiring';
 import { WorkerProcess } from './worker-process.ts';
 
 /** The parts that compose a worker, for tests that run one in their own process. */
@@ -34,6 +35,7 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     watch,
     providers: byId,
     createProvider: makeProvider,
+    askForModels,
     traces: openTraces(settings.traces, {
       service: { role: 'worker', version: serviceVersion, instance: randomUUID() },
       onDropped: throttledWarning(logger, 'traces dropped').warn,
@@ -51,6 +53,18 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     stop: (reason) => worker.stop(reason),
     reload: () => worker.reload(),
   });
+}
+
+async function askForModels(provider: DiscoveringProvider, signal: AbortSignal): Promise<ListedModels> {
+  const answer = await listModelsOf(provider, signal);
+  switch (answer.kind) {
+    case 'listed':
+      return { models: answer.models.map(({ id }) => id) };
+    case 'refused':
+      return { fault: `answers with status ${answer.status} and no list` };
+    case 'silent':
+      return { fault: 'does not answer' };
+  }
 }
 
 /** @throws {FatalError} when this machine lacks what a provider needs. */

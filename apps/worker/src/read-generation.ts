@@ -55,7 +55,8 @@ export async function readGeneration(
 
 /** A request without a limit of its output has the limit of its model and tenant. */
 function mostOutput({ request, mostOutputTokens }: Attempt['record']): Partial<Generation> {
-  if (request.max_output_tokens !== undefined || mostOutputTokens === undefined) return {};
+  const hasNone = request.embedding !== undefined || mostOutputTokens === undefined;
+  if (request.max_output_tokens !== undefined || hasNone) return {};
   return { max_output_tokens: mostOutputTokens };
 }
 

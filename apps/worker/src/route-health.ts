@@ -44,8 +44,6 @@ export interface RouteHealthOptions extends RouteBreakerOptions {
   /** The breaker of the provider, for all of its models. */
   connection: CircuitBreaker;
   pressure: RoutePressure;
-  /** Responses that may run here at once. */
-  slots: number;
   gate: SaturationGate | undefined;
   /** When the upstream's queue is read again, in milliseconds from now. */
   nextReadingMs: () => number | undefined;
@@ -74,22 +72,12 @@ export class RouteHealth {
   /** The latest response that was limited, and the latest other one before it. */
   #limits: { responseId: string; at: number }[] = [];
 
-  /** Responses that may run here at once. */
-  #slots: number;
-
   constructor(options: RouteHealthOptions) {
     this.#options = options;
     const { now } = options;
-    this.#slots = options.slots;
     this.breaker = new RouteBreaker(options);
     this.parked = this.#newPark();
     this.#limited = new LimitedTenants({ now });
-  }
-
-  /** Another number of responses may run here at once, because the settings have changed. */
-  set slots(slots: number) {
-    this.#slots = slots;
-    this.pressure.most = slots;
   }
 
   get pressure(): RoutePressure {
@@ -261,7 +249,7 @@ export class RouteHealth {
   /** Whether a response that was not limited may call first: one waits here, or a slot is free to take one from its queue. */
   #mayOthersCome(): boolean {
     const { inFlight, waiting } = this.pressure.status;
-    const hasFreeSlot = inFlight + waiting + this.waiting.size + 1 < this.#slots;
+    const hasFreeSlot = inFlight + waiting + this.waiting.size + 1 < this.pressure.most;
     return hasFreeSlot || [...this.waiting].some(({ limits }) => limits.count === 0);
   }
 

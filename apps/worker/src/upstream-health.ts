@@ -3,18 +3,11 @@ import { pause, type Telemetry } from '@sluice/runtime';
 import { type BreakerSettings, type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import type { ModelRoute, RouteBlock } from './model-routes.ts';
 import type { OwnLimits } from './own-limits.ts';
-import { RoutePressure } from './pressure/route-pressure.ts';
+import { type PressureSettings, RoutePressure } from './pressure/route-pressure.ts';
 import { type SaturationSettings, SaturationWatch } from './pressure/saturation-watch.ts';
 import type { CallOwner } from './route-breaker.ts';
 import { type RouteCall, RouteHealth, type WaitingResponse } from './route-health.ts';
-import { statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
-
-/** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
-export interface PressureSettings {
-  adaptive: boolean;
-  floor: number;
-  latencyTolerance?: number;
-}
+import { type AboutUpstream, statusOf, type UpstreamStatus, worstOf } from './upstream-status.ts';
 
 /** The settings of an upstream that has none of its own. */
 const defaultPressure: PressureSettings = { adaptive: true, floor: 1 };
@@ -46,12 +39,6 @@ export interface UpstreamHealthOptions extends KnownUpstreams {
 
 /** Responses that waited for a route that is back call it one after another within this time, in milliseconds. */
 const comeBackMs = 1_000;
-
-/** A provider, and the name of the server if it has several. */
-interface AboutUpstream {
-  provider: string;
-  server?: string;
-}
 
 /** An upstream, which is one server: its connection, and the health of its models by name. */
 interface Upstream {
@@ -94,8 +81,10 @@ export class UpstreamHealth {
       inEffect.set(route.provider, ofProvider);
     }
     for (const provider of this.#inEffect.keys()) {
-      const watch = inEffect.has(provider) ? undefined : this.#upstreams.get(provider)?.watch;
-      if (watch) this.#stopWatch(watch);
+      const stopped = inEffect.has(provider) ? undefined : this.#upstreams.get(provider)?.watch?.stop();
+      if (!stopped) continue;
+      this.#stopping.add(stopped);
+      void stopped.finally(() => this.#stopping.delete(stopped));
     }
     for (const [provider, routes] of inEffect) this.#takeUpstream(provider, routes, known);
     this.#inEffect = inEffect;
@@ -109,10 +98,7 @@ export class UpstreamHealth {
   }
 
   async stop(): Promise<void> {
-    for (const provider of this.#inEffect.keys()) {
-      const watch = this.#upstreams.get(provider)?.watch;
-      if (watch) this.#stopWatch(watch);
-    }
+    this.take({ routes: [], pressure: new Map(), saturation: new Map() });
     await Promise.all(this.#stopping);
   }
 
@@ -202,27 +188,22 @@ export class UpstreamHealth {
   /** Every upstream that a model has a route to. */
   status(): UpstreamStatus[] {
     const told = new Map<string, UpstreamStatus>();
-    for (const { about, connection, watch, routes } of this.#upstreamsInEffect()) {
-      const name = `${about.provider} ${about.server ?? ''}`;
-      if (told.has(name)) continue;
-      const fault = watch?.fault;
-      told.set(name, {
-        ...about,
-        ...worstOf([connection, ...[...routes.values()].map(({ breaker }) => breaker)]),
-        ...(fault !== undefined && { metricsFault: fault }),
-        routes: [...routes].map(([model, health]) => statusOf(model, health)),
-      });
-    }
-    return [...told.values()];
-  }
-
-  *#upstreamsInEffect(): Generator<Upstream> {
     for (const [provider, models] of this.#inEffect) {
       const upstream = this.#upstreams.get(provider);
       if (!upstream) continue;
-      const routes = new Map([...upstream.routes].filter(([model]) => models.has(model)));
-      yield { ...upstream, routes };
+      const { about, connection, watch } = upstream;
+      const name = `${about.provider} ${about.server ?? ''}`;
+      if (told.has(name)) continue;
+      const routes = [...upstream.routes].filter(([model]) => models.has(model));
+      const fault = watch?.fault;
+      told.set(name, {
+        ...about,
+        ...worstOf([connection, ...routes.map(([, { breaker }]) => breaker)]),
+        ...(fault !== undefined && { metricsFault: fault }),
+        routes: routes.map(([model, health]) => statusOf(model, health)),
+      });
     }
+    return [...told.values()];
   }
 
   #of({ provider, model }: ModelRoute): RouteHealth {
@@ -246,15 +227,9 @@ export class UpstreamHealth {
     }
     for (const route of routes.values()) {
       const known = upstream.routes.get(route.model);
-      if (known) known.slots = this.#options.slotsOf(route);
+      if (known) known.pressure.most = this.#options.slotsOf(route);
       else upstream.routes.set(route.model, this.#healthOf(route, upstream, pressure.get(provider.id)));
     }
-  }
-
-  #stopWatch(watch: SaturationWatch): void {
-    const stopped = watch.stop();
-    this.#stopping.add(stopped);
-    void stopped.finally(() => this.#stopping.delete(stopped));
   }
 
   #healthOf(
@@ -262,7 +237,7 @@ export class UpstreamHealth {
     { about: upstream, connection, watch }: Pick<Upstream, 'about' | 'connection' | 'watch'>,
     pressure: PressureSettings | undefined,
   ): RouteHealth {
-    const { longestRetryAfterMs, now, random, breaker, telemetry, slotsOf } = this.#options;
+    const { longestRetryAfterMs, now, random, breaker, telemetry } = this.#options;
     const gate = watch?.gate(route.model);
     const about = { ...upstream, upstreamModel: route.model };
     return new RouteHealth({
@@ -274,7 +249,6 @@ export class UpstreamHealth {
       random,
       settings: breaker,
       pressure: this.#pressureOf(route, pressure),
-      slots: slotsOf(route),
       nextReadingMs: () => watch?.nextMs,
       onChange: (state, openMs) => this.#tellBreaker(about, state, openMs),
       onRefused: () => telemetry.emit('upstream.refused', about),

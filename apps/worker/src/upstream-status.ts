@@ -1,6 +1,12 @@
 import type { BreakerState } from './circuit-breaker.ts';
 import type { RouteHealth } from './route-health.ts';
 
+/** A provider, and the name of the server if it has several. */
+export interface AboutUpstream {
+  provider: string;
+  server?: string;
+}
+
 /** An upstream as an operator sees it. Times are milliseconds from now. */
 export interface UpstreamStatus {
   provider: string;

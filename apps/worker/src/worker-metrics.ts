@@ -65,7 +65,7 @@ const attemptMetrics: readonly CountedMetric[] = [
   },
   {
     name: 'sluice_attempts_postponed_total',
-    help: 'Attempts that were given back because no route took calls (parked, busy, saturated, or all were open), or there was no room for the input (memory).',
+    help: 'Attempts that were given back because no route took calls (parked, busy, saturated, or all were open), there was no room for the input (memory), or this worker did not know the model (model).',
     labels: ['model', 'because'],
     on: 'attempt.postponed',
     count: ({ model, because }, add) => add([model, because]),

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
-import type { OpenSettings, Settings, SettingsWatch } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
 import { QueueConsumer, QueueWatchdog } from '@sluice/queue';
-import { type AttemptStore, defaultCell } from '@sluice/response-store';
+import type { AttemptStore } from '@sluice/response-store';
 import {
   createMetrics,
   FailedLogins,
@@ -22,8 +21,6 @@ import type { Traces } from '@sluice/traces';
 import {
   connect,
   type ConnectedSettings,
-  type LiveModels,
-  openModels,
   watchRedis,
   type Wired,
   type WorkerClients,
@@ -33,11 +30,11 @@ import { AttemptRunner, type AttemptRunnerOptions } from './attempt-runner.ts';
 import { type IsolatedChild, IsolatedRuns } from './isolation/isolated-runs.ts';
 import { keptTurnsBytesOfHeap } from './input-budget.ts';
 import { measureWorker } from './measure-worker.ts';
-import { ServedQueues } from './models/served-queues.ts';
+import { WorkerModels, type WorkerModelsOptions } from './models/worker-models.ts';
 import { spareBytes } from './output-budget.ts';
 import { QueueLimits } from './queue-limits.ts';
-import { Rescue } from './rescue-responses.ts';
-import { RescueSchedule } from './rescue-schedule.ts';
+import { rescueOfWorker } from './rescue-of-worker.ts';
+import type { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
 
@@ -47,10 +44,10 @@ const abortShare = 0.8;
 /** The last traces may take this share of the drain time. */
 const traceShare = 0.05;
 
-export interface WorkerProcessOptions extends Pick<AttemptRunnerOptions, 'createProvider'> {
+export interface WorkerProcessOptions
+  extends Pick<AttemptRunnerOptions, 'createProvider'>,
+    Pick<WorkerModelsOptions, 'watch' | 'askForModels'> {
   settings: ConnectedSettings;
-  /** Watches the file of the settings; without it they stay as they are. */
-  watch?: OpenSettings['watch'];
   /** Every upstream of the settings, by its id. Closed with the process. */
   providers: ReadonlyMap<string, Provider>;
   /** Stopped with the process. Absent while traces are off. */
@@ -71,15 +68,13 @@ export interface WorkerProcessOptions extends Pick<AttemptRunnerOptions, 'create
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #wired: Wired<WorkerClients, AttemptStore>;
-  readonly #models: LiveModels;
-  readonly #watch: SettingsWatch | undefined;
+  readonly #models: WorkerModels;
   readonly #runner: AttemptRunner;
   readonly #isolated: IsolatedRuns;
   readonly #redis: RedisWatch;
   readonly #metrics: Metrics;
   readonly #worker: QueueConsumer;
   readonly #limits: QueueLimits;
-  readonly #served: ServedQueues;
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
   readonly #stats: ProcessStats;
@@ -91,7 +86,6 @@ export class WorkerProcess {
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
     const { providers, logger, now = () => performance.now() } = options;
-    const { recovery } = options.settings;
     this.#metrics = createMetrics({ logger, labels: { role: 'worker' } });
     const workerId = randomUUID();
     const role = workerRole({
@@ -108,9 +102,8 @@ export class WorkerProcess {
     };
     this.#wired = connect(options.settings, role, { logger, onQueueError });
     const { telemetry, clock, queue, keyPrefix, letInAll } = this.#wired;
-    this.#models = openModels(options.settings, queue);
-    const settings = this.#models.servedInSettings(options.settings);
-    this.#watch = options.watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
+    this.#models = new WorkerModels({ ...options, wired: this.#wired });
+    const { settings } = this.#models;
     logWorker(telemetry, logger);
     options.traces?.listen(telemetry, () => clock.now());
     const onCulprit = (responseId: string) => this.#blame(responseId);
@@ -134,28 +127,15 @@ export class WorkerProcess {
       memoryShare: 1,
     });
     this.#redis = watchRedis(this.#wired, settings, { logger });
-    this.#worker = new QueueConsumer({
-      keyPrefix,
-      names: queue.names,
-      onError: onQueueError,
-      connection: this.#wired.clients.jobs,
-      concurrency: settings.workerConcurrency,
-      lockMs: recovery.lockMs,
-      stalledMs: recovery.stalledMs,
-      keep: { completed: settings.dashboard.keepCompleted, failed: settings.dashboard.keepFailed },
-      run: (responseId) => this.#runner.execute(responseId),
-      onDeferred: (responseId) => this.#standInLine(responseId),
-      onDefect: (error, responseId) => logger.error({ responseId, err: error }, 'attempt rejected'),
-    });
+    this.#worker = this.#consumerOf(settings, onQueueError);
     const connection = this.#wired.clients.commands;
     this.#limits = new QueueLimits({ settings, queue, connection, keyPrefix, logger });
-    this.#served = new ServedQueues({
-      names: () => this.#models.queueNames,
+    this.#models.follow({
+      runner: this.#runner,
+      isolated: this.#isolated,
       limits: this.#limits,
       consumer: this.#worker,
-      onError: (error) => logger.error({ err: error }, 'queues of changed models not served'),
     });
-    this.#models.onChange(() => this.#takeModels());
     this.#watchdog = new QueueWatchdog({
       queue,
       consumer: this.#worker,
@@ -169,7 +149,7 @@ export class WorkerProcess {
       redis: this.#redis,
       journal: this.#wired.journal,
     });
-    this.#rescue = this.#scheduleRescue();
+    this.#rescue = rescueOfWorker({ wired: this.#wired, runner: this.#runner, logger });
     this.#stats = workerStats({
       settings,
       wired: this.#wired,
@@ -207,19 +187,19 @@ export class WorkerProcess {
     await untilRedisTakes(() => this.#limits.set(), signal);
     this.#limits.start();
     await this.#runner.start(signal);
+    await this.#models.discover(signal);
     this.#hasStarted = true;
     this.#worker.start();
     this.#watchdog.start();
     this.#rescue.start();
     this.#stats.start();
     this.#models.start();
-    this.#watch?.start();
     onReady({ healthPort: this.#health?.port });
   }
 
   /** Reads the settings file at once, and puts what changed in it into effect. */
   reload(): void {
-    this.#watch?.reload();
+    this.#models.reload();
   }
 
   /** Quiet, drain, abort: takes no new jobs, lets running ones finish, gives back or ends those that do not. */
@@ -227,7 +207,7 @@ export class WorkerProcess {
     this.#isStopping = true;
     this.#stats.announce();
     this.#watchdog.stop();
-    const changesStopped = Promise.all([this.#watch?.stop(), this.#models.stop(), this.#served.stop()]);
+    const changesStopped = this.#models.stop();
     const rescueStopped = this.#rescue.stop();
     const graceMs = this.#options.settings.drainTimeoutMs * abortShare;
     const abort = setTimeout(() => this.#interruptAll(), graceMs);
@@ -244,16 +224,25 @@ export class WorkerProcess {
     await this.#runner.stop();
   }
 
-  /** A worker uses the models and providers of a changed file, and nothing else of it. */
-  async #takeSettings(changed: Settings): Promise<void> {
-    await this.#runner.models.prepare(changed);
-    this.#models.replace(changed);
-  }
-
-  #takeModels(): void {
-    this.#runner.take(this.#models);
-    this.#isolated.retire();
-    this.#served.change();
+  #consumerOf(
+    { recovery, workerConcurrency, dashboard }: ConnectedSettings,
+    onError: (error: Error) => void,
+  ): QueueConsumer {
+    const { clients, keyPrefix, queue } = this.#wired;
+    return new QueueConsumer({
+      keyPrefix,
+      names: queue.names,
+      onError,
+      connection: clients.jobs,
+      concurrency: workerConcurrency,
+      lockMs: recovery.lockMs,
+      stalledMs: recovery.stalledMs,
+      keep: { completed: dashboard.keepCompleted, failed: dashboard.keepFailed },
+      run: (responseId) => this.#runner.execute(responseId),
+      onDeferred: (responseId) => this.#standInLine(responseId),
+      onDefect: (error, responseId) =>
+        this.#options.logger.error({ responseId, err: error }, 'attempt rejected'),
+    });
   }
 
   #stopForStuck(stuck: { queue: string }): void {
@@ -290,41 +279,5 @@ export class WorkerProcess {
       isReady: isStoreReady && this.#worker.isRunning && !this.#isStopping,
       checks: { store: isStoreReady, taking_jobs: this.#worker.isRunning, running: running.size },
     };
-  }
-
-  #scheduleRescue(): RescueSchedule {
-    const { logger } = this.#options;
-    const { store, clock, queue } = this.#wired;
-    const storeNow = () => clock.now();
-    const rescue = new Rescue({
-      survey: (offset, count) => store.survey(defaultCell, { offset, count }),
-      surveyDue: (count) => store.surveyDue(defaultCell, { now: storeNow(), count }),
-      recount: () => store.recount(defaultCell),
-      endQueued: async (responseId, end) => {
-        await store.endIfQueued(responseId, end);
-      },
-      endRunning: async (responseId) => {
-        const claimed = await store.takeOver(responseId, randomUUID());
-        // A worker that is alive after all is superseded; a response that may go on after all is given back.
-        if (claimed.kind === 'end') await this.#runner.end(claimed.record, claimed.because);
-        else if (claimed.kind === 'run') await this.#runner.giveBack(claimed.record);
-      },
-      queue,
-      // Its claim sends one to its line that waits outside of its queue.
-      priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
-      standInLine: (responseId) => store.standInLine(responseId),
-      farQueues: () => store.farQueues(defaultCell),
-      // A queue of a model that this process does not serve is somebody else's.
-      renumber: async (name) =>
-        queue.names.includes(name) && store.renumber(defaultCell, name, queue.order(name)),
-      logger,
-    });
-    return new RescueSchedule({
-      lead: (leaseMs) => store.leadRescue(defaultCell, leaseMs),
-      nextDue: () => store.nextDue(defaultCell),
-      rescue,
-      storeNow,
-      onError: throttledWarning(logger, 'rescue failed').warn,
-    });
   }
 }

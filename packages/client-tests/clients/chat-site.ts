@@ -6,7 +6,7 @@ import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vite';
 
-/** The page of `chat-page`, bundled as its users bundle theirs, on a port of its own. */
+/** A page, bundled as its users bundle theirs, on a port of its own. */
 export interface ChatSite {
   origin: string;
   close: () => Promise<void>;
@@ -14,10 +14,10 @@ export interface ChatSite {
 
 const mediaTypes: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-export async function startChatSite(): Promise<ChatSite> {
+export async function startChatSite(page: 'chat-page' | 'deep-chat-page'): Promise<ChatSite> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-chat-'));
   await build({
-    root: fileURLToPath(new URL('chat-page', import.meta.url)),
+    root: fileURLToPath(new URL(page, import.meta.url)),
     configFile: false,
     logLevel: 'error',
     resolve: { conditions: ['sluice-source', 'browser', 'module', 'import', 'default'] },

@@ -1,9 +1,17 @@
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
-import { ChatOpenAI } from '@langchain/openai';
+import type { ChatAnthropic } from '@langchain/anthropic';
+import type { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
+import {
+  type ClientSite,
+  type Mount,
+  mounts,
+  oneRequestKeys,
+  onlyPrompt,
+  startClientSite,
+} from '../src/client-site.ts';
 
 const getWeather = tool(({ place }) => `rain in ${place}`, {
   name: 'get_weather',
@@ -11,8 +19,30 @@ const getWeather = tool(({ place }) => `rain in ${place}`, {
   schema: z.object({ place: z.string() }),
 });
 
+interface ChatOptions {
+  site: ClientSite;
+  mount: Mount;
+  model: string;
+  apiKey: string;
+}
+
+interface LangChainSuite {
+  name: string;
+  /** Makes a chat model that does not try again. */
+  chat: (options: ChatOptions) => ChatOpenAI | ChatAnthropic;
+  /** Whether it continues stored responses. */
+  continuesResponses?: boolean;
+  /** The members of the error for a model that is not there. */
+  unknownModel?: object;
+}
+
 /** Everything that its chat model can do, as a suite for each mount. */
-export function testLangChain({ name, useResponsesApi }: { name: string; useResponsesApi: boolean }): void {
+export function testLangChain({
+  name,
+  chat: chatOf,
+  continuesResponses = false,
+  unknownModel = { status: 400, code: 'model_not_found' },
+}: LangChainSuite): void {
   let site: ClientSite;
 
   beforeAll(async () => {
@@ -21,14 +51,7 @@ export function testLangChain({ name, useResponsesApi }: { name: string; useResp
   afterAll(() => site?.[Symbol.asyncDispose]());
 
   describe.each(mounts)(`${name} at $mount`, ({ mount }) => {
-    const chat = (model: string, apiKey = site.key) =>
-      new ChatOpenAI({
-        model,
-        apiKey,
-        useResponsesApi,
-        maxRetries: 0,
-        configuration: { baseURL: site.baseUrl(mount) },
-      });
+    const chat = (model: string, apiKey = site.key) => chatOf({ site, mount, model, apiKey });
 
     it('`invoke`', async () => {
       const message = await chat('scripted').invoke('Tell me of Bergen.');
@@ -95,7 +118,7 @@ export function testLangChain({ name, useResponsesApi }: { name: string; useResp
       );
     });
 
-    it.each(useResponsesApi ? ['`previous_response_id`'] : [])('%s', async () => {
+    it.each(continuesResponses ? ['`previous_response_id`'] : [])('%s', async () => {
       const first = await chat('scripted').invoke('My name is Ada.');
       const second = await chat('scripted').invoke('Repeat what was said.', {
         previous_response_id: String(first.response_metadata['id']),
@@ -107,7 +130,7 @@ export function testLangChain({ name, useResponsesApi }: { name: string; useResp
 
     it('400 with its code', async () => {
       const call = chat('nobody').invoke('Hello.');
-      await expect(call).rejects.toMatchObject({ status: 400, code: 'model_not_found' });
+      await expect(call).rejects.toMatchObject(unknownModel);
     });
 
     it('429 with its code', async () => {

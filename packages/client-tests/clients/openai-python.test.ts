@@ -1,23 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClientSite, mounts, oneRequestKeys, onlyPrompt, startClientSite } from '../src/client-site.ts';
-import { pythonVersion } from '../src/tested-clients.ts';
-import { type PythonSession, startPython } from './python-session.ts';
+import { hasPython, type PythonSession, startPython } from './python-session.ts';
 import { remark } from './remark.ts';
 
-const version = pythonVersion();
-
-const hasPackage = (() => {
-  try {
-    const printed = execFileSync('python3', ['-c', 'import openai; print(openai.__version__)'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    return printed.toString().trim() === version;
-  } catch {
-    return false;
-  }
-})();
-if (!hasPackage) console.warn(`The tests of Python need the package openai ${version} and are skipped.`);
+const hasPackage = hasPython('openai');
 
 let site: ClientSite;
 
@@ -29,8 +15,8 @@ afterAll(() => site?.[Symbol.asyncDispose]());
 describe.skipIf(!hasPackage).each(mounts)('openai for Python at $mount', ({ mount, object }) => {
   let session: PythonSession;
 
-  beforeAll(() => {
-    session = startPython(site.baseUrl(mount));
+  beforeAll(async () => {
+    session = await startPython('openai', site.baseUrl(mount));
   });
   afterAll(() => session?.close());
 
@@ -230,8 +216,8 @@ describe.skipIf(!hasPackage).each(mounts)(
   ({ mount }) => {
     let session: PythonSession;
 
-    beforeAll(() => {
-      session = startPython(site.baseUrl(mount));
+    beforeAll(async () => {
+      session = await startPython('openai', site.baseUrl(mount));
     });
     afterAll(() => session?.close());
 
@@ -290,3 +276,43 @@ show(text=message.content, steps=step + 1)
     });
   },
 );
+
+describe.skipIf(!hasPackage).each(mounts)('openai for Python with embeddings at $mount', ({ mount }) => {
+  let session: PythonSession;
+
+  beforeAll(async () => {
+    session = await startPython('openai', site.baseUrl(mount));
+  });
+  afterAll(() => session?.close());
+
+  const python = (script: string) => session.run(script, site.key);
+
+  it('`create`, which asks for base64, and with numbers', async () => {
+    const script = `
+said = ["Hello!", "Good bye!"]
+packed = client.embeddings.create(model="simulator", input=said)
+plain = client.embeddings.create(model="simulator", input=said, encoding_format="float")
+show(indexes=[each.index for each in packed.data], length=len(packed.data[0].embedding),
+     same=packed.data[1].embedding == plain.data[1].embedding, tokens=packed.usage.prompt_tokens > 0)
+`;
+    expect(await python(script)).toEqual({ indexes: [0, 1], length: 256, same: true, tokens: true });
+  });
+
+  it('`dimensions` and tokens', async () => {
+    const script = `
+made = client.embeddings.create(model="simulator", input=[[1, 2], [3]], dimensions=8)
+show(lengths=[len(each.embedding) for each in made.data])
+`;
+    expect(await python(script)).toEqual({ lengths: [8, 8] });
+  });
+
+  it('400 with its code', async () => {
+    const script = `
+try:
+    client.embeddings.create(model="simulator", input=["Hello!", ""])
+except openai.BadRequestError as error:
+    show(code=error.code, param=error.param)
+`;
+    expect(await python(script)).toEqual({ code: 'invalid_value', param: 'input[1]' });
+  });
+});

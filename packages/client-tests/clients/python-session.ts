@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { within } from '@sluice/testing';
+import { pythonVersion } from '../src/tested-clients.ts';
 
 /** A Python that runs one script after another: to load the package takes it longer than most scripts. */
 export interface PythonSession {
@@ -9,19 +10,29 @@ export interface PythonSession {
   close: () => Promise<void>;
 }
 
+/** The packages that scripts use. */
+export type PythonPackage = 'openai' | 'anthropic';
+
+/** The names that a script has of each package. Its key is in the environment. */
+const names: Record<PythonPackage, string> = {
+  openai: `
+    client = openai.OpenAI(max_retries=0, timeout=20)
+    names = {"client": client, "responses": client.responses, "openai": openai}`,
+  anthropic: `
+    client = anthropic.Anthropic(max_retries=0, timeout=20)
+    names = {"client": client, "messages": client.messages, "anthropic": anthropic}`,
+};
+
 /** Each line of the input is a script with its key; each line of the output is what it shows. */
-const driver = `
+const driverOf = (name: PythonPackage) => `
 import json, os, sys, time, traceback
-import openai
+import ${name}
+print("ready", flush=True)
 for line in sys.stdin:
     order = json.loads(line)
-    os.environ["OPENAI_API_KEY"] = order["key"]
-    answer = {}
-    client = openai.OpenAI(max_retries=0, timeout=20)
-    names = {
-        "client": client, "responses": client.responses, "openai": openai, "json": json, "time": time,
-        "show": lambda **values: answer.update(shown=values),
-    }
+    os.environ["${name.toUpperCase()}_API_KEY"] = order["key"]
+    answer = {}${names[name]}
+    names.update(json=json, time=time, show=lambda **values: answer.update(shown=values))
     try:
         exec(order["script"], names)
     except Exception:
@@ -29,15 +40,35 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 `;
 
-export function startPython(baseUrl: string): PythonSession {
-  const child = spawn('python3', ['-c', driver], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], OPENAI_BASE_URL: baseUrl },
+/** Whether the Python on the PATH has the package in the version that is pinned. Says so if it does not. */
+export function hasPython(name: PythonPackage): boolean {
+  const version = pythonVersion(name);
+  try {
+    const script = `import importlib.metadata; print(importlib.metadata.version("${name}"))`;
+    const printed = execFileSync('python3', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
+    if (printed.toString().trim() === version) return true;
+  } catch {
+    // There is no Python, or no package.
+  }
+  console.warn(`Tests of Python need the package ${name} ${version} and are skipped.`);
+  return false;
+}
+
+export async function startPython(name: PythonPackage, baseUrl: string): Promise<PythonSession> {
+  const child = spawn('python3', ['-c', driverOf(name)], {
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      [`${name.toUpperCase()}_BASE_URL`]: baseUrl,
+    },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const exited = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
   });
   const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  // Beside other work it may take a machine half a minute to load a package.
+  await within(answers.next(), { timeoutMs: 90_000 });
   return {
     async run(script, key) {
       child.stdin.write(`${JSON.stringify({ script, key })}\n`);

@@ -14,7 +14,7 @@ describe.skipIf(chromiumPath === undefined).each(mounts)(
     let browser: Awaited<ReturnType<typeof launchChromium>>;
 
     beforeAll(async () => {
-      chat = await startChatSite();
+      chat = await startChatSite('chat-page');
       site = await startClientSite({ corsOrigins: [chat.origin] });
       browser = await launchChromium();
     });

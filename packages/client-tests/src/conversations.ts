@@ -66,10 +66,13 @@ const conversations: readonly Conversation[] = [
   { when: /^Repeat what was said/, answer: ({ history }) => text(history.join(' | ')) },
   {
     when: /^Run it in the shell/,
-    answer: (question) =>
-      question.toolOutputs.length > 0
-        ? heard(question)
-        : call('exec_command', { cmd: 'echo from-the-$((40 + 2))' }),
+    answer(question) {
+      if (question.toolOutputs.length > 0) return heard(question);
+      const command = 'echo from-the-$((40 + 2))';
+      return question.tools.includes('Bash')
+        ? call('Bash', { command, description: 'Says where it is from' })
+        : call('exec_command', { cmd: command });
+    },
   },
   {
     when: /^Hand this over/,

@@ -60,6 +60,10 @@ function questionIn(messages: { role: string | undefined; text: string }[], tool
 }
 
 function textOf(content: string | Part[] | null | undefined): string {
-  if (typeof content === 'string') return content;
-  return (content ?? []).map(({ text = '' }) => text).join('');
+  const text =
+    typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
+  return text.replaceAll(reminder, '').trim();
 }
+
+/** Claude Code adds to prompts what its user has not written. */
+const reminder = /<system-reminder>.*?<\/system-reminder>/gs;

@@ -11,15 +11,18 @@ export function testedClients(): TestedClient[] {
     language: 'Node.js',
     packages: packages.map((each) => `${each} ${npmVersion(each)}`),
   });
+  const python = (name: string, each: string) => ({
+    name,
+    language: 'Python',
+    packages: [`${each} ${pythonVersion(each)}`],
+  });
   return [
     npm('openai', 'openai', 'ws'),
     npm('openai with chat completions', 'openai'),
-    { name: 'openai for Python', language: 'Python', packages: [`openai ${pythonVersion()}`] },
-    {
-      name: 'openai for Python with chat completions',
-      language: 'Python',
-      packages: [`openai ${pythonVersion()}`],
-    },
+    npm('openai with embeddings', 'openai'),
+    python('openai for Python', 'openai'),
+    python('openai for Python with chat completions', 'openai'),
+    python('openai for Python with embeddings', 'openai'),
     npm('AI SDK with @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with chat completions of @ai-sdk/openai', 'ai', '@ai-sdk/openai'),
     npm('AI SDK with @ai-sdk/open-responses', 'ai', '@ai-sdk/open-responses'),
@@ -28,19 +31,31 @@ export function testedClients(): TestedClient[] {
       ...npm('AI SDK with @ai-sdk/react and @sluice/client', 'ai', '@ai-sdk/react', 'react'),
       language: 'Browser',
     },
+    { ...npm('Deep Chat', 'deep-chat'), language: 'Browser' },
     npm('@anthropic-ai/sdk', '@anthropic-ai/sdk'),
+    python('anthropic for Python', 'anthropic'),
     npm('OpenAI Agents SDK', '@openai/agents'),
     npm('LangChain', '@langchain/openai', '@langchain/core'),
     npm('LangChain with chat completions', '@langchain/openai', '@langchain/core'),
+    npm('LangChain with messages', '@langchain/anthropic', '@langchain/core'),
     { ...npm('Codex CLI', '@openai/codex'), language: 'Program' },
+    {
+      name: 'Claude Code',
+      language: 'Program',
+      packages: [`@anthropic-ai/claude-code ${claudeCodeVersion}`],
+    },
   ];
 }
 
-/** The version of the Python package `openai` that the tests are for. */
-export function pythonVersion(): string {
-  const line = /^openai==(\S+)$/m.exec(readFileSync(new URL('requirements.txt', clientsDirectory), 'utf8'));
-  if (line?.[1] === undefined) throw new Error('requirements.txt does not pin openai');
-  return line[1];
+/** The version of Claude Code that the tests are for. It is not installed with the other clients, as its program has 400 MB. */
+export const claudeCodeVersion = '2.1.331';
+
+/** The version of a Python package that the tests are for. */
+export function pythonVersion(name: string): string {
+  const requirements = readFileSync(new URL('requirements.txt', clientsDirectory), 'utf8');
+  const line = requirements.split('\n').find((each) => each.startsWith(`${name}==`));
+  if (line === undefined) throw new Error(`requirements.txt does not pin ${name}`);
+  return line.slice(name.length + 2).trim();
 }
 
 function npmVersion(name: string): string {

@@ -116,7 +116,7 @@ describe('a bad file', () => {
     ['__proto__: { port: 1 }', '__proto__: is not a setting'],
     ['constructor: 1', 'constructor: is not a setting'],
     // Providers
-    ['models: []', 'models: must be a list with at least one entry'],
+    ['models: []', 'models: is empty; name a model, or let a provider discover its own'],
     [
       'providers: [{ id: a }]',
       'providers[0].type: is missing; give one of simulator, openai-chat, openai-responses, ai-sdk',
@@ -276,6 +276,23 @@ describe('a bad file', () => {
       'keys: [{ name: a, key: k, limits: { queued: 1 } }, { name: a, key: l, limits: { queued: 2 } }]',
       'keys[1].limits.queued: differs from keys[0].limits.queued, but both keys belong to "a"',
     ],
+    // Discovery
+    [
+      'providers: [{ id: p, type: openai-chat, baseUrl: "http://p", discovery: { everyMs: 5000 } }]\nmodels: [{ id: m, routes: [{ provider: p }] }]',
+      'providers[0].discovery: has no effect without `discover: true`',
+    ],
+    [
+      'providers: [{ id: p, type: openai-chat, baseUrl: "http://p", discover: true, discovery: { everyMs: 10 } }]\nmodels: []',
+      'providers[0].discovery.everyMs: must be a whole number from 1000',
+    ],
+    [
+      'providers: [{ id: p, type: openai-chat, baseUrl: "http://p", discover: true, discovery: { models: ["a b"] } }]\nmodels: []',
+      'providers[0].discovery.models[0]: must be a name, in which * stands for any characters',
+    ],
+    [
+      'providers: [{ id: p, type: llama-cpp, modelPath: m.gguf, discover: true }]\nmodels: [{ id: m, routes: [{ provider: p }] }]',
+      'providers[0].discover: is not a setting',
+    ],
     // References to the environment
     ['dataDir: ${NOPE}', 'dataDir: reads the environment variable NOPE, which is not set'],
     ['dataDir: "${}"', 'dataDir: has a ${…} that does not hold the name'],
@@ -287,7 +304,8 @@ describe('a bad file', () => {
   });
 
   it('needs models and providers together', () => {
-    expect(faultsOf('providers: []')).toEqual(['models: is missing; give a list with at least one entry']);
+    const fault = 'models: is empty; name a model, or let a provider discover its own with `discover: true`';
+    expect(faultsOf('providers: []')).toEqual([fault]);
     expect(faultsOf('models: [{ id: m, routes: [{ provider: a }] }]')).toContain(
       'providers: is missing; give a list',
     );

@@ -6,6 +6,7 @@ import { hashKey } from './key-schema.ts';
 import { checkListeners } from './listener-checks.ts';
 import { checkServers } from './server-checks.ts';
 import { suggestName } from './nearest-name.ts';
+import { checkDiscovery, checkPressure } from './provider-checks.ts';
 import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
@@ -40,6 +41,8 @@ const outlineSchema = z.object({
         resolve: z.boolean().optional().catch(undefined),
         saturation: z.object({ metricsUrl: word }).optional().catch(undefined),
         apiKey: word,
+        discover: z.boolean().optional().catch(undefined),
+        discovery: z.unknown().optional(),
         headers: z.record(z.string(), z.unknown()).optional().catch(undefined),
         pressure: z
           .object({ adaptive: z.boolean().optional().catch(undefined), latencyTolerance: count })
@@ -95,6 +98,7 @@ export function crossCheck(data: unknown, role: Role): Explanation[] {
     ...(role === 'worker' ? [] : checkListeners(outline.server ?? {})),
     ...checkProviders(outline),
     ...checkPressure(outline),
+    ...checkDiscovery(outline),
     ...(outline.providers ?? []).flatMap(checkServers),
     ...checkModels(outline),
     ...checkKeys(outline),
@@ -117,18 +121,6 @@ function checkProviders({ providers = [] }: Outline): Explanation[] {
     if (apiKey === undefined || name === undefined) continue;
     const message = 'says the same as `apiKey`; keep one of the two';
     found.push({ path: ['providers', index, 'headers', name], message });
-  }
-  return found;
-}
-
-/** Finds settings that would have no effect, which nobody means. */
-function checkPressure({ providers = [] }: Outline): Explanation[] {
-  const found: Explanation[] = [];
-  for (const [index, { pressure = {} }] of providers.entries()) {
-    if (pressure.adaptive === false && pressure.latencyTolerance !== undefined) {
-      const message = 'has no effect while `adaptive` is false; remove one of the two';
-      found.push({ path: ['providers', index, 'pressure', 'latencyTolerance'], message });
-    }
   }
   return found;
 }
@@ -188,9 +180,10 @@ function checkHostedTools(
   return [{ path: ['models', index, 'hostedTools'], message }];
 }
 
-function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
+function checkKeys({ keys = [], models = [], providers = [] }: Outline): Explanation[] {
   const found: Explanation[] = [];
-  const known = models.map(({ id }) => id).filter((id) => id !== undefined);
+  const ofFile = models.map(({ id }) => id).filter((id) => id !== undefined);
+  const known = providers.some(({ discover }) => discover) ? undefined : ofFile;
   const hashes = new Map<string, number>();
   for (const [index, { key, hash, models: allowed = [] }] of keys.entries()) {
     const path = ['keys', index];
@@ -210,9 +203,13 @@ function checkKeys({ keys = [], models = [] }: Outline): Explanation[] {
   return found;
 }
 
-/** The problem of a model that a key may use; undefined when there is such a model. */
-export function faultOfAllowedModel(model: string, known: readonly string[]): string | undefined {
-  if (model === '*' || known.includes(model)) return undefined;
+/**
+ * The problem of a model that a key may use; undefined when there is such a model.
+ *
+ * @param known undefined where any model may be discovered.
+ */
+export function faultOfAllowedModel(model: string, known: readonly string[] | undefined): string | undefined {
+  if (model === '*' || known === undefined || known.includes(model)) return undefined;
   return `"${model}" is not the id of a model; ${suggestName(model, known)}`;
 }
 

@@ -23,7 +23,9 @@ export { serverAddress } from './server-checks.ts';
 export { serversOf, type ServerSettings } from './servers-of.ts';
 export {
   completeTenant,
+  type DiscoveringProvider,
   gatherTenants,
+  isDiscovering,
   type KeySettings,
   type ModelSettings,
   type ProviderSettings,

@@ -12,7 +12,7 @@ const routeSchema = z.strictObject({
 });
 
 /** A model that clients may name, and where its requests go. */
-export const modelSchema = z.strictObject({
+const modelSchema = z.strictObject({
   id: modelName().meta({ description: 'The name that clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:
@@ -44,4 +44,9 @@ export const modelSchema = z.strictObject({
     description:
       'Name of the queue. The `id` unless given. Models with the same queue share its concurrency.',
   }),
+});
+
+export const modelsSchema = z.array(modelSchema).max(10_000).default([]).meta({
+  description:
+    'The models that clients may name. There must be one, unless a provider has `discover`. Changes of models and providers take effect while the service runs.',
 });

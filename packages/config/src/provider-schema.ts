@@ -117,6 +117,43 @@ const fetchesUrls = z.boolean().default(false).meta({
     'Whether media URLs from clients are passed to the upstream. It fetches them from inside your network.',
 });
 
+const discover = z.boolean().default(false).meta({
+  description:
+    'Whether the models that the upstream lists at `GET /models` are offered, too, under its names for them. They come and go with that list, while the service runs. A model of the same `id` under `models` wins.',
+});
+
+const discovery = z
+  .strictObject({
+    everyMs: milliseconds(1000)
+      .default(60_000)
+      .meta({ description: 'How often a worker asks for the list, one for all of them.' }),
+    keepMs: milliseconds(1000).default(600_000).meta({
+      description: 'For how long the models stay that were listed last when the upstream does not answer.',
+    }),
+    models: z
+      .array(
+        z
+          .string()
+          .regex(
+            /^[^\s\p{Cc}]{1,256}$/u,
+            'must be a name, in which * stands for any characters, without spaces',
+          ),
+      )
+      .min(1)
+      .max(100)
+      .exactOptional()
+      .meta({
+        description:
+          'Names of the models that are offered, such as `[qwen3:8b, "llama*"]`; `*` stands for any characters. All unless given.',
+      }),
+    concurrency: wholeNumber(1, 1_000_000).exactOptional().meta({
+      description:
+        'Most requests that run at a time, over all workers and all discovered models of the provider. They share the queue that is named after it.',
+    }),
+  })
+  .prefault({})
+  .meta({ description: 'How the models of an upstream with `discover` are found.' });
+
 const upstream = {
   id,
   baseUrl,
@@ -129,6 +166,8 @@ const upstream = {
     .meta({ description: 'Sent with each request to this provider.' }),
   ...timeouts,
   fetchesUrls,
+  discover,
+  discovery,
   pressure,
   saturation,
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { consoleSchema } from './console-schema.ts';
 import { keySchema } from './key-schema.ts';
-import { modelSchema } from './model-schema.ts';
+import { modelsSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
 import {
@@ -118,7 +118,7 @@ export const settingsSchema = z.strictObject({
     description:
       'Upstreams that run models. Without `providers` and `models`, the simulator and its models are served.',
   }),
-  models: z.array(modelSchema).min(1).max(10_000).meta({ description: 'The models that clients may name.' }),
+  models: modelsSchema,
   keys: z.array(keySchema).max(100_000).default([]).meta({
     description:
       'API keys of tenants, beside those that `sluice keys create` makes. Without any key, the service makes a development key and listens on loopback only. Changes take effect while it runs.',

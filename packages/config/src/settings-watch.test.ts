@@ -279,15 +279,15 @@ describe('the watch of the settings file', () => {
   });
 
   it('puts models and providers into effect, and names those that have changed', async () => {
-    const file = (concurrency: number, models: readonly string[], host: string) =>
+    const fileWith = (concurrency: number, models: readonly string[], host: string) =>
       [
         `providers: [{ id: p, type: simulator }, { id: q, type: openai-chat, apiKey: a-secret, baseUrl: "http://${host}" }]`,
         'models:',
         ...models.map((id) => `  - { id: ${id}, concurrency: ${concurrency}, routes: [{ provider: p }] }`),
       ].join('\n');
-    await save(file(1, ['m', 'n'], 'one'));
+    await save(fileWith(1, ['m', 'n'], 'one'));
     open().watch.start();
-    await save(file(2, ['m', 'o'], 'two'));
+    await save(fileWith(2, ['m', 'o'], 'two'));
     await logged('settings changed');
     expect(lines).toMatchObject([
       {

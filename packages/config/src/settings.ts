@@ -12,6 +12,13 @@ type ParsedProvider = ParsedSettings['providers'][number];
 /** A provider with every default filled in. The `baseUrl` of one with `replicas` is that of the first. */
 export type ProviderSettings = WithBaseUrl<ParsedProvider>;
 
+/** A provider whose upstream is asked for its models. */
+export type DiscoveringProvider = Extract<ProviderSettings, { discover: boolean }>;
+
+export function isDiscovering(provider: ProviderSettings): provider is DiscoveringProvider {
+  return 'discover' in provider && provider.discover;
+}
+
 type WithBaseUrl<Provider> = Provider extends { type: 'openai-chat' | 'openai-responses' }
   ? Omit<Provider, 'baseUrl'> & { baseUrl: string }
   : Provider;

@@ -172,6 +172,7 @@ export const integerMembers: ReadonlySet<string> = new Set([
   'max_completion_tokens',
   'thinking.budget_tokens',
   'max_tool_calls',
+  'dimensions',
   'limit',
 ]);
 

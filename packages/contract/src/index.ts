@@ -130,6 +130,7 @@ export {
   statusesBefore,
   transitions,
 } from './lifecycle.ts';
+export type { EmbeddingRequest } from './embedding.ts';
 export { parseClientFrame, type ClientFrame } from './client-frame.ts';
 export { isPrivateHost } from './private-host.ts';
 export {

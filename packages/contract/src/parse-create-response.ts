@@ -1,4 +1,5 @@
 import { createResponseSchema, type CreateResponseBody } from './create-response.ts';
+import type { EmbeddingRequest } from './embedding.ts';
 import { firstProblem } from './first-problem.ts';
 import { type HostedRequest, hostedRequest, type HostedToolsOfModels } from './hosted-tools.ts';
 import { type InputItem, normalizeInput } from './items.ts';
@@ -10,7 +11,7 @@ import { ServiceError } from './service-error.ts';
  * An absent member stays absent, so a provider can tell a default from a choice. `responseFor` fills in the defaults.
  */
 export type CreateResponse = Omit<CreateResponseBody, 'input'> & { input: InputItem[] } & HostedRequest &
-  SamplingRequest;
+  SamplingRequest & { embedding?: EmbeddingRequest };
 
 /** Members for sampling that other protocols have. A request of the Responses API has none of them. */
 export interface SamplingRequest {

@@ -30,6 +30,7 @@ const blockReasons: Record<string, WaitReason> = {
   busy: 'upstream_busy',
   saturated: 'upstream_saturated',
   memory: 'worker_memory',
+  model: 'model_unknown',
 };
 
 /**

@@ -178,6 +178,20 @@ describe('the bar of a response', () => {
     expect(attempts.map(({ outcome }) => outcome)).toEqual(['postponed', 'ended']);
   });
 
+  it.each([
+    ['memory', 'worker_memory'],
+    ['model', 'model_unknown'],
+  ])('says that its worker gave it back for want of its %s', (because, reason) => {
+    const { phases } = story([
+      accepted(),
+      claimed(1_010),
+      { what: 'postponed', at: 1_020, attempt: 1, because, afterMs: 100 },
+      claimed(5_000),
+      ...through,
+    ]);
+    expect(bar(phases)).toContain(`waiting 1020-5000 ${reason}`);
+  });
+
   it('shows a retry, and the pause before it', () => {
     const { phases, attempts } = story([
       accepted(),

@@ -9,10 +9,18 @@ export { asChatError } from './chat/chat-params.ts';
 export { type ChatDelivery, parseChatRequest } from './chat/chat-request.ts';
 export { chatRequestSchema } from './chat/chat-schema.ts';
 export {
+  type EmbeddingDelivery,
+  embeddingRequestSchema,
+  parseEmbeddingRequest,
+} from './embeddings/embedding-request.ts';
+export { embeddingListJson, embeddingListSchema } from './embeddings/embedding-list.ts';
+export {
+  argumentsObject,
   messageFrameSchema,
-  messageOf,
+  messageJson,
   messageSchema,
   messageTokensSchema,
+  type ObjectOf,
 } from './messages/message.ts';
 export { MessageEvents } from './messages/message-events.ts';
 export {
@@ -27,3 +35,4 @@ export {
   parseMessageRequest,
 } from './messages/message-request.ts';
 export { countMessageTokensSchema, messageRequestSchema } from './messages/message-schema.ts';
+export { ObjectScan } from './messages/object-scan.ts';

@@ -24,3 +24,11 @@ export type { OpenAiChatSettings } from './openai/chat.ts';
 export type { OpenAiResponsesSettings } from './openai/responses.ts';
 export type { SimulatorSettings } from './simulator/simulator.ts';
 export { callableTools } from './allowed-calls.ts';
+export {
+  listModels,
+  type ListedModel,
+  type ListModels,
+  type ListRequest,
+  listModelsOf,
+  type ModelList,
+} from './upstream/list-models.ts';

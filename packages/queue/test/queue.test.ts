@@ -304,7 +304,7 @@ describe('response queue', () => {
     expect(completed).toBeLessThanOrEqual(Math.min(20 * seconds, 399));
   });
 
-  it('has a queue for every model, whatever its name, and for no other', async () => {
+  it('has a queue for every model, whatever its name', async () => {
     const names = ['org/model:tag', 'ein Modell', '模型'].map(queueName);
     const queue = aQueue({ names });
     expect(queue.names).toEqual(names);
@@ -312,7 +312,20 @@ describe('response queue', () => {
       await queue.enqueue(each, 'r1', 1);
       expect(await queue.counts(each)).toMatchObject({ waiting: 1 });
     }
-    await expect(queue.enqueue('other', 'r1', 1)).rejects.toThrow(RangeError);
+  });
+
+  it('names others after a change of the models, and can still be used for one that it does not name', async () => {
+    const queue = aQueue();
+    await queue.enqueue(name, 'r1', 1);
+    queue.setNames(['added']);
+    expect(queue.names).toEqual(['added']);
+    expect(queue.forDashboard().map((each) => each.name)).toEqual(['added']);
+    expect(await queue.isPending(name, 'r1')).toBe(true);
+    await queue.defer('elsewhere', 'r2');
+    expect(await queue.isDeferred('elsewhere', 'r2')).toBe(true);
+    queue.letInAll([{ queue: 'elsewhere', responseId: 'r2', priority: 1 }]);
+    await eventually(async () => (await queue.ahead('elsewhere', 'r2')) === 0);
+    expect(queue.names).toEqual(['added']);
   });
 });
 
@@ -552,6 +565,32 @@ describe('response worker', () => {
     await eventually(() => client.status === 'reconnecting');
     await worker.quiet();
     await within(worker.stop());
+  });
+
+  it('serves other queues when it is told to, and ends what runs of those that it leaves', async () => {
+    const queue = aQueue();
+    const { run, started, finish } = held();
+    const { worker, errors } = aWorker(run);
+    await queue.enqueue(name, 'r1', 1);
+    await eventually(() => started.includes('r1'));
+    worker.serve(['added']);
+    expect(worker.isTaking(name)).toBe(false);
+    expect(worker.hasFreeSlot(name)).toBe(false);
+    await queue.enqueue(name, 'r2', 1);
+    await queue.enqueue('added', 'r3', 1);
+    await eventually(() => started.includes('r3'));
+    finish('r1');
+    finish('r3');
+    await eventually(async () => (await queue.counts(name)).completed === 1);
+    // One that was waiting for a job took the second and gave it back.
+    await eventually(async () => (await queue.counts(name)).active === 0);
+    expect(started).toEqual(['r1', 'r3']);
+    expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
+    worker.serve([name]);
+    await eventually(() => started.includes('r2'));
+    finish('r2');
+    expect(worker.isRunning).toBe(true);
+    expect(errors).toEqual([]);
   });
 
   it('gives a response back to the front of the queue, for another worker', async () => {

@@ -27,4 +27,13 @@ describe('the ends of responses', () => {
     expect(text).toContain('sluice_responses_failed_total{model="m",code="upstream_error"} 1');
     expect(text).toContain('sluice_responses_failed_total{model="m",code="timeout"} 0');
   });
+
+  it('are counted from 0 on for a model that comes later, too', async () => {
+    const registry = new Registry();
+    const models = ['m'];
+    countEnds(new Telemetry(() => undefined), registry, { models: () => models, codes: ['timeout'] });
+    expect(await registry.metrics()).not.toContain('model="n"');
+    models.push('n');
+    expect(await registry.metrics()).toContain('sluice_responses_total{model="n",status="completed"} 0');
+  });
 });

@@ -70,6 +70,10 @@ describe('the examples of the page on clients', () => {
     expect(output).toContain('Hello!');
   });
 
+  it.skipIf(!hasPython)('make embeddings with it (needs the package openai)', async () => {
+    expect(await run('python3', ['-c', blocksOf('python')[2] ?? expect.unreachable()])).toBe('[256, 256]\n');
+  });
+
   it('create and stream', async () => {
     const output = await runBlock(1);
     expect(output).toContain('Hello!');
@@ -118,7 +122,7 @@ describe('the examples of the page on clients', () => {
       sh: blocksOf('sh').length,
     }).toEqual({
       js: 6,
-      python: 2,
+      python: 3,
       sh: 1,
     });
   });

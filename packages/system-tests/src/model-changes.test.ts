@@ -154,7 +154,7 @@ describe('models that change under load, with two apis and two workers', () => {
     const refused = 'settings file refused, the settings in effect stay';
     await everywhere(refused);
     for (const each of processes()) {
-      const [line] = each.logLines().filter(({ msg }) => msg === refused);
+      const line = each.logLines().find(({ msg }) => msg === refused);
       expect(line).toMatchObject({
         level: 'error',
         problems: [

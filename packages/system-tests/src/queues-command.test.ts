@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { eventually } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, callerOf } from './caller.ts';
@@ -57,6 +58,19 @@ describe('sluice queues', () => {
     await eventually(async () => (await statusOf(id)) === 'completed');
     const table = (await queues('list')).out;
     expect(table).toMatch(/^simulator +open +0 +0 +-$/m);
+  });
+
+  it('empties the queue of a model that is no longer in the settings', async () => {
+    await queues('pause', 'team/other');
+    const id = await inBackground('team/other');
+    const file = `${service.file}.without.yaml`;
+    await writeFile(file, (await readFile(service.file, 'utf8')).replace('"team/other"', '"another"'));
+    expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toBe('Cancelled 1.\n');
+    expect(await statusOf(id)).toBe('cancelled');
+    expect((await queues('drain', 'team/other', '--yes', '--config', file)).out).toMatch(
+      /^.*There is no queue 'team\/other'/m,
+    );
+    await queues('resume', 'team/other');
   });
 
   it('cancels what waits, tells its callers, and only when it is sure', async () => {

@@ -7,7 +7,17 @@ import { eventually, type WaitOptions, within } from '@sluice/testing';
 const workspace = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface SluiceProcessOptions {
-  command: 'start' | 'api' | 'worker' | 'responses' | 'keys' | 'queues' | 'tenants' | 'doctor' | 'bench';
+  command:
+    | 'start'
+    | 'api'
+    | 'worker'
+    | 'responses'
+    | 'keys'
+    | 'queues'
+    | 'models'
+    | 'tenants'
+    | 'doctor'
+    | 'bench';
   args?: readonly string[];
   /** Variables besides PATH and HOME. The rest of the test's environment is not passed on. */
   env?: Record<string, string>;

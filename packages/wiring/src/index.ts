@@ -24,3 +24,10 @@ export {
   type ModelsAndProviders,
   openModels,
 } from './models/live-models.ts';
+export {
+  type AskForModels,
+  type ListedModels,
+  ModelDiscovery,
+  type ModelDiscoveryOptions,
+} from './models/model-discovery.ts';
+export type { KnownList } from './models/discovered-store.ts';

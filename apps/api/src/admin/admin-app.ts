@@ -18,6 +18,8 @@ export interface AdminAppOptions {
   queue: ResponseQueue;
   registry: Registry;
   settings: ScaleOptions['settings'] & AdminContext['settings'];
+  /** The settings with every model that is served, for an autoscaler; `settings` by default. */
+  served?: ScaleOptions['settings'];
   live: AdminContext['live'];
   operator: AdminContext['operator'];
   /** Without one only requests that name a loopback host are answered. */
@@ -42,6 +44,7 @@ export async function buildAdminApp({
   queue,
   registry,
   settings,
+  served = settings,
   live,
   operator,
   token,
@@ -91,7 +94,7 @@ export async function buildAdminApp({
   registerRoot(app, consolePath);
   await registerConsole(app);
   registerMetrics(app, registry);
-  registerScale(app, { queue, settings });
+  registerScale(app, { queue, settings: served });
   await registerQueues(app, queue);
   return app;
 }

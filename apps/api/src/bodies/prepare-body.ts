@@ -8,9 +8,11 @@ import {
 } from '@sluice/contract';
 import {
   type ChatDelivery,
+  type EmbeddingDelivery,
   type MessageDelivery,
   parseChatRequest,
   parseCountMessageTokens,
+  parseEmbeddingRequest,
   parseMessageRequest,
 } from '@sluice/protocols';
 import { type PreparationOptions, type PreparedRequest, prepareRequest } from '@sluice/response-store';
@@ -25,13 +27,14 @@ import { decodeJson, parseJson } from './parse-json.ts';
 const longestRequest = 12 * 1024 * 1024;
 
 /**
- * The form of a body, by its route: a new response, also as a chat completion or a message, a number of tokens, also of a message, or a
- * shorter conversation; or a request that the service has stored itself, which was checked when it came.
+ * The form of a body, by its route: a new response, also as a chat completion, a message or embeddings, a number of tokens, also of a
+ * message, or a shorter conversation; or a request that the service has stored itself, which was checked when it came.
  */
 export type BodyForm =
   | 'create'
   | 'chat'
   | 'message'
+  | 'embedding'
   | 'count_tokens'
   | 'count_message_tokens'
   | 'compact'
@@ -43,9 +46,11 @@ export interface PreparedBody extends PreparedRequest {
   chat?: ChatDelivery | undefined;
   /** How a message is to be delivered. */
   message?: MessageDelivery | undefined;
+  /** How embeddings are to be delivered. */
+  embedding?: EmbeddingDelivery | undefined;
 }
 
-interface ParsedBody extends Pick<PreparedBody, 'chat' | 'message'> {
+interface ParsedBody extends Pick<PreparedBody, 'chat' | 'message' | 'embedding'> {
   request: CreateResponse;
   /** An error that is found later, about the member that the caller wrote. */
   named?: (error: ServiceError) => ServiceError;
@@ -67,6 +72,10 @@ const parsers: Record<BodyForm, (value: unknown, options: ParserOptions) => Pars
   message: (value, { withDigest: canReturn = false, ...options }) => {
     const { delivery: message, ...parsed } = parseMessageRequest(value, { ...options, canReturn });
     return { ...parsed, message };
+  },
+  embedding: (value, { withDigest: canReturn = false }) => {
+    const { delivery: embedding, ...parsed } = parseEmbeddingRequest(value, { canReturn });
+    return { ...parsed, embedding };
   },
   count_tokens: (value, options) => ({ request: parseCountInputTokens(value, options) }),
   count_message_tokens: (value, options) => parseCountMessageTokens(value, options),
@@ -96,13 +105,18 @@ export function prepareBody(
   { consume = false, sealing, form = 'create', hostedTools, ...options }: BodyOptions,
 ): PreparedBody {
   const value = body && readJson(body, { consume });
-  const { request, named, chat, message } = parsers[form](value, {
+  const { request, named, chat, message, embedding } = parsers[form](value, {
     hostedTools,
     withDigest: options.withDigest,
   });
   try {
     const prepared = prepareChecked(request, { ...options, sealing });
-    return { ...prepared, ...(chat && { chat }), ...(message && { message }) };
+    return {
+      ...prepared,
+      ...(chat && { chat }),
+      ...(message && { message }),
+      ...(embedding && { embedding }),
+    };
   } catch (error) {
     throw named && error instanceof ServiceError ? named(error) : error;
   }

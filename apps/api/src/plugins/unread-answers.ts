@@ -69,13 +69,13 @@ export function registerUnreadAnswers(
       held?.release();
     });
     const body =
-      long === undefined ? payload : new SlicedBody([typeof long === 'string' ? Buffer.from(long) : long]);
+      long === undefined ? payload : slicedBody(typeof long === 'string' ? Buffer.from(long) : long);
     if (body instanceof SlicedBody) {
       body.turns = app.sliceTurns;
       body.onTaken = () => {
         answer.takenAt = performance.now();
       };
-      reply.header('content-length', body.byteLength);
+      if (body.byteLength !== undefined) reply.header('content-length', body.byteLength);
     }
     done(null, body);
   });
@@ -110,7 +110,11 @@ export function sendLong(
   { texts, free }: { texts: LongTexts; free: () => void },
 ): FastifyReply {
   whenOver(reply.raw, free);
-  return reply.send(new SlicedBody(texts.piecesOf(body)));
+  return reply.send(new SlicedBody(texts.bodyOf(body)));
+}
+
+function slicedBody(bytes: Buffer): SlicedBody {
+  return new SlicedBody({ byteLength: bytes.length, pieces: [bytes] });
 }
 
 /** Acts when the connection is done with an answer, or at once when it was closed before there was one. */

@@ -33,6 +33,7 @@ export function checkTokens(
   }
   const { contextTokens } = model;
   if (request.truncation === 'auto') return; // The worker leaves out what is too much.
+  if (request.embedding) return; // The context holds each text alone.
   if (contextTokens !== undefined && inputTokens > contextTokens) {
     const message = `The input has about ${inputTokens} tokens; the context of this model holds ${contextTokens}.`;
     throw new ServiceError('context_length_exceeded', message, { param: 'input' });
@@ -46,12 +47,13 @@ export function expectedInputOf(
 ): Pick<ExpectedTokens, 'input' | 'mostInput' | 'truncates'> {
   const truncates = request.truncation === 'auto';
   const most = truncates ? (contextTokens ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
-  return { input: Math.min(inputTokens, most), mostInput: contextTokens, truncates };
+  const mostInput = request.embedding ? undefined : contextTokens;
+  return { input: Math.min(inputTokens, most), mostInput, truncates };
 }
 
 /** How many tokens of output are reserved for a response before anybody knows how many there are. */
 export function expectedOutputOf(request: StoredRequest, most: number | undefined): number {
-  return request.max_output_tokens ?? most ?? assumedOutputTokens;
+  return request.embedding ? 0 : (request.max_output_tokens ?? most ?? assumedOutputTokens);
 }
 
 /** A tier that the key may not have is served as default. */

@@ -1,17 +1,21 @@
-import { createResponseHeadersSchema } from '@sluice/contract';
+import { createResponseHeadersSchema, type Response } from '@sluice/contract';
 import {
+  argumentsObject,
   type MessageDelivery,
   MessageEvents,
   messageFrameSchema,
-  messageOf,
+  messageJson,
   messageRequestSchema,
   messageSchema,
+  type ObjectOf,
+  ObjectScan,
 } from '@sluice/protocols';
+import type { LongTexts } from '@sluice/response-store';
 import { frameOf } from '../event-stream.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import { defineRoute, eventStream, json } from '../route.ts';
-import { sendAnswer } from '../send-answer.ts';
+import { type PrintAnswer, sendAnswer } from '../send-answer.ts';
 import { openEventStream, type StreamFraming } from '../sse.ts';
 import { type CreateResponseContext, presentationOf, serveCreation } from './create-response.ts';
 import { messagesProtocol } from './messages-protocol.ts';
@@ -54,24 +58,35 @@ export const createMessage = defineRoute({
       }
       const created = await responses.create.whole(caller, creation);
       if (created.kind === 'left') return reply;
-      const { texts } = created.answer;
-      const filled = (text: string) => texts?.filled(text) ?? text;
-      const print = (whole: Parameters<typeof messageOf>[0]) =>
-        JSON.stringify(messageOf(whole, delivery, filled));
+      const print: PrintAnswer = async (whole, texts) =>
+        messageJson(whole, delivery, texts && (await longObjects(whole, texts)));
       return sendAnswer(reply, print, created.answer, caller);
     });
   },
 });
 
+/** Finds the objects that arguments are, also those of long calls, which nobody parses. */
+async function longObjects({ output }: Response, texts: LongTexts): Promise<ObjectOf> {
+  const found = new Map<string, string | undefined>();
+  for (const item of output) {
+    if (item.type !== 'function_call') continue;
+    found.set(item.arguments, await texts.valueOf(item.arguments, new ObjectScan()));
+  }
+  return (args) => found.get(args) ?? argumentsObject(args);
+}
+
 /** The stream of a message: a frame with a name for each of its events, and pings while there is none. */
 export function messageFraming(delivery: MessageDelivery, requestId: string): StreamFraming {
-  const message = new MessageEvents(delivery, requestId);
+  const message = new MessageEvents<LongTexts>(delivery, requestId);
   return {
-    frames: (events) =>
-      events
+    frames(events) {
+      const frames = events
         .flatMap((event) => message.of(event))
-        .map((frame) => frameOf(frame.type, JSON.stringify(frame)))
-        .join(''),
+        .map(({ frame, texts }) => ({ text: frameOf(frame.type, JSON.stringify(frame)), texts }));
+      if (frames.every(({ texts }) => texts === undefined)) return frames.map(({ text }) => text).join('');
+      // Those of events that have waited have their texts from elsewhere.
+      return frames.flatMap(({ text, texts }) => texts?.piecesOf(text) ?? Buffer.from(text));
+    },
     caughtUp: () => '',
     last: () => '',
     cacheControl: 'no-cache, no-transform',

@@ -5,11 +5,10 @@ import {
   type Settings,
   type SettingsSources,
 } from '@sluice/config';
-import { faultOfProvider } from '@sluice/providers';
+import { faultOfProvider, listModels } from '@sluice/providers';
 import type { Logger } from '@sluice/runtime';
 import { writeDiscoveredSettings } from './discovered-settings.ts';
 import { findUpstreams } from './find-upstreams.ts';
-import { listModels } from './list-models.ts';
 
 /** The settings that a service runs on, and the lines of the banner that say where they come from. */
 export interface Discovered {

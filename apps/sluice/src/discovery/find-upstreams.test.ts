@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Discovery, findUpstreams } from './find-upstreams.ts';
-import type { ListRequest, ModelList } from './list-models.ts';
+import type { ListRequest, ModelList } from '@sluice/providers';
 
 const silent: ModelList = { kind: 'silent' };
 const listed = (...ids: string[]): ModelList => ({

@@ -1,5 +1,5 @@
 import { type Environment, readVariable } from '@sluice/config';
-import type { ListedModel, ListModels, ModelList } from './list-models.ts';
+import type { ListedModel, ListModels, ModelList } from '@sluice/providers';
 
 /** An upstream that is plainly there, as entries of a settings file. No value holds a key: variables are named. */
 export interface FoundUpstream {

@@ -2,14 +2,27 @@ import type { ResponseQueue } from '@sluice/queue';
 import type { ResponseStore } from '@sluice/response-store';
 import { createLogger, requireRedis, type Telemetry } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
-import { closeConnections, connect, type ConnectedSettings, operatorRole } from '@sluice/wiring';
+import {
+  closeConnections,
+  connect,
+  type ConnectedSettings,
+  type LiveModels,
+  ModelDiscovery,
+  openModels,
+  operatorRole,
+} from '@sluice/wiring';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
   store: ResponseStore;
   queues: ResponseQueue;
-  /** Names of the queues in the settings, as they are written there. */
+  /** Those of the settings, and those that upstreams list. */
+  models: LiveModels;
+  discovery: ModelDiscovery;
+  /** Names of their queues, as the settings have them. */
   names: string[];
+  /** The store's clock, in milliseconds. */
+  now: () => number;
   /** Its events are written to the journal, like those of processes of the service. */
   telemetry: Telemetry;
   [Symbol.asyncDispose]: () => Promise<void>;
@@ -17,7 +30,7 @@ export interface Operator {
 
 /** @throws {FatalError} that says what to change, when Redis cannot be used. */
 export async function openOperator(settings: ConnectedSettings): Promise<Operator> {
-  const { redisUrl: url, models } = settings;
+  const { redisUrl: url } = settings;
   const logger = createLogger({ name: 'operator', level: 'silent' });
   const wired = connect(settings, operatorRole(), {
     logger,
@@ -34,12 +47,16 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     throw error;
   }
   await clock.start();
+  const models = openModels(settings, queue);
+  const connection = clients.commands;
+  const discovery = new ModelDiscovery({ live: models, clock, connection, keyPrefix, logger });
+  await discovery.look();
   const recorder = recorderOf({
     isOn: settings.console.statistics,
-    connection: clients.commands,
+    connection,
     keyPrefix,
     telemetry,
-    hasModel: (id) => models.some((model) => model.id === id),
+    hasModel: (id) => models.serves(id),
     clock,
     logger,
   });
@@ -47,7 +64,10 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   return {
     store,
     queues: queue,
-    names: [...new Set(models.map((model) => model.queue))],
+    models,
+    discovery,
+    names: [...new Set(models.models.map((model) => model.queue))],
+    now: () => clock.now(),
     telemetry,
     async [Symbol.asyncDispose]() {
       await recorder?.stop();

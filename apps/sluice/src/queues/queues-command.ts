@@ -17,7 +17,8 @@ export const queuesUsage = `Usage: sluice queues <command> [flags]
   --json          prints one line of JSON for each queue
 ${serviceFlagsUsage}
 
-A queue has the name of its model, unless the settings give it another one. The commands reach Redis by REDIS_URL, by the settings
+A queue has the name of its model, unless the settings give it another one. That of a model that was removed can be named, too, as long as
+something is in it. The commands reach Redis by REDIS_URL, by the settings
 file, or as the service does that runs with the data folder, and hold for every process of the service at once.`;
 
 /** `sluice queues …`: the acts of an operator on whole queues. Needs the Redis of the service, and no running process. */
@@ -43,16 +44,16 @@ export async function runQueues(
       if (queue !== undefined) throw badUsage('queues', "'list' takes no queue");
       return await list(operator, json);
     case 'pause':
-      await pause(operator, known(operator, queue), true);
+      await pause(operator, await known(operator, queue), true);
       if (json) return console.log(JSON.stringify({ queue, state: 'paused' }));
       console.log(`Paused '${queue}': no worker takes from it. 'sluice queues resume ${queue}' ends that.`);
       return;
     case 'resume':
-      await pause(operator, known(operator, queue), false);
+      await pause(operator, await known(operator, queue), false);
       console.log(json ? JSON.stringify({ queue, state: 'open' }) : `Resumed '${queue}'.`);
       return;
     case 'drain':
-      return await drain(operator, known(operator, queue), { isSure: values.yes ?? false, json });
+      return await drain(operator, await known(operator, queue), { isSure: values.yes ?? false, json });
     default:
       throw badUsage('queues', `there is no command '${command}'`);
   }
@@ -111,10 +112,12 @@ async function drain(
   console.log(json ? JSON.stringify({ queue, waiting, cancelled: done }) : `Cancelled ${done}.`);
 }
 
-function known({ names }: Operator, queue: string | undefined): string {
+/** The encoded name of a queue of the settings, or of one in which something is left, as of a model that was removed. */
+async function known({ names, queues }: Operator, queue: string | undefined): Promise<string> {
   if (queue === undefined) throw badUsage('queues', 'name a queue');
-  if (!names.includes(queue)) {
-    throw new FatalError(`There is no queue '${queue}' in the settings: there are ${names.join(', ')}.`);
-  }
-  return queueName(queue);
+  const name = queueName(queue);
+  if (names.includes(queue)) return name;
+  const { waiting, active } = await queues.backlog(name);
+  if (waiting + active > 0) return name;
+  throw new FatalError(`There is no queue '${queue}' in the settings: there are ${names.join(', ')}.`);
 }

@@ -25,7 +25,7 @@ export interface ModelUse {
 }
 
 interface OpenProvider {
-  /** Its settings as JSON. */
+  /** Its settings, as `textOf` has them. */
   text: string;
   upstream: Upstream;
 }
@@ -65,7 +65,7 @@ export class RunnerModels {
     this.#byId = new Map(
       [...providers].map(([id, provider]) => {
         const own = known.get(id);
-        return [id, { upstream: this.#upstreamOf(own, provider), text: own ? JSON.stringify(own) : '' }];
+        return [id, { upstream: this.#upstreamOf(own, provider), text: own ? textOf(own) : '' }];
       }),
     );
     this.#open = new Set([...this.#byId.values()].map(({ upstream }) => upstream));
@@ -123,7 +123,7 @@ export class RunnerModels {
     const made: OpenProvider[] = [];
     const prepared = new Map<string, OpenProvider>();
     for (const settings of providers) {
-      const text = JSON.stringify(settings);
+      const text = textOf(settings);
       const known = this.#byId.get(settings.id);
       if (known?.text === text) {
         prepared.set(settings.id, known);
@@ -215,6 +215,11 @@ export class RunnerModels {
     this.#closing.add(closed);
     void closed.finally(() => this.#closing.delete(closed));
   }
+}
+
+/** The settings of which a change makes another upstream, as JSON. How its models are found is none of them. */
+function textOf(settings: ProviderSettings): string {
+  return JSON.stringify({ ...settings, discover: undefined, discovery: undefined });
 }
 
 function routesOf({ all, fixed }: Entries): readonly ModelRoute[] {

@@ -1,7 +1,7 @@
 import { type ProviderSettings, serversOf, type Settings } from '@sluice/config';
 import type { ModelRoute } from '../model-routes.ts';
 import { serverKey } from '../servers/server-pool.ts';
-import type { PressureSettings } from '../upstream-health.ts';
+import type { PressureSettings } from './route-pressure.ts';
 import type { SaturationSettings } from './saturation-watch.ts';
 
 /**

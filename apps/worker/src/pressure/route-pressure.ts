@@ -2,6 +2,13 @@ import { CallPace } from './call-pace.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { LatencyGradient } from './latency-gradient.ts';
 
+/** How this process reacts to an upstream that has too much to do; see `pressure` of a provider in the settings. */
+export interface PressureSettings {
+  adaptive: boolean;
+  floor: number;
+  latencyTolerance?: number;
+}
+
 export interface RoutePressureOptions {
   /** Whether refusals of the upstream have any effect. */
   isAdaptive: boolean;
@@ -75,7 +82,11 @@ export class RoutePressure {
     if (isAdaptive && latencyTolerance !== undefined) this.#gradient = new LatencyGradient(latencyTolerance);
   }
 
-  /** This process has another number of slots for it, because the settings have changed. */
+  /** The slots of this process. They change with the settings. */
+  get most(): number {
+    return this.#most;
+  }
+
   set most(most: number) {
     if (most === this.#most) return;
     this.#most = most;

@@ -5,7 +5,7 @@
 
 {{/* Of the settings of the apis, what takes effect only when a process starts again. */}}
 {{- define "sluice.apiSettingsForRestart" -}}
-{{- $fixed := omit .Values.settings "keys" -}}
+{{- $fixed := omit .Values.settings "keys" "models" "providers" -}}
 {{- with $fixed.limits -}}
 {{- $fixed = set (deepCopy $fixed) "limits" (omit . "queued" "queuedBytes" "redisMemoryPercent" "bodyBytes" "bodyBytesInFlight") -}}
 {{- end -}}
@@ -35,6 +35,12 @@ providers that these are routed to. Takes root and pool.
 {{- $file = merge (dict "models" $models "providers" $providers) (omit $file "models" "providers") -}}
 {{- end -}}
 {{- toYaml $file -}}
+{{- end -}}
+
+{{/* The same of the settings of any pool: a running worker takes up its models and providers by itself. */}}
+{{- define "sluice.workerSettingsForRestart" -}}
+{{- $fixed := omit .Values.settings "keys" "models" "providers" -}}
+{{- toYaml $fixed -}}
 {{- end -}}
 
 {{/* The name of the ConfigMap entry with the settings of a pool. */}}

@@ -24,6 +24,8 @@ export const waitReasons = [
   'upstream_saturated',
   /** Its worker had no room for its input. */
   'worker_memory',
+  /** Its worker did not know its model: it had not read of it yet, or the model was removed. */
+  'model_unknown',
   /** It waited for another try after a failed one. */
   'retry_delay',
   /** A worker stopped or died, and another one had to take it. */

@@ -10,8 +10,14 @@ import {
   withEnd,
 } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
-import { messageFrameSchema, messageOf, messageSchema } from './message.ts';
-import { MessageEvents } from './message-events.ts';
+import {
+  type MessageBody,
+  messageFrameSchema,
+  messageJson,
+  messageSchema,
+  type ObjectOf,
+} from './message.ts';
+import { type GivenEvent, MessageEvents } from './message-events.ts';
 import { messageErrorOf } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
 
@@ -65,12 +71,30 @@ function ended(output: OutputItem[]): Response {
 
 const shown: MessageDelivery = { thinking: 'summarized' };
 
-/** The frames of events, as a stream has them; each is of the form that is described. */
-function framesOf(events: { type: string }[], delivery = shown): Record<string, unknown>[] {
-  const message = new MessageEvents(delivery, 'req_1');
+/** The whole message, as its caller parses it. */
+function messageOf(response: Response, delivery: MessageDelivery, objectOf?: ObjectOf): MessageBody {
+  return JSON.parse(messageJson(response, delivery, objectOf)) as MessageBody;
+}
+
+/** Events as a stream is given them, with the long texts of each one. */
+type Event = { type: string; texts?: Record<string, string> };
+
+const given = ({ texts, ...event }: Event): GivenEvent<Record<string, string>> => ({
+  type: event.type,
+  json: JSON.stringify(event),
+  texts,
+});
+
+/** The frames of events, as a stream has them, with their long texts; each is of the form that is described. */
+function framesOf(events: Event[], delivery = shown): Record<string, unknown>[] {
+  const message = new MessageEvents<Record<string, string>>(delivery, 'req_1');
   return events
-    .flatMap((event) => message.of({ type: event.type, json: JSON.stringify(event) }))
-    .map((frame) => {
+    .flatMap((event) => message.of(given(event)))
+    .map(({ frame: hollow, texts = {} }) => {
+      const json = JSON.stringify(hollow).replaceAll(/<\w+>/g, (mark) => {
+        return JSON.stringify(texts[mark] ?? mark).slice(1, -1);
+      });
+      const frame = JSON.parse(json) as typeof hollow;
       expect(messageFrameSchema.parse(frame)).toEqual(frame);
       return frame;
     });
@@ -222,11 +246,16 @@ describe('a response as a message', () => {
     ]);
   });
 
-  it('has long arguments filled in', () => {
-    const filled = (text: string) => text.replace('<mark>', '{"long":true}');
-    expect(messageOf(ended([called('c', '<mark>')]), shown, filled).content).toMatchObject([
-      { input: { long: true } },
-    ]);
+  it('has the input of a tool as the model wrote it', () => {
+    const args = ' {"id":12345678901234567890, "rate":1.0 } ';
+    expect(messageJson(ended([called('c', args)]), shown)).toContain(`"name":"look","input":${args}}`);
+  });
+
+  it('has objects that somebody else finds in arguments', () => {
+    const objectOf = (text: string) => (text === '<mark>' ? '{"long":true}' : undefined);
+    expect(
+      messageOf(ended([called('c', '<mark>'), called('d', '<cut>')]), shown, objectOf).content,
+    ).toMatchObject([{ input: { long: true } }, { input: { input: '<cut>' } }]);
   });
 
   it('is an error when somebody has cancelled it', () => {
@@ -248,11 +277,12 @@ const added = (at: number, callId: string) => ({
   output_index: at,
   item: { ...called(callId, ''), status: 'in_progress' },
 });
-const args = (at: number, delta: string) => ({
+const args = (at: number, delta: string, texts?: Record<string, string>) => ({
   type: 'response.function_call_arguments.delta',
   output_index: at,
   item_id: 'fc',
   delta,
+  ...(texts && { texts }),
 });
 const done = (at: number, callId: string, whole: string) => ({
   type: 'response.output_item.done',
@@ -283,8 +313,8 @@ describe('calls that grow in turns', () => {
   });
 
   it('are told while they grow, once those before them are whole', () => {
-    const message = new MessageEvents(shown, 'req_1');
-    const frames = (event: { type: string }) => message.of({ type: event.type, json: JSON.stringify(event) });
+    const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
+    const frames = (event: Event) => message.of(given(event)).map(({ frame }) => frame);
     frames(lifecycle('response.created', accepted()));
     frames(added(0, 'c1'));
     frames(args(0, '{"a":1}'));
@@ -317,18 +347,38 @@ describe('calls that grow in turns', () => {
     ]);
   });
 
-  it('have their long texts filled in while they wait', () => {
-    const message = new MessageEvents(shown, 'req_1');
-    const texts = {
-      filled: <Value>(hollow: Value) => JSON.parse(JSON.stringify(hollow).replace('<mark>', 'long')) as Value,
-    };
-    const frames = (event: { type: string }) =>
-      message.of({ type: event.type, json: JSON.stringify(event), texts });
-    frames(lifecycle('response.created', accepted()));
-    frames(added(0, 'c1'));
-    frames(added(1, 'c2'));
-    frames(args(1, '<mark>'));
-    expect(JSON.stringify(frames(done(0, 'c1', '')))).toContain('"partial_json":"long"');
+  it('keep their long texts while they wait', () => {
+    const message = new MessageEvents<Record<string, string>>(shown, 'req_1');
+    const of = (event: Event) => message.of(given(event));
+    of(lifecycle('response.created', accepted()));
+    of(added(0, 'c1'));
+    of(added(1, 'c2'));
+    of(args(1, '<mark>', { '<mark>': 'long' }));
+    expect(of({ ...done(0, 'c1', ''), texts: { '<mark>': 'another' } })).toContainEqual({
+      frame: expect.objectContaining({ delta: { type: 'input_json_delta', partial_json: '<mark>' } }),
+      texts: { '<mark>': 'long' },
+    });
+  });
+
+  it('lose nothing of what comes behind a long text, which may be whole without it', () => {
+    const [first, long, rest] = ['{"a":"', 'x","b":{"c":"y', '"}'];
+    const whole = `${first}${long}${rest}}`;
+    const response = ended([called('c1', whole), called('c2', '{}')]);
+    const frames = framesOf(
+      streamOf(response, [
+        added(0, 'c1'),
+        args(0, first),
+        args(0, '<mark>', { '<mark>': long }),
+        args(0, rest),
+        // With the mark in the place of the text, the arguments so far are an object.
+        added(1, 'c2'),
+        args(0, '}'),
+        args(1, '{}'),
+        done(0, 'c1', whole),
+        done(1, 'c2', '{}'),
+      ]),
+    );
+    expect(together(frames)).toEqual(messageOf(response, shown));
   });
 });
 

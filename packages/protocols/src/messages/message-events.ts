@@ -12,33 +12,45 @@ import {
   type ContentBlock,
   emptyMessage,
   type MessageFrame,
-  objectOf,
   stopReasonOf,
   toolUseOf,
   usageOf,
 } from './message.ts';
 import { messageErrorOf } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
+import { ObjectScan } from './object-scan.ts';
 
 type Delta = Extract<MessageFrame, { type: 'content_block_delta' }>['delta'];
 
-/** An event of a response, and how marks in its texts are filled. */
-export interface GivenEvent {
+/** An event of a response, and the long texts that marks in it stand for. */
+export interface GivenEvent<Texts> {
   type: string;
   json: string;
-  texts?: { filled<Value>(hollow: Value): Value } | undefined;
+  texts?: Texts | undefined;
+}
+
+/** A frame of a stream, and the long texts that marks in it stand for. They may be those of an event that has waited. */
+export interface TextedFrame<Texts> {
+  frame: MessageFrame;
+  texts: Texts | undefined;
 }
 
 /** An event that is about an item of the output. */
 type ItemEvent = Extract<ResponseEvent, { output_index: number }>;
 
+interface WaitingEvent<Texts> {
+  event: ItemEvent;
+  texts: Texts | undefined;
+}
+
 /** The item whose blocks are told. */
 interface CurrentItem {
   at: number;
-  /** The arguments of a call so far; undefined for other items. */
-  call: string | undefined;
-  /** How many characters they had when they were found not to be whole. */
-  checked: number;
+  /**
+   * The arguments of a call so far; undefined for other items, and for a call with a long text. What that is cannot be seen in its mark, so
+   * such a call is whole when it is done.
+   */
+  call: ObjectScan | undefined;
   /** The part of reasoning that was told last. */
   part?: string;
 }
@@ -49,16 +61,16 @@ interface CurrentItem {
  * A message has one block after the other, while calls of a response are all open until it ends, and may grow in turns. So events of other
  * items wait until the item that is told is done, or is a call whose arguments are whole.
  *
- * Texts stay as they are, also marks that stand for long ones, but for those of an event that waits. Events that repeat what was said bring nothing.
+ * Texts stay as they are, also marks that stand for long ones. Events that repeat what was said bring nothing.
  */
-export class MessageEvents {
+export class MessageEvents<Texts = never> {
   readonly #thinking: MessageDelivery['thinking'];
   readonly #requestId: string;
   #hasBegun = false;
   #blocks = 0;
   #isBlockOpen = false;
   #current: CurrentItem | undefined;
-  #waiting: ItemEvent[] = [];
+  #waiting: WaitingEvent<Texts>[] = [];
   /** Calls that were whole before they were done. */
   readonly #told = new Set<number>();
 
@@ -68,12 +80,12 @@ export class MessageEvents {
   }
 
   /** The frames that an event becomes. */
-  of({ type, json, texts }: GivenEvent): MessageFrame[] {
-    if (isTerminalType(type)) return this.#end(lifecycleEvent(json));
-    if (type === 'response.created') return this.#begin(lifecycleEvent(json));
+  of({ type, json, texts }: GivenEvent<Texts>): TextedFrame<Texts>[] {
+    if (isTerminalType(type)) return this.#end(lifecycleEvent(json), texts);
+    if (type === 'response.created') return withTexts(texts, this.#begin(lifecycleEvent(json)));
     if (!told.has(type)) return [];
     // A worker has written it by the table of events.
-    return this.#take(JSON.parse(json) as ItemEvent, texts);
+    return this.#take({ event: JSON.parse(json) as ItemEvent, texts });
   }
 
   #begin({ response }: LifecycleEvent): MessageFrame[] {
@@ -81,28 +93,29 @@ export class MessageEvents {
     return [{ type: 'message_start', message: emptyMessage(response) }];
   }
 
-  #take(event: ItemEvent, texts?: GivenEvent['texts']): MessageFrame[] {
+  #take(given: WaitingEvent<Texts>): TextedFrame<Texts>[] {
+    const { event, texts } = given;
     const { output_index: at } = event;
     if (this.#told.has(at)) return [];
     if (this.#current && this.#current.at !== at) {
-      this.#waiting.push(texts ? texts.filled(event) : event);
+      this.#waiting.push(given);
       return this.#passOn();
     }
-    this.#current ??= { at, call: undefined, checked: 0 };
-    const frames = this.#content(event, this.#current);
+    this.#current ??= { at, call: undefined };
+    const frames = this.#content(event, this.#current, texts !== undefined);
     if (event.type === 'response.output_item.done') frames.push(...this.#leave());
-    return [...frames, ...this.#passOn()];
+    return [...withTexts(texts, frames), ...this.#passOn()];
   }
 
   /** Goes on with the next item, if one waits and nothing comes any more that is a part of this one. */
-  #passOn(): MessageFrame[] {
-    const frames: MessageFrame[] = [];
-    if (this.#waiting.length === 0) return frames;
+  #passOn(): TextedFrame<Texts>[] {
+    if (this.#waiting.length === 0) return [];
+    const frames: TextedFrame<Texts>[] = [];
     const current = this.#current;
     if (current) {
-      if (!isWholeCall(current)) return frames;
+      if (current.call?.isWhole !== true) return [];
       this.#told.add(current.at);
-      frames.push(...this.#leave());
+      frames.push(...withTexts<Texts>(undefined, this.#leave()));
     }
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -116,13 +129,14 @@ export class MessageEvents {
   }
 
   /** At the end, also items are told that are not done, such as a call that was cut off. */
-  #leaveAll(): MessageFrame[] {
-    const frames = this.#leave();
-    while (this.#waiting.length > 0) frames.push(...this.#passOn(), ...this.#leave());
+  #leaveAll(): TextedFrame<Texts>[] {
+    const leave = () => withTexts<Texts>(undefined, this.#leave());
+    const frames = leave();
+    while (this.#waiting.length > 0) frames.push(...this.#passOn(), ...leave());
     return frames;
   }
 
-  #content(event: ItemEvent, current: CurrentItem): MessageFrame[] {
+  #content(event: ItemEvent, current: CurrentItem, mayBeLong: boolean): MessageFrame[] {
     switch (event.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
@@ -139,10 +153,11 @@ export class MessageEvents {
         return this.#think(`summary ${event.summary_index}`, event.delta, current);
       case 'response.output_item.added':
         if (!isToolCall(event.item)) return [];
-        current.call = '';
+        current.call = new ObjectScan();
         return event.item.type === 'function_call' ? this.#openBlock(toolUseOf(event.item)) : [];
       case 'response.function_call_arguments.delta': {
-        current.call = `${current.call ?? ''}${event.delta}`;
+        if (mayBeLong) current.call = undefined;
+        else current.call?.take(utf8.encode(event.delta));
         const delta: Delta = { type: 'input_json_delta', partial_json: event.delta };
         return event.delta === '' ? [] : [this.#inBlock(delta)];
       }
@@ -195,16 +210,21 @@ export class MessageEvents {
     return [{ type: 'content_block_stop', index }];
   }
 
-  #end(event: LifecycleEvent): MessageFrame[] {
-    const { response } = event;
-    const frames = [...(this.#hasBegun ? [] : this.#begin(event)), ...this.#leaveAll()];
-    if (response.error) return [...frames, this.#fail(response.error)];
+  #end(event: LifecycleEvent, texts: Texts | undefined): TextedFrame<Texts>[] {
+    return [
+      ...(this.#hasBegun ? [] : withTexts(texts, this.#begin(event))),
+      ...this.#leaveAll(),
+      ...withTexts(texts, this.#last(event)),
+    ];
+  }
+
+  #last({ response }: LifecycleEvent): MessageFrame[] {
+    if (response.error) return [this.#fail(response.error)];
     try {
       const delta = { stop_reason: stopReasonOf(response), stop_sequence: null };
-      const usage = usageOf(response.usage);
-      return [...frames, { type: 'message_delta', delta, usage }, { type: 'message_stop' }];
+      return [{ type: 'message_delta', delta, usage: usageOf(response.usage) }, { type: 'message_stop' }];
     } catch (error) {
-      if (error instanceof ServiceError) return [...frames, this.#fail(error.toBody())];
+      if (error instanceof ServiceError) return [this.#fail(error.toBody())];
       throw error;
     }
   }
@@ -215,13 +235,11 @@ export class MessageEvents {
   }
 }
 
-/** Whether an item is a call whose arguments are whole. A text is parsed once. */
-function isWholeCall(item: CurrentItem): boolean {
-  const { call = '', checked } = item;
-  if (call.length === checked) return false;
-  item.checked = call.length;
-  return call.endsWith('}') && objectOf(call) !== undefined;
+function withTexts<Texts>(texts: Texts | undefined, frames: readonly MessageFrame[]): TextedFrame<Texts>[] {
+  return frames.map((frame) => ({ frame, texts }));
 }
+
+const utf8 = new TextEncoder();
 
 const told: ReadonlySet<string> = new Set<ItemEvent['type']>([
   'response.output_item.added',

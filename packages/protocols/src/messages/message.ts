@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { betweenReasoning, reasoningTexts, refuseCancelled, suffixOf } from '../response-facts.ts';
 import { messageErrorSchema } from './message-params.ts';
 import type { MessageDelivery } from './message-request.ts';
+import { isObjectJson } from './object-scan.ts';
 
 /** The reasons for which a message ends. `stop_sequence` is not told apart from `end_turn`: upstreams do not say which it was. */
 const stopReasons = ['end_turn', 'max_tokens', 'tool_use', 'refusal'] as const;
@@ -59,40 +60,45 @@ export function emptyMessage({ id, model, service_tier: tier, usage }: Response)
   };
 }
 
+/** The JSON of the object that the arguments of a call are, to be put into an answer as it is; undefined if they are none. */
+export type ObjectOf = (args: string) => string | undefined;
+
 /**
- * A response as the message that asked for it. Texts stay as they are, also marks that stand for long ones; the input of a tool is
- * an object, so `filled` puts the text of such a mark in its place.
+ * The JSON of the message that asked for a response. Texts stay as they are, also marks that stand for long ones. The input of a tool is an
+ * object, which is not parsed: `objectOf` finds it, and the message has it as the model wrote it, with every digit of its numbers.
  *
  * @throws {ServiceError} for one that somebody else has cancelled.
  */
-export function messageOf(
+export function messageJson(
   response: Response,
   { thinking }: MessageDelivery,
-  filled = (text: string) => text,
-): MessageBody {
-  return {
-    ...emptyMessage(response),
-    content: response.output.flatMap((item) => blocksOf(item, thinking, filled)),
-    stop_reason: stopReasonOf(response),
-  };
+  objectOf: ObjectOf = argumentsObject,
+): string {
+  const { content: _, stop_reason: __, stop_sequence, usage, ...head } = emptyMessage(response);
+  const blocks = response.output.flatMap((item) => blocksOf(item, thinking, objectOf));
+  const end = { stop_reason: stopReasonOf(response), stop_sequence, usage };
+  return `${open(head)},"content":[${blocks.join(',')}],${JSON.stringify(end).slice(1)}`;
 }
 
-/** Empty texts are left out: no protocol takes them back. */
-function blocksOf(
-  item: OutputItem,
-  thinking: MessageDelivery['thinking'],
-  filled: (text: string) => string,
-): ContentBlock[] {
+/** The JSON of an object without its closing brace. */
+function open(value: object): string {
+  return JSON.stringify(value).slice(0, -1);
+}
+
+/** The JSON of each block. Empty texts are left out: no protocol takes them back. */
+function blocksOf(item: OutputItem, thinking: MessageDelivery['thinking'], objectOf: ObjectOf): string[] {
   switch (item.type) {
     case 'message':
       return item.content
         .map((part) => (part.type === 'output_text' ? part.text : part.refusal))
         .filter((text) => text !== '')
-        .map((text) => ({ type: 'text', text, citations: null }));
+        .map((text) => JSON.stringify({ type: 'text', text, citations: null } satisfies ContentBlock));
     case 'reasoning':
-      return thinkingOf(item, thinking);
-    case 'function_call':
-      return [{ ...toolUseOf(item), input: toolInput(filled(item.arguments)) }];
+      return thinkingOf(item, thinking).map((block) => JSON.stringify(block));
+    case 'function_call': {
+      const { input: _, ...call } = toolUseOf(item);
+      return [`${open(call)},"input":${inputJson(item.arguments, objectOf)}}`];
+    }
     case 'custom_tool_call':
       // No request of a message has a custom tool.
       return [];
@@ -116,20 +122,13 @@ export function toolUseOf({ call_id: id, name }: { call_id: string; name: string
 }
 
 /** The input must be an object. A call that was cut off has none, and its text takes the place. */
-function toolInput(json: string): Record<string, unknown> {
-  if (json.trim() === '') return {};
-  return objectOf(json) ?? { input: json };
+function inputJson(args: string, objectOf: ObjectOf): string {
+  return args.trim() === '' ? '{}' : (objectOf(args) ?? JSON.stringify({ input: args }));
 }
 
-/** The object that a JSON text is; undefined if it is none. */
-export function objectOf(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+/** Finds the object in arguments that are short. */
+export function argumentsObject(args: string): string | undefined {
+  return isObjectJson(args) ? args : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { AllowedCalls } from '../allowed-calls.ts';
 import { isObject } from '../json-fields.ts';
 import { CustomInputs } from '../openai/custom-tools.ts';
 import { type Provider, type ProviderCall, type ProviderChunk, ProviderError } from '../provider.ts';
+import { refuseEmbedding } from '../refused-embedding.ts';
 import type { Timeouts } from '../upstream/silence-timer.ts';
 import { callOptions } from './call-options.ts';
 import { CallWatch } from './call-watch.ts';
@@ -67,6 +68,7 @@ class AiSdkProvider implements Provider {
     call: ProviderCall,
   ): AsyncGenerator<ProviderChunk, void, undefined> {
     call.signal.throwIfAborted();
+    refuseEmbedding(generation, this.id);
     if (this.#closing) {
       throw new ProviderError('upstream_error', `Provider '${this.id}' is closed.`, { disposition: 'retry' });
     }

@@ -8,6 +8,7 @@ import {
 import { callableTools } from '../allowed-calls.ts';
 import { customAsFunction } from '../openai/custom-tools.ts';
 import { ProviderError } from '../provider.ts';
+import { refuseEmbedding } from '../refused-embedding.ts';
 import { refuseSampling } from '../refused-sampling.ts';
 import { chatHistory } from './chat-history.ts';
 import { grammarSchema, SchemaRefusal } from './grammar-schema.ts';
@@ -45,6 +46,7 @@ export function llamaRequest(
   generation: Generation,
   { providerId, contextTokens }: LlamaRequestOptions,
 ): LlamaRequest {
+  refuseEmbedding(generation, providerId);
   refuseSampling(generation, providerId);
   try {
     const history = chatHistory(generation, providerId);

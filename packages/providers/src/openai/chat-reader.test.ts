@@ -86,6 +86,13 @@ describe('ChatReader on recorded streams', () => {
 describe('ChatReader', () => {
   const stop = delta({}, 'stop');
 
+  it('reads logprobs of a token that has no text of its own', () => {
+    const logprob = { token: '\\xf0', logprob: -1, bytes: [240], top_logprobs: [] };
+    const half = { choices: [{ index: 0, delta: { content: '' }, logprobs: { content: [logprob] } }] };
+    expect(readAll([half, stop], true)[0]).toEqual({ type: 'text', delta: '', logprobs: [logprob] });
+    expect(readAll([half, stop])).toEqual([{ type: 'finish', reason: 'stop' }]);
+  });
+
   it('takes reasoning under either name once', () => {
     const both = delta({ reasoning_content: 'a', reasoning: 'a' });
     const events = [both, delta({ reasoning: 'b' }), delta({ reasoning_content: 'c' }), stop];

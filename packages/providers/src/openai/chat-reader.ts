@@ -85,8 +85,8 @@ export class ChatReader implements EventReader {
     // vLLM sends the same delta under both names while it renames the field.
     const reasoning = this.#text(delta, 'reasoning_content') ?? this.#text(delta, 'reasoning');
     if (reasoning !== undefined) chunks.push({ type: 'reasoning_text', delta: reasoning });
-    const text = this.#text(delta, 'content');
-    if (text !== undefined) chunks.push(this.#textChunk(text, choice));
+    const text = this.#textChunk(this.#text(delta, 'content'), choice);
+    if (text) chunks.push(text);
     const refusal = this.#text(delta, 'refusal');
     if (refusal !== undefined) chunks.push({ type: 'refusal', delta: refusal });
     for (const each of listOf(delta['annotations'])) {
@@ -113,8 +113,11 @@ export class ChatReader implements EventReader {
     return brokenStream(this.#providerId, 'sent a malformed chunk');
   }
 
-  #textChunk(delta: string, choice: JsonObject): ProviderChunk {
-    const logprobs = this.#wantsLogprobs ? objectOf(choice['logprobs']) : undefined;
-    return { type: 'text', delta, ...(logprobs && { logprobs: logprobsFrom(logprobs['content']) }) };
+  /** A token that ends within a character has no text of its own, and has its probability. */
+  #textChunk(delta: string | undefined, choice: JsonObject): ProviderChunk | undefined {
+    const given = this.#wantsLogprobs ? objectOf(choice['logprobs']) : undefined;
+    const logprobs = given && logprobsFrom(given['content']);
+    if (delta === undefined && !logprobs?.length) return undefined;
+    return { type: 'text', delta: delta ?? '', ...(logprobs && { logprobs }) };
   }
 }

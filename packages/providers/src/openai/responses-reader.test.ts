@@ -206,6 +206,8 @@ describe('ResponsesReader', () => {
     const logprob = { token: 'H', logprob: -1, bytes: [72], top_logprobs: [] };
     const said = { ...text(0, 'H'), logprobs: [logprob] };
     expect(readAll([said, completed], true)[0]).toEqual({ type: 'text', delta: 'H', logprobs: [logprob] });
+    const half = { ...text(0, ''), logprobs: [logprob] };
+    expect(readAll([half, completed], true)[0]).toEqual({ type: 'text', delta: '', logprobs: [logprob] });
     expect(readAll([said, completed])[0]).toEqual({ type: 'text', delta: 'H' });
   });
 

@@ -190,7 +190,9 @@ export class ResponsesReader implements EventReader {
   #piece(event: JsonObject, kind: PieceKind, delta: unknown): ProviderChunk[] {
     if (typeof delta !== 'string') throw this.#malformed();
     const item = this.#itemOf(event['output_index'], kind.startsWith('reasoning') ? 'reasoning' : 'message');
-    if (!item || delta === '') return [];
+    // A token that ends within a character has no text of its own, and has its probability.
+    const hasLogprobs = kind === 'text' && this.#wantsLogprobs && logprobsFrom(event['logprobs']).length > 0;
+    if (!item || (delta === '' && !hasLogprobs)) return [];
     const chunks = this.#begin(item);
     const part = partKey(event, kind);
     if (!item.streamed.has(part)) {

@@ -1,4 +1,9 @@
-import { estimateInputTokens, type FailureCode, type Generation } from '@sluice/contract';
+import {
+  type EmbeddingRequest,
+  estimateInputTokens,
+  type FailureCode,
+  type Generation,
+} from '@sluice/contract';
 import { Pacing } from './pacing.ts';
 import {
   type Disposition,
@@ -11,6 +16,7 @@ import {
 import { AllowedCalls } from '../allowed-calls.ts';
 import { type SimulatedAnswer, simulateAnswer } from './answer.ts';
 import { brokenContent } from './broken-content.ts';
+import { simulateEmbeddings } from './embeddings.ts';
 import { piecesOf, wordsOf } from './text.ts';
 
 /** How a simulator answers. These defaults are for settings made by hand: those of a settings file are complete. */
@@ -47,10 +53,12 @@ class Simulator implements Provider {
     this.#settings = settings;
   }
 
-  async *generate(
-    generation: Generation,
-    call: ProviderCall,
-  ): AsyncGenerator<ProviderChunk, void, undefined> {
+  generate(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
+    const { embedding } = generation;
+    return embedding ? this.#embed(generation, embedding, call) : this.#say(generation, call);
+  }
+
+  async *#say(generation: Generation, call: ProviderCall): AsyncGenerator<ProviderChunk, void, undefined> {
     const { signal } = call;
     signal.throwIfAborted();
     const answer = this.#answer(generation, call);
@@ -100,6 +108,28 @@ class Simulator implements Provider {
     } finally {
       pacing.close();
     }
+  }
+
+  /** Vectors come all at once, or the failure that a text asks for. */
+  async *#embed(
+    generation: Generation,
+    embedding: EmbeddingRequest,
+    call: ProviderCall,
+  ): AsyncGenerator<ProviderChunk, void, undefined> {
+    call.signal.throwIfAborted();
+    const answer = this.#answer(generation, call);
+    const interruption = interruptionOf(answer, call.attempt);
+    const pacing = this.#pacing(answer.directives.tokensPerSecond, call.signal);
+    try {
+      const delayMs = answer.directives.firstTokenMs ?? this.#settings.firstTokenMs;
+      if (delayMs) await pacing.rest(delayMs);
+      if (interruption) await this.#interrupt(interruption, pacing);
+    } finally {
+      pacing.close();
+    }
+    yield* simulateEmbeddings(generation, embedding);
+    yield { type: 'usage', usage: usageOf(estimateInputTokens(generation), 0, 0) };
+    yield { type: 'finish', reason: 'stop' };
   }
 
   async close(): Promise<void> {

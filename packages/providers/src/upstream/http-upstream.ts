@@ -1,5 +1,6 @@
 import type { Agent } from 'undici';
 import { EventStream } from './event-stream.ts';
+import { JsonAnswer } from './json-answer.ts';
 import type { Timeouts } from './silence-timer.ts';
 import { ProviderError, type ReadPace } from '../provider.ts';
 import { upstreamAgent } from './upstream-agent.ts';
@@ -52,13 +53,29 @@ export class HttpUpstream {
     this.#agent = upstreamAgent(timeouts, settings.address);
   }
 
+  /**
+   * Sends a request and returns the value of its answer, which is JSON.
+   *
+   * @throws {ProviderError} when the upstream fails; otherwise the reason of the signal.
+   */
+  async ask({
+    path,
+    body,
+    signal,
+    traceparent,
+  }: Pick<UpstreamCall, 'path' | 'body' | 'signal' | 'traceparent'>): Promise<unknown> {
+    this.#checkOpen();
+    signal.throwIfAborted();
+    const answer = new JsonAnswer({ providerId: this.#settings.id, timeouts: this.#timeouts, signal });
+    const over = answer.over.finally(() => this.#running.delete(over));
+    this.#running.add(over);
+    this.#dispatch({ path, body, traceparent, accept: 'application/json' }, answer);
+    return answer.value;
+  }
+
   /** Sends a request and returns its events. The caller has to release the stream. */
   open(call: UpstreamCall): EventStream {
-    if (this.#closing) {
-      throw new ProviderError('upstream_error', `Provider '${this.#settings.id}' is closed.`, {
-        disposition: 'retry',
-      });
-    }
+    this.#checkOpen();
     const stream = new EventStream({
       providerId: this.#settings.id,
       timeouts: this.#timeouts,
@@ -70,24 +87,44 @@ export class HttpUpstream {
     const over = stream.over.finally(() => this.#running.delete(over));
     this.#running.add(over);
     if (call.signal.aborted) return stream;
+    this.#dispatch(call, stream);
+    return stream;
+  }
+
+  #checkOpen(): void {
+    if (!this.#closing) return;
+    throw new ProviderError('upstream_error', `Provider '${this.#settings.id}' is closed.`, {
+      disposition: 'retry',
+    });
+  }
+
+  #dispatch(
+    {
+      path,
+      body,
+      traceparent,
+      accept,
+    }: Pick<UpstreamCall, 'path' | 'body' | 'traceparent'> & { accept?: string },
+    handler: EventStream | JsonAnswer,
+  ): void {
     try {
       this.#agent.dispatch(
         {
           origin: this.#url.origin,
-          path: this.#url.pathname.replace(/\/+$/, '') + call.path + this.#url.search,
+          path: this.#url.pathname.replace(/\/+$/, '') + path + this.#url.search,
           method: 'POST',
-          headers:
-            call.traceparent === undefined
-              ? this.#headers
-              : { ...this.#headers, traceparent: call.traceparent },
-          body: call.body,
+          headers: {
+            ...this.#headers,
+            ...(accept !== undefined && { accept }),
+            ...(traceparent !== undefined && { traceparent }),
+          },
+          body,
         },
-        stream,
+        handler,
       );
     } catch (error) {
-      stream.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
+      handler.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
     }
-    return stream;
   }
 
   /** Refuses new calls, waits for the running ones, and closes every connection. Safe to call twice. */

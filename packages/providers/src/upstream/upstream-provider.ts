@@ -1,5 +1,6 @@
 import type { Generation } from '@sluice/contract';
 import { AllowedCalls } from '../allowed-calls.ts';
+import { embed } from '../openai/embeddings.ts';
 import type { UpstreamEvent } from './event-stream.ts';
 import type { Timeouts } from './silence-timer.ts';
 import { HttpUpstream, type HttpUpstreamSettings } from './http-upstream.ts';
@@ -52,6 +53,15 @@ export class UpstreamProvider implements Provider {
     call: ProviderCall,
   ): AsyncGenerator<ProviderChunk, void, undefined> {
     call.signal.throwIfAborted();
+    if (generation.embedding) {
+      yield* embed(generation, generation.embedding, {
+        providerId: this.id,
+        call,
+        ask: (path, body) =>
+          this.#upstream.ask({ path, body, signal: call.signal, traceparent: call.traceparent }),
+      });
+      return;
+    }
     const protocol = this.#protocol;
     const body = JSON.stringify(protocol.requestBody(generation, call.model));
     const reader = protocol.reader(generation);

@@ -42,6 +42,52 @@ it('shares the bytes of the document, wherever a text gets to', async () => {
   );
 });
 
+/** Takes what a text has as a value, and is pleased with it or not. */
+function scanOf(isWhole: boolean) {
+  const taken: Buffer[] = [];
+  return { take: (piece: Uint8Array) => void taken.push(Buffer.from(piece)), isWhole, taken };
+}
+
+it.each([
+  ['plain', { text: 'x'.repeat(200_000) }],
+  ['full of what is escaped', { text: '"\\\n\u0001/\b\f\t'.repeat(20_000), more: '\\'.repeat(5_001) }],
+  ['of several bytes', { text: 'é😀\u2028'.repeat(30_000) }],
+  ['with half of a pair', { text: `${'x'.repeat(65_530)}\ud800${'\udc00y'.repeat(2_000)}` }],
+  [
+    'of many members',
+    Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`member ${at}`, [at, {}]])),
+  ],
+])('has a text that is JSON as a value: %s', async (_name, value) => {
+  const args = JSON.stringify(value);
+  const { hollow, texts } = await LongTexts.takenFrom(Buffer.from(JSON.stringify({ args, more: long })));
+  const document = JSON.parse(hollow) as { args: string; more: string };
+  const scan = scanOf(true);
+  const mark = await texts.valueOf(document.args, scan);
+  const { byteLength, pieces } = texts.bodyOf(`{"more":"${document.more}","input":${mark ?? ''},"é":1}`);
+  const body = Buffer.concat([...pieces]);
+  expect(body.toString()).toBe(`{"more":"${long}","input":${args},"é":1}`);
+  expect(byteLength).toBe(body.length);
+  expect(Buffer.concat(scan.taken).toString()).toBe(args);
+  expect(Math.max(...scan.taken.map(({ length }) => length))).toBeLessThanOrEqual(64 * 1024);
+});
+
+it('has no value of a text that is none, or is not a long text of its own', async () => {
+  const { hollow, texts } = await LongTexts.takenFrom(
+    Buffer.from(JSON.stringify({ long, logprobs: [long] })),
+  );
+  const document = JSON.parse(hollow) as { long: string; logprobs: [string] };
+  expect(await texts.valueOf(document.long, scanOf(false))).toBeUndefined();
+  for (const text of [
+    '{}',
+    '',
+    `${document.long} `,
+    `${document.long}${document.long}`,
+    document.logprobs[0],
+  ]) {
+    expect(await texts.valueOf(text, scanOf(true))).toBeUndefined();
+  }
+});
+
 it('does not take a mark of another document for one of its own', async () => {
   const other = await LongTexts.takenFrom(Buffer.from(JSON.stringify({ text: long })));
   const document = { text: (JSON.parse(other.hollow) as { text: string }).text, long };

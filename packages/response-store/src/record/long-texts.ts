@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
+import { unescaped } from './unescape.ts';
 
 /** Texts of more bytes than this are left out of a hollow document. */
 const longFrom = 4 * 1024;
@@ -32,6 +33,8 @@ export class LongTexts {
   readonly #texts: Buffer[] = [];
   /** A text is inside of quotes. Elements stand for the only element of an array, with its quotes. */
   readonly #pattern = new RegExp(`<${this.#mark}:(\\d+)>|"\\[${this.#mark}:(\\d+)\\]"`, 'g');
+  /** The mark of a value has the number of its text, and how many bytes it is without its escapes. */
+  readonly #valuePattern = new RegExp(`"\\{${this.#mark}:(\\d+):(\\d+)\\}"`, 'g');
 
   /**
    * Takes the long texts out of a document, a piece in each turn of the event loop. The document must be printed without
@@ -64,6 +67,42 @@ export class LongTexts {
     let length = json.length;
     for (const match of json.matchAll(this.#pattern)) length += this.#textOf(match).length - match[0].length;
     return length;
+  }
+
+  /**
+   * A long text that is JSON itself, as a value of the document that stands where the text would: a mark that `bodyOf` puts the content in
+   * the place of. `scan` is given the content in pieces, each in a turn of the event loop, and says whether it is. Undefined if it is none, or if the text
+   * is not a long one.
+   */
+  async valueOf(
+    hollow: string,
+    scan: { take: (piece: Uint8Array) => void; readonly isWhole: boolean },
+  ): Promise<string | undefined> {
+    const [match] = hollow.matchAll(this.#pattern);
+    if (match?.[1] === undefined || match[0] !== hollow) return undefined;
+    let bytes = 0;
+    for (const piece of unescaped(this.#textOf(match))) {
+      scan.take(piece);
+      bytes += piece.length;
+      await breathe();
+    }
+    return scan.isWhole ? `"{${this.#mark}:${match[1]}:${bytes}}"` : undefined;
+  }
+
+  /** As `piecesOf`, also with values. Their bytes are made of those of the text when they are wanted, which copies some of them at a time. */
+  bodyOf(json: string): { byteLength: number; pieces: Iterable<Buffer> } {
+    const parts: (Buffer | { text: Buffer; byteLength: number })[] = [];
+    let at = 0;
+    for (const match of json.matchAll(this.#valuePattern)) {
+      parts.push(...this.piecesOf(json.slice(at, match.index)));
+      parts.push({ text: this.#textOf(match), byteLength: Number(match[2]) });
+      at = match.index + match[0].length;
+    }
+    parts.push(...this.piecesOf(json.slice(at)));
+    return {
+      byteLength: parts.reduce((sum, { byteLength }) => sum + byteLength, 0),
+      pieces: piecesOfAll(parts),
+    };
   }
 
   /** A part of the document with its long texts: a copy. */
@@ -103,6 +142,13 @@ export class LongTexts {
     }
     kept.push(json.toString('utf8', keptTo));
     return kept.join('');
+  }
+}
+
+function* piecesOfAll(parts: readonly (Buffer | { text: Buffer })[]): Generator<Buffer> {
+  for (const part of parts) {
+    if (Buffer.isBuffer(part)) yield part;
+    else yield* unescaped(part.text);
   }
 }
 

@@ -28,6 +28,9 @@ export interface Result {
 /** How long all may take to come to rest behind the last fault and the last caller, in milliseconds. */
 const restWithinMs = queueMs + totalMs + 60_000;
 
+/** How long all that is asked when a story is over may take, in milliseconds. */
+const checkedWithinMs = 120_000;
+
 /** How long a process is away that a call of an upstream has killed, in milliseconds. */
 const restartMs = 500;
 
@@ -111,15 +114,12 @@ async function tell(
   // Who reads a response that never ends is never told the end.
   if (left.length > 0) return left;
   const fates = await Promise.all(callers.map(({ fate }) => fate));
-  return checkHistory({
-    service,
-    upstream,
-    scenario,
-    callers,
-    fates,
-    faultsOverMs: faults.overMs,
-    losses: faults.losses,
-  });
+  const { overMs: faultsOverMs, losses } = faults;
+  const problems = await Promise.race([
+    checkHistory({ service, upstream, scenario, callers, fates, faultsOverMs, losses }),
+    world.sleep(checkedWithinMs),
+  ]);
+  return problems ?? ['a reader is told nothing, although all is over'];
 }
 
 /** Bytes that a module keeps for ids; those of an earlier world are used up first. */

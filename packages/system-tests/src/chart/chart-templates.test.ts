@@ -68,12 +68,20 @@ describe('the templates of the chart', () => {
     expect(folder).toMatch(/^\/tmp\//);
   });
 
-  it('leave a restart out for the settings that a running api takes up', () => {
-    const sentence = /^A running api reads the file again[^\n]*\n?[^\n]*$/m.exec(reference)?.[0] ?? '';
-    const live = all(/`(\w+)`/g, sentence).filter((name) => name !== 'limits');
-    const left =
-      /define "sluice\.apiSettingsForRestart"[\s\S]*?{{- end -}}\n{{- toYaml/.exec(templates)?.[0] ?? '';
-    expect(new Set(all(/"([a-zA-Z]+)"/g, left.replaceAll('"limits"', '')))).toEqual(new Set(live));
+  it('leave a restart out for the settings that a running api or worker takes up', () => {
+    const paragraph =
+      /^Each running api and worker reads the file again[\s\S]*?\n\n/m.exec(reference)?.[0] ?? '';
+    const [ofBoth = '', ofApis = ''] = paragraph.split('in\nan api also');
+    const namesIn = (text: string) => all(/`(\w+)`/g, text).filter((name) => name !== 'limits');
+    const leftOutIn = (name: string) => {
+      const template = new RegExp(`define "${name}"[\\s\\S]*?\\n{{- toYaml`).exec(templates)?.[0] ?? '';
+      const names = all(/"([a-zA-Z]+)"/g, template.replaceAll('"limits"', ''));
+      return new Set(names.filter((each) => each !== 'root' && each !== 'pool'));
+    };
+    expect(leftOutIn('sluice\\.apiSettingsForRestart')).toEqual(
+      new Set([...namesIn(ofBoth), ...namesIn(ofApis)]),
+    );
+    expect(leftOutIn('sluice\\.workerSettingsForRestart')).toEqual(new Set([...namesIn(ofBoth), 'keys']));
   });
 });
 

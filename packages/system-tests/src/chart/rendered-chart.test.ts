@@ -239,6 +239,11 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
       expect(changed({ settings: { limits: { outputBytes: 4096 } } })).toHaveLength(4);
     });
 
+    it('restart nothing for models and providers, which running processes take up', () => {
+      const simulators = { providers: [{ id: 'simulator', type: 'simulator' }] };
+      expect(changed({ settings: simulators })).toEqual([]);
+    });
+
     it('restart no api for keys and limits that it takes up by itself, and no worker for keys', () => {
       expect(changed({ settings: { keys: [{ name: 'team-c', hash: `sha256:${'0'.repeat(64)}` }] } })).toEqual(
         [],
@@ -436,6 +441,17 @@ describe.skipIf(!hasHelm)('the chart (needs helm)', () => {
         'a model in no pool',
         pooled([{ name: 'large', models: ['a'] }], [model('a'), model('b')]),
         'settings.models has b, which is in no pool',
+      ],
+      [
+        'pools and a provider that discovers its models',
+        {
+          settings: {
+            providers: [{ id: 'house', type: 'openai-chat', baseUrl: 'http://house/v1', discover: true }],
+            models: [model('a')],
+          },
+          pools: [{ name: 'large', models: ['a'] }],
+        },
+        'settings.providers[0].discover is for a release without pools',
       ],
       [
         'two pools of one name',

@@ -9,7 +9,7 @@ import { checkNewKey } from './new-key.ts';
 
 /** Changes keys: the keys themselves, and the settings that they must not contradict. */
 export interface KeyChanger {
-  settings: Pick<Settings, 'keys' | 'tenants' | 'models' | 'file'>;
+  settings: Pick<Settings, 'keys' | 'tenants' | 'models' | 'providers' | 'file'>;
   change: KeyChanges['change'];
 }
 

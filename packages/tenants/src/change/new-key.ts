@@ -6,7 +6,7 @@ import type { RuleProblem } from './key-refusal.ts';
 export interface NewKey {
   /** In the shape of `keys[]` in the file, unchecked. */
   wanted: Record<string, unknown>;
-  settings: Pick<Settings, 'keys' | 'tenants' | 'models'>;
+  settings: Pick<Settings, 'keys' | 'tenants' | 'models' | 'providers'>;
   stored: readonly StoredKey[];
   /** Milliseconds since 1970. */
   now: number;

@@ -2,6 +2,7 @@ import {
   completeTenant,
   faultOfAllowedModel,
   formatPath,
+  isDiscovering,
   type KeySettings,
   type Settings,
   type TenantSettings,
@@ -9,7 +10,7 @@ import {
 import type { StoredKey } from '../stored/stored-key.ts';
 
 export interface KeysToUnite {
-  settings: Pick<Settings, 'keys' | 'tenants' | 'models'>;
+  settings: Pick<Settings, 'keys' | 'tenants' | 'models' | 'providers'>;
   /** In the order in which they were made: an older one wins over a newer one. */
   stored: readonly StoredKey[];
 }
@@ -35,7 +36,7 @@ export function uniteKeys({ settings, stored }: KeysToUnite): {
   conflicts: KeyConflict[];
 } {
   const conflicts: KeyConflict[] = [];
-  const models = settings.models.map(({ id }) => id);
+  const models = settings.providers.some(isDiscovering) ? undefined : settings.models.map(({ id }) => id);
   const tenants = new SaidOfTenants(settings.tenants);
   const hashes = new Set(settings.keys.map(({ hash }) => hash));
   const taken: (StoredKey & { digest: string })[] = [];

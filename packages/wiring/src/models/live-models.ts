@@ -1,6 +1,7 @@
 import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
 import { type QueueBacklog, queueName, type ResponseQueue } from '@sluice/queue';
 import { pause } from '@sluice/runtime';
+import { type DiscoveredModels, uniteModels } from './unite-models.ts';
 
 /** The models of a service and the upstreams that their routes name. */
 export type ModelsAndProviders = Pick<Settings, 'models' | 'providers'>;
@@ -29,7 +30,8 @@ const defaultKeepMs = 300_000;
 const defaultLookEveryMs = 5_000;
 
 /**
- * The models and providers in effect in this process. They change with the settings file while the process runs.
+ * The models and providers in effect in this process: those of the settings file and those that upstreams list. They change with
+ * both while the process runs.
  *
  * A removed model is no longer among `models`, so that nothing new is accepted for it. It stays among `served`, with its last
  * settings, for at least five minutes and until its queue is empty: jobs may wait there, and another api may not have read the
@@ -46,6 +48,9 @@ export class LiveModels {
   readonly #retired = new Map<string, Retired>();
   /** Queues that no model in effect has, and since when. */
   readonly #retiredQueues = new Map<string, number>();
+  /** What the file says. */
+  #file: ModelsAndProviders;
+  #discovered: DiscoveredModels = new Map();
   #current: ModelsAndProviders;
   #served: ModelSettings[];
   #servedIds: ReadonlySet<string>;
@@ -55,7 +60,8 @@ export class LiveModels {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     const { models, providers } = options.settings;
-    this.#current = { models, providers };
+    this.#file = { models, providers };
+    this.#current = this.#file;
     this.#served = models;
     this.#servedIds = idsOf(models);
   }
@@ -108,9 +114,30 @@ export class LiveModels {
     return viewOf(settings, { models: () => this.served, providers: () => this.servedProviders });
   }
 
-  /** Puts other models and providers into effect, in one step. */
+  /** Whether the settings file names a model in effect; a discovered one is not there. */
+  isOfFile(id: string): boolean {
+    return this.#file.models.some((model) => model.id === id);
+  }
+
+  /** Puts other models and providers of the file into effect, in one step. Discovered models stay. */
   replace({ models, providers }: ModelsAndProviders): void {
+    this.#file = { models, providers };
+    this.#unite();
+  }
+
+  /** Offers the models that upstreams list now, and no other discovered ones. Returns whether that is a change. */
+  takeDiscovered(discovered: DiscoveredModels): boolean {
+    const isSame = JSON.stringify([...discovered]) === JSON.stringify([...this.#discovered]);
+    if (isSame) return false;
+    this.#discovered = discovered;
+    this.#unite();
+    return true;
+  }
+
+  #unite(): void {
     const before = this.#current;
+    const { providers } = this.#file;
+    const models = uniteModels(this.#file, this.#discovered);
     this.#current = { models, providers };
     const ids = idsOf(models);
     const queues = queuesOf(models);

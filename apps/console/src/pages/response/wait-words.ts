@@ -11,6 +11,7 @@ const reasons: Record<WaitReason, string> = {
   upstream_busy: 'its upstream had as many calls as it takes.',
   upstream_saturated: "its upstream's own queue was too long.",
   worker_memory: 'its worker had no room for its input.',
+  model_unknown: 'its worker did not know its model.',
   retry_delay: 'an attempt had failed, and the next one was delayed.',
   worker_lost: 'its worker stopped or died, and another one had to take it.',
 };

@@ -4,6 +4,8 @@ import {
   messageRequestSchema,
   parseChatRequest,
   parseMessageRequest,
+  embeddingRequestSchema,
+  parseEmbeddingRequest,
 } from '@sluice/protocols';
 import { type BadRequest, jsonHeaders, type Verdict, verdictFrom } from './bad-request.ts';
 import { type JsonSchema, replaced, sample, spotsOf, wrongValue } from './json-schema.ts';
@@ -45,11 +47,22 @@ const doors: readonly [Door, ...Door[]] = [
     required: { max_tokens: 64 },
     parse: (body) => parseMessageRequest(body),
   },
+  {
+    path: '/v1/embeddings',
+    schema: schemaOf(embeddingRequestSchema),
+    said: { name: 'input', value: [hello] },
+    required: {},
+    parse: (body) => parseEmbeddingRequest(body),
+  },
 ];
 
 /** By zod's own method: this package does not know zod. */
 function schemaOf(
-  schema: typeof createResponseSchema | typeof chatRequestSchema | typeof messageRequestSchema,
+  schema:
+    | typeof createResponseSchema
+    | typeof chatRequestSchema
+    | typeof messageRequestSchema
+    | typeof embeddingRequestSchema,
 ) {
   return schema.toJSONSchema({ io: 'input', unrepresentable: 'any' }) as JsonSchema;
 }

@@ -1,3 +1,5 @@
+import type { OpenAiChatSettings } from '../openai/chat.ts';
+
 /** A model as an upstream lists it. */
 export interface ListedModel {
   id: string;
@@ -25,7 +27,7 @@ export type ListModels = (request: ListRequest) => Promise<ModelList>;
 
 const largestAnswer = 1024 * 1024;
 /** Names that need no escaping in a settings file, and whose encoded form can name a queue. */
-const plainName = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,63}$/;
+const plainName = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
 
 /**
  * Asks an upstream for its models, in the protocol of OpenAI and Anthropic. Follows no redirect, so a key in the headers
@@ -49,6 +51,22 @@ export const listModels: ListModels = async ({ url, headers = {}, withinMs, sign
     return { kind: 'silent' };
   }
 };
+
+/** How long an upstream of the settings may take to list its models, in milliseconds. */
+const upstreamMs = 5_000;
+
+/** Asks an upstream of the settings for its models, with its own key and headers. Never rejects. */
+export function listModelsOf(
+  { baseUrl, apiKey, headers }: Pick<OpenAiChatSettings, 'baseUrl' | 'apiKey' | 'headers'>,
+  signal?: AbortSignal,
+): Promise<ModelList> {
+  return listModels({
+    url: `${baseUrl.replace(/\/+$/, '')}/models`,
+    headers: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
+    withinMs: upstreamMs,
+    ...(signal && { signal }),
+  });
+}
 
 async function readText(answer: Response): Promise<string> {
   const parts: Uint8Array[] = [];

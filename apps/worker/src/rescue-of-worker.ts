@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { type AttemptStore, defaultCell } from '@sluice/response-store';
+import { type Logger, throttledWarning } from '@sluice/runtime';
+import type { Wired } from '@sluice/wiring';
+import type { AttemptRunner } from './attempt-runner.ts';
+import { Rescue } from './rescue-responses.ts';
+import { RescueSchedule } from './rescue-schedule.ts';
+
+export interface RescuingWorker {
+  wired: Pick<Wired<unknown, AttemptStore>, 'store' | 'clock' | 'queue'>;
+  runner: Pick<AttemptRunner, 'end' | 'giveBack'>;
+  logger: Logger;
+}
+
+/** The part of a worker in looking after responses that other processes left behind. */
+export function rescueOfWorker({ wired, runner, logger }: RescuingWorker): RescueSchedule {
+  const { store, clock, queue } = wired;
+  const storeNow = () => clock.now();
+  const rescue = new Rescue({
+    survey: (offset, count) => store.survey(defaultCell, { offset, count }),
+    surveyDue: (count) => store.surveyDue(defaultCell, { now: storeNow(), count }),
+    recount: () => store.recount(defaultCell),
+    endQueued: async (responseId, end) => {
+      await store.endIfQueued(responseId, end);
+    },
+    endRunning: async (responseId) => {
+      const claimed = await store.takeOver(responseId, randomUUID());
+      // A worker that is alive after all is superseded; a response that may go on after all is given back.
+      if (claimed.kind === 'end') await runner.end(claimed.record, claimed.because);
+      else if (claimed.kind === 'run') await runner.giveBack(claimed.record);
+    },
+    queue,
+    // Its claim sends one to its line that waits outside of its queue.
+    priorityOf: async (responseId) => (await store.queuePriority(responseId)) ?? 1,
+    standInLine: (responseId) => store.standInLine(responseId),
+    farQueues: () => store.farQueues(defaultCell),
+    // A queue of a model that this process does not serve is somebody else's.
+    renumber: async (name) =>
+      queue.names.includes(name) && store.renumber(defaultCell, name, queue.order(name)),
+    logger,
+  });
+  return new RescueSchedule({
+    lead: (leaseMs) => store.leadRescue(defaultCell, leaseMs),
+    nextDue: () => store.nextDue(defaultCell),
+    rescue,
+    storeNow,
+    onError: throttledWarning(logger, 'rescue failed').warn,
+  });
+}

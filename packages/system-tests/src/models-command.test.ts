@@ -1,0 +1,134 @@
+import { eventually } from '@sluice/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { callerOf } from './caller.ts';
+import { promptOf, type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
+import { type Service, startService } from './service.ts';
+import { startProcess } from './sluice-process.ts';
+
+let upstream: ScriptedUpstream;
+let service: Service;
+/** The models that the upstream lists. */
+let listed: string[];
+
+beforeAll(async () => {
+  upstream = await startScriptedUpstream();
+  listed = ['qwen3:8b', 'llama3'];
+  upstream.fake.onOther(({ json }) => json(200, { data: listed.map((id) => ({ id })) }));
+  service = await startService({
+    apis: 2,
+    workers: 2,
+    settings: {
+      providers: [
+        { id: 'simulator', type: 'simulator' },
+        {
+          id: 'house',
+          type: 'openai-chat',
+          baseUrl: upstream.fake.baseUrl,
+          discover: true,
+          discovery: { everyMs: 1000, concurrency: 7 },
+        },
+      ],
+      models: [
+        {
+          id: 'own',
+          concurrency: 3,
+          routes: [{ provider: 'simulator' }, { provider: 'house', model: 'llama3' }],
+        },
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
+
+/** Runs `sluice models` to its end, with the settings of the service. */
+async function models(...args: string[]): Promise<{ code: number | null; out: string }> {
+  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
+  const process = startProcess({ command: 'models', args, env });
+  const { code } = await process.exited;
+  return { code, out: process.output() };
+}
+
+const rowsOf = ({ out }: { out: string }) =>
+  out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** The ids of the models of each api. */
+const offered = () =>
+  Promise.all(
+    service.apiUrls.map(async (url) => {
+      const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${service.key}` } });
+      const { data } = (await answer.json()) as { data: { id: string }[] };
+      return data.map(({ id }) => id);
+    }),
+  );
+const everyApiOffers = (...ids: string[]) =>
+  eventually(async () => (await offered()).every((each) => each.join() === ids.join()));
+
+describe('discovered models', () => {
+  it('are offered by every api as the upstream lists them, and served by every worker', async () => {
+    await everyApiOffers('own', 'qwen3:8b', 'llama3');
+    listed = ['llama3', 'new'];
+    await everyApiOffers('own', 'llama3', 'new');
+    for (const url of service.apiUrls) {
+      const { body } = await callerOf(url, service.key).create({ model: 'new', input: `at ${url}` });
+      expect(body.status).toBe('completed');
+    }
+    const gone = await callerOf(service.apiUrls[0] ?? '', service.key).create({
+      model: 'qwen3:8b',
+      input: 'Hi',
+    });
+    expect(gone).toMatchObject({ status: 400, body: { error: { code: 'model_not_found' } } });
+    expect(upstream.fake.requests.map(promptOf)).toEqual(
+      expect.arrayContaining(service.apiUrls.map((url) => `at ${url}`)),
+    );
+  });
+});
+
+describe('sluice models', () => {
+  it('shows each model with its routes, where it is from, and its queue', async () => {
+    listed = ['llama3', 'new'];
+    await everyApiOffers('own', 'llama3', 'new');
+    const { code, out } = await models();
+    expect(code).toBe(0);
+    expect(out).toMatch(/^model +from +routes +queue +state +waiting +active +at most$/m);
+    expect(out).toMatch(/^own +file +simulator, house:llama3 +own +open +0 +0 +3$/m);
+    expect(out).toMatch(/^new +discovered +house +house +open +0 +0 +7$/m);
+    expect(out).toMatch(/^house listed 2 \d+ s ago$/m);
+  });
+
+  it('shows one, as JSON, with what waits in its queue', async () => {
+    const { code, out } = await models('own', '--json');
+    expect(code).toBe(0);
+    expect(rowsOf({ out })).toEqual([
+      {
+        model: 'own',
+        from: 'file',
+        routes: [
+          { provider: 'simulator', model: 'own' },
+          { provider: 'house', model: 'llama3' },
+        ],
+        queue: 'own',
+        state: 'open',
+        waiting: 0,
+        active: 0,
+        concurrency: 3,
+      },
+    ]);
+  });
+
+  it('says which name was meant when there is no such model', async () => {
+    const { code, out } = await models('ownn');
+    expect(code).toBe(1);
+    expect(out).toContain('There is no model \'ownn\': did you mean "own"?');
+  });
+
+  it('says how it is called', async () => {
+    expect(await models('a', 'b')).toMatchObject({ code: 2 });
+    expect((await models('--help')).out).toContain('Usage: sluice models [NAME] [flags]');
+  });
+});
