@@ -114,7 +114,7 @@ describe('sluice doctor', () => {
     expect(find(`gpu at ${other.baseUrl}`)).toMatchObject([{ verdict: 'warn' }, { verdict: 'good' }]);
     expect(find(`gpu at ${down}`)).toMatchObject([{ verdict: 'bad' }, { verdict: 'warn' }]);
     for (const { asked } of [one, other]) {
-      expect(asked.map(({ url }) => url).toSorted()).toEqual(['/metrics', '/v1/models']);
+      expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(['/metrics', '/v1/models']));
       expect(asked.every(({ key }) => key === 'Bearer sk-upstream-secret')).toBe(true);
     }
   });

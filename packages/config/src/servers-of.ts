@@ -17,7 +17,9 @@ export function serversOf(provider: Upstream): ServerSettings[] {
   return replicas.map((baseUrl) => {
     const { saturation } = settings;
     const metricsUrl = saturation && new URL(new URL(saturation.metricsUrl).pathname, baseUrl).href;
-    const own = saturation && { saturation: { ...saturation, metricsUrl: metricsUrl ?? saturation.metricsUrl } };
+    const own = saturation && {
+      saturation: { ...saturation, metricsUrl: metricsUrl ?? saturation.metricsUrl },
+    };
     return { address: serverAddress(baseUrl), settings: { ...settings, baseUrl, ...own } };
   });
 }
