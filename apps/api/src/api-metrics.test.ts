@@ -36,7 +36,7 @@ describe('the metrics of an api', () => {
     for (const model of ['m', 'made up', 'made up too', '']) refuse(model);
     const text = await registry.metrics();
     expect(text).toContain('sluice_responses_refused_total{model="m",code="server_is_overloaded"} 1');
-    expect(text).toContain('sluice_responses_refused_total{code="server_is_overloaded"} 3');
+    expect(text).toContain('sluice_responses_refused_total{model="",code="server_is_overloaded"} 3');
     expect(text).toContain('sluice_responses_refused_total{model="m",code="rate_limit_exceeded"} 0');
     expect(text).not.toContain('made up');
   });

@@ -8,13 +8,10 @@ interface Metric {
   labels?: readonly string[];
 }
 
-/** The values of the labels of a series. */
+/** The values of the labels of a series. A label without a value is left out. */
 type LabelValues = readonly (string | undefined)[];
 
-/**
- * Adds to the series with these values of the labels. One that is empty or undefined is left out, which Prometheus takes for
- * the same. A histogram observes the amount; a counter grows by it, 1 by default.
- */
+/** Adds to the series with these values of the labels. A histogram observes the amount; a counter grows by it, 1 by default. */
 type Add = (labels: LabelValues, amount?: number) => void;
 
 type KnownSeries = readonly LabelValues[] | (() => readonly LabelValues[]);
@@ -98,7 +95,7 @@ function seriesLabels(names: readonly string[], values: LabelValues): Record<str
   return Object.fromEntries(
     names.flatMap((name, at) => {
       const value = values[at];
-      return value === undefined || value === '' ? [] : [[name, value]];
+      return value === undefined ? [] : [[name, value]];
     }),
   );
 }
