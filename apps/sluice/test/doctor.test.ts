@@ -98,6 +98,27 @@ describe('sluice doctor', () => {
     expect(metrics.asked).toEqual([{ url: '/v1/metrics', key: undefined }]);
   });
 
+  it('checks each server of a provider, and its metrics at its own host', async () => {
+    const page = 'vllm:num_requests_waiting 0\n';
+    const [one, other] = [await upstream(200, '{"data":[{"id":"llama"}]}'), await upstream(200, page)];
+    const down = `http://127.0.0.1:${await freePort()}/v1`;
+    const replicas = [one.baseUrl, `${other.baseUrl}/`, down];
+    const saturation = { metricsUrl: one.baseUrl.replace('/v1', '/metrics') };
+    const { models } = settingsFor('');
+    const { failure, find } = await examine({
+      providers: [{ id: 'gpu', type: 'openai-chat', replicas, apiKey: 'sk-upstream-secret', saturation }],
+      models,
+    });
+    expect(failure).toMatch(/^1 to correct/);
+    expect(find(`gpu at ${one.baseUrl}`)).toMatchObject([{ verdict: 'good' }, { verdict: 'warn' }]);
+    expect(find(`gpu at ${other.baseUrl}`)).toMatchObject([{ verdict: 'warn' }, { verdict: 'good' }]);
+    expect(find(`gpu at ${down}`)).toMatchObject([{ verdict: 'bad' }, { verdict: 'warn' }]);
+    for (const { asked } of [one, other]) {
+      expect(new Set(asked.map(({ url }) => url))).toEqual(new Set(['/metrics', '/v1/models']));
+      expect(asked.every(({ key }) => key === 'Bearer sk-upstream-secret')).toBe(true);
+    }
+  });
+
   it('says what to correct when Redis does not answer, and goes on', async () => {
     const { baseUrl } = await upstream(200, '{"data":[{"id":"llama"}]}');
     const env = { REDIS_URL: `redis://user:hidden@127.0.0.1:${await freePort()}` };

@@ -43,7 +43,7 @@ export interface AttemptTraces {
 
 /** The routes of a response, and its failures and limits, over all of its attempts in this process. */
 export interface RouteHistory {
-  /** Those that its model had at the first attempt here, whatever becomes of the model meanwhile. */
+  /** Those that its model had at the first attempt here, whatever becomes of the model meanwhile; servers behind a name as they are now. */
   readonly routes: readonly ModelRoute[];
   readonly tried: TriedRoutes;
   readonly limits: OwnLimits;
@@ -69,7 +69,6 @@ export class Attempt {
   readonly trace: AttemptTrace | undefined;
   /** Names the response and its tenant to the routes that it calls. */
   readonly owner: { tenant: string; responseId: string; limits: OwnLimits };
-  readonly routes: readonly ModelRoute[];
   /** How often each route has failed for the response. */
   readonly tried: TriedRoutes;
   readonly calls: CallProgress = {};
@@ -79,6 +78,7 @@ export class Attempt {
   affinity: Affinity | undefined;
   /** Key of the server that it called last, if its provider has several. */
   server: string | undefined;
+  readonly #history: RouteHistory | undefined;
   #isVisible = false;
   readonly #largeWrites: LargeWrites;
   readonly #now: () => number;
@@ -98,7 +98,7 @@ export class Attempt {
     const { log, running, sealerOf, now, traces, openWaitMs } = dependencies;
     this.record = record;
     this.owner = { tenant: record.tenant, responseId: record.id, limits: history?.limits ?? new OwnLimits() };
-    this.routes = history?.routes ?? [];
+    this.#history = history;
     this.tried = history?.tried ?? new Map();
     this.share = dependencies.outputBudget.open(record.tenant);
     this.#largeWrites = dependencies.largeWrites;
@@ -130,6 +130,11 @@ export class Attempt {
   /** Aborted, with a typed reason, when the attempt is to end. */
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Read anew at each use: servers behind a name come and go while the response waits, and one that is gone is closed. */
+  get routes(): readonly ModelRoute[] {
+    return this.#history?.routes ?? [];
   }
 
   /** Whether the caller may have seen output of this attempt, so that no other may follow it. */

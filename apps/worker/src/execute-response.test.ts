@@ -238,6 +238,30 @@ describe('an attempt', () => {
     await outcome;
   });
 
+  it('calls no server that is gone by the time of the call', async () => {
+    const { dependencies, upstream, execute } = setUp({ upstreams: 2 });
+    const routes = [0, 1].map((at) => ({ provider: upstream(at), model: `upstream-${at}` }));
+    let isGone = false;
+    dependencies.models = {
+      use: () => ({
+        get routes() {
+          return isGone ? routes.slice(1) : routes;
+        },
+        end: () => undefined,
+      }),
+    };
+    // The name of the servers resolves to others while the request is read.
+    dependencies.telemetry.on('attempt.started', () => {
+      isGone = true;
+    });
+    const outcome = execute();
+    const call = await upstream(1).call(0);
+    call.send(finish);
+    call.end();
+    expect(await outcome).toEqual({ kind: 'settled' });
+    expect(upstream(0).calls).toEqual([]);
+  });
+
   it('begins as soon as the store answers its claim', async () => {
     const { log, provider, execute } = setUp();
     log.unanswered = 2;

@@ -184,7 +184,13 @@ async function beginAttempt(
   const { now, storeNow, telemetry, workerId, models } = dependencies;
   execution.use ??= models.use(record.request.model);
   if (!execution.use) return done(await postponeForModel(dependencies, record));
-  const history = { ...execution.history, routes: execution.use.routes };
+  const { use } = execution;
+  const history: RouteHistory = {
+    ...execution.history,
+    get routes() {
+      return use.routes;
+    },
+  };
   history.limits.take(record.limited, now(), (at) => storeNow() - at);
   const attempt = new Attempt(dependencies, record, history);
   execution.attempt = attempt;

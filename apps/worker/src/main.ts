@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type DiscoveringProvider, openSettings, type ProviderSettings } from '@sluice/config';
-import { atAddress, createProvider, listModelsOf, type Provider } from '@sluice/providers';
+import { openSettings, type ProviderSettings } from '@sluice/config';
+import { atAddress, createProvider, type Provider } from '@sluice/providers';
 import {
   createLogger,
   FatalError,
@@ -11,7 +11,7 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import { openTraces } from '@sluice/traces';
-import type { ListedModels } from '@sluice/wiring';
+import { askForModels } from './models/ask-for-models.ts';
 import { WorkerProcess } from './worker-process.ts';
 
 /** The parts that compose a worker, for tests that run one in their own process. */
@@ -53,18 +53,6 @@ export async function runWorker(argv: readonly string[]): Promise<void> {
     stop: (reason) => worker.stop(reason),
     reload: () => worker.reload(),
   });
-}
-
-async function askForModels(provider: DiscoveringProvider, signal: AbortSignal): Promise<ListedModels> {
-  const answer = await listModelsOf(provider, signal);
-  switch (answer.kind) {
-    case 'listed':
-      return { models: answer.models.map(({ id }) => id) };
-    case 'refused':
-      return { fault: `answers with status ${answer.status} and no list` };
-    case 'silent':
-      return { fault: 'does not answer' };
-  }
 }
 
 /** @throws {FatalError} when this machine lacks what a provider needs. */

@@ -1,7 +1,8 @@
 import { type Policy, ServerSimulation, type SimulationOptions } from './simulate-servers.ts';
 
 /*
- * Compares ways to choose one of ten servers, and prints a table for docs/decisions/0061-servers-by-affinity-and-load.md:
+ * Compares ways to choose one of ten servers, and prints two tables for docs/decisions/0061-servers-by-affinity-and-load.md,
+ * the second of them for servers with few calls:
  *
  *   node --conditions=sluice-source apps/worker/test/server-choices.ts [calls]
  */
@@ -42,3 +43,16 @@ for (const policy of policies) {
   );
 }
 process.stdout.write(`${lines.join('\n')}\n`);
+
+const few = [
+  '| calls a second | prompt blocks found in a cache | of the single cache | most calls of a server, in shares |',
+  '| --: | --: | --: | --: |',
+];
+for (const callsPerSecond of [0.5, 1, 2, 5, 10, 20]) {
+  const { hits, most } = averageOf('ours', { callsPerSecond });
+  const single = averageOf('single', { callsPerSecond });
+  few.push(
+    `| ${callsPerSecond} | ${(hits * 100).toFixed(1)} % | ${(hits / single.hits).toFixed(2)} | ${most.toFixed(2)} |`,
+  );
+}
+process.stdout.write(`\n${few.join('\n')}\n`);

@@ -1,7 +1,7 @@
 import type { Provider } from '@sluice/providers';
 import type { ModelRoute } from '../src/model-routes.ts';
 import { affinityOf, blockCharacters } from '../src/servers/affinity.ts';
-import { hashOf, mostOfShare, orderServers } from '../src/servers/choose-server.ts';
+import { hashOf, mostCallsToGoOn, orderServers } from '../src/servers/choose-server.ts';
 import { tellEveryMs } from '../src/servers/server-loads.ts';
 
 /** How a call finds its server. `single` is one server with the caches and the slots of all. */
@@ -367,9 +367,7 @@ export class ServerSimulation {
         const choice = { affinity, isOpen: () => true, loadOf, random: this.#choosing };
         const [first] = orderServers(routes, choice);
         place = routes.findIndex((route) => route === first);
-        const calls = loads.reduce((sum, load) => sum + load, 1);
-        if ((loads[place] ?? 0) + 1 > Math.ceil((mostOfShare * calls) / routes.length))
-          this.#result.knownlyOver += 1;
+        if ((loads[place] ?? 0) + 1 > mostCallsToGoOn(loads)) this.#result.knownlyOver += 1;
       }
     }
     const server = this.#servers[place];

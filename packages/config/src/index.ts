@@ -20,6 +20,7 @@ export { loadSettings, type SettingsSources } from './load-settings.ts';
 export { suggestName } from './nearest-name.ts';
 export { mostServers } from './provider-schema.ts';
 export { serverAddress } from './server-checks.ts';
+export { serversOf, type ServerSettings } from './servers-of.ts';
 export {
   completeTenant,
   type DiscoveringProvider,

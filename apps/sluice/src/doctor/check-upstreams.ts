@@ -1,4 +1,4 @@
-import type { ProviderSettings, Settings } from '@sluice/config';
+import { type ProviderSettings, serversOf, type Settings } from '@sluice/config';
 import { faultOfProvider, type LlamaCppSettings, missingOnThisMachine } from '@sluice/providers';
 import { bad, type Finding, good, warn } from './finding.ts';
 
@@ -8,8 +8,8 @@ const withinMs = 5_000;
 type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
 
 /**
- * Asks each upstream, and each of the `replicas` of one, for its models: that costs nothing, and shows whether it is there and takes our key. Looks for the
- * metric that says how many wait there, where one is configured. Looks whether the package of a provider is installed.
+ * Asks each upstream, and each of the `replicas` of one, for its models: that costs nothing, and shows whether it is there and
+ * takes our key. Looks for the metric that says how many wait there, where one is configured. Looks whether the package of a provider is installed.
  */
 export async function checkUpstreams({
   providers,
@@ -27,16 +27,23 @@ export async function checkUpstreams({
           return [await checkMachine(provider)];
         case 'openai-chat':
         case 'openai-responses':
-          return Promise.all([
-            ...(provider.replicas ?? [provider.baseUrl]).map((baseUrl) =>
-              checkUpstream({ ...provider, baseUrl }, modelsOf(provider.id, models)),
-            ),
-            ...(provider.saturation ? [checkMetrics(provider, provider.saturation)] : []),
-          ]);
+          return checkServers(provider, modelsOf(provider.id, models));
       }
     }),
   );
   return findings.flat();
+}
+
+/** Checks each server of a provider by itself: one that is down or lacks a model is easily missed beside the others. */
+async function checkServers(provider: Upstream, wanted: readonly string[]): Promise<Finding[]> {
+  const findings = serversOf(provider).flatMap(({ address, settings }) => {
+    const server = { ...settings, id: address === undefined ? provider.id : `${provider.id} at ${address}` };
+    return [
+      checkUpstream(server, wanted),
+      ...(server.saturation ? [checkMetrics(server, server.saturation)] : []),
+    ];
+  });
+  return Promise.all(findings);
 }
 
 /** A vendor's package has no common way to list its models, so nothing is sent. */
@@ -56,11 +63,10 @@ async function checkMachine(provider: LlamaCppSettings): Promise<Finding> {
 
 /** A metric that cannot be read is nothing bad: work is not held back then. */
 async function checkMetrics(
-  { id, baseUrl, replicas, apiKey, headers }: Upstream,
+  { id, baseUrl, apiKey, headers }: Upstream,
   { metricsUrl: url, metric, most }: NonNullable<Upstream['saturation']>,
 ): Promise<Finding> {
-  const { origin } = new URL(url);
-  const isSameHost = (replicas ?? [baseUrl]).some((server) => new URL(server).origin === origin);
+  const isSameHost = new URL(url).origin === new URL(baseUrl).origin;
   const credentials = { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers };
   try {
     const answer = await fetch(url, {

@@ -1,15 +1,19 @@
 import type { ProviderSettings } from '@sluice/config';
 import { loadSettings } from '@sluice/config';
 import type { Provider } from '@sluice/providers';
+import { latch } from '@sluice/testing';
 import { describe, expect, it } from 'vitest';
+import type { ModelRoute } from '../model-routes.ts';
 import { RunnerModels } from './runner-models.ts';
 
-/** Settings whose models have one route each, to a provider with this base URL. */
-function settingsWith(models: Record<string, string>) {
+/** Settings whose models have one route each, to a provider with this base URL and these further settings. */
+function settingsWith(models: Record<string, string>, more = '') {
   const entries = Object.entries(models);
   const text = [
     'providers:',
-    ...entries.map(([id, host]) => `  - { id: p-${id}, type: openai-chat, baseUrl: "http://${host}" }`),
+    ...entries.map(
+      ([id, host]) => `  - { id: p-${id}, type: openai-chat, baseUrl: "http://${host}" ${more}}`,
+    ),
     'models:',
     ...entries.map(([id]) => `  - { id: ${id}, routes: [{ provider: p-${id} }] }`),
   ].join('\n');
@@ -96,6 +100,44 @@ describe('the models of a runner', () => {
     });
     expect(providerOf(models, 'a')).toBe(a);
     expect(closed.toSorted()).toEqual(['p-a at two', 'p-b at three']);
+  });
+
+  it('leave the servers behind the name of a changed provider as they are for the responses that use them', async () => {
+    const answers = new Map<string, (address: string) => void>();
+    const changed = latch();
+    const first = settingsWith({ a: 'one.example' }, ', resolve: true');
+    const createProvider = ({ id }: ProviderSettings): Provider => ({
+      id,
+      generate: () => {
+        throw new Error('nobody calls it');
+      },
+      close: () => Promise.resolve(),
+    });
+    const models = new RunnerModels({
+      settings: first,
+      providers: new Map(first.providers.map((each) => [each.id, createProvider(each)])),
+      createProvider,
+      resolve: (host) =>
+        new Promise((answer) => {
+          answers.set(host, (address) => answer([{ address, family: 4 }]));
+        }),
+      onServers: () => changed.open(),
+      onError: (error) => {
+        throw error;
+      },
+    });
+    models.start();
+    const use = models.use('a');
+    const second = settingsWith({ a: 'two.example' }, ', resolve: true');
+    await models.prepare(second);
+    models.take({ models: second.models, served: second.models });
+    answers.get('one.example')?.('10.0.0.1');
+    answers.get('two.example')?.('10.0.0.2');
+    await changed.wait();
+    const namesOf = (routes: readonly ModelRoute[] = []) => routes.map(({ server }) => server?.name);
+    expect(namesOf(models.routesOf('a'))).toEqual(['10.0.0.2']);
+    expect(namesOf(use?.routes)).toEqual(['http://one.example']);
+    await models.close();
   });
 
   it('close every upstream at the end, also those that responses have used to the last', async () => {

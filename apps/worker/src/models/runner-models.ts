@@ -2,6 +2,7 @@ import { ConfigError, formatPath, type ModelSettings, type ProviderSettings } fr
 import type { Provider } from '@sluice/providers';
 import type { ModelsAndProviders } from '@sluice/wiring';
 import type { ModelRoute } from '../model-routes.ts';
+import type { Resolve } from '../servers/resolved-addresses.ts';
 import { type CreateProvider, isPooled, ServerPool } from '../servers/server-pool.ts';
 
 export interface RunnerModelsOptions {
@@ -11,6 +12,8 @@ export interface RunnerModelsOptions {
   providers: ReadonlyMap<string, Provider>;
   /** Makes an upstream that is new, or whose settings have changed; absent where neither can happen. */
   createProvider?: CreateProvider | undefined;
+  /** Resolves the names of providers; by default as this machine does. */
+  resolve?: Resolve | undefined;
   /** The servers of a provider have changed, and with them the routes. */
   onServers?: (() => void) | undefined;
   /** Told of an upstream that could not be closed. */
@@ -164,7 +167,10 @@ export class RunnerModels {
       if (kept && !entries.has(id)) entries.set(id, kept);
     }
     this.#entries = entries;
-    for (const upstream of this.#open) this.#closeIfUnused(upstream);
+    for (const upstream of this.#open) {
+      if (upstream instanceof ServerPool && !this.#isInEffect(upstream)) upstream.settle();
+      this.#closeIfUnused(upstream);
+    }
     if (this.#hasStarted) this.start();
   }
 
@@ -190,8 +196,16 @@ export class RunnerModels {
 
   #upstreamOf(settings: ProviderSettings | undefined, first: Provider): Upstream {
     if (!settings || !isPooled(settings)) return first;
-    const { createProvider, onServers, onError } = this.#options;
-    return new ServerPool({ settings, first, createProvider, onChange: () => onServers?.(), onError });
+    const { createProvider, resolve, onServers, onError } = this.#options;
+    const onChange = () => onServers?.();
+    return new ServerPool({ settings, first, createProvider, resolve, onChange, onError });
+  }
+
+  /** Whether the settings have it, or those that are prepared, or a model that is still served. */
+  #isInEffect(upstream: Upstream): boolean {
+    const ofSettings = [...this.#byId.values(), ...(this.#prepared?.values() ?? [])];
+    const ofModels = [...this.#entries.values()].flatMap(({ all }) => all);
+    return [...ofSettings, ...ofModels].some((each) => each.upstream === upstream);
   }
 
   #release(upstream: Upstream): void {
@@ -205,11 +219,7 @@ export class RunnerModels {
   }
 
   #closeIfUnused(upstream: Upstream): void {
-    if (!this.#open.has(upstream) || this.#uses.has(upstream)) return;
-    const inEffect = [...this.#byId.values(), ...(this.#prepared?.values() ?? [])];
-    if (inEffect.some((each) => each.upstream === upstream)) return;
-    const entries = [...this.#entries.values()].flatMap(({ all }) => all);
-    if (entries.some((entry) => entry.upstream === upstream)) return;
+    if (!this.#open.has(upstream) || this.#uses.has(upstream) || this.#isInEffect(upstream)) return;
     this.#open.delete(upstream);
     const closed = upstream.close().catch(this.#options.onError);
     this.#closing.add(closed);

@@ -1,4 +1,4 @@
-import { type ProviderSettings, serverAddress, type Settings } from '@sluice/config';
+import { type ProviderSettings, serversOf, type Settings } from '@sluice/config';
 import type { ModelRoute } from '../model-routes.ts';
 import { serverKey } from '../servers/server-pool.ts';
 import type { PressureSettings } from './route-pressure.ts';
@@ -18,9 +18,11 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
     if (!('pressure' in provider)) continue;
     pressure.set(provider.id, provider.pressure);
     if ('saturation' in provider && provider.saturation) {
-      for (const [key, baseUrl, metricsUrl] of metricsOf(provider, provider.saturation.metricsUrl)) {
-        const headers = metricsHeaders({ ...provider, baseUrl }, metricsUrl);
-        saturation.set(key, { ...provider.saturation, metricsUrl, headers });
+      for (const { address, settings } of serversOf(provider)) {
+        if (!settings.saturation) continue;
+        const headers = metricsHeaders(settings, settings.saturation.metricsUrl);
+        const key = address === undefined ? provider.id : serverKey(provider.id, address);
+        saturation.set(key, { ...settings.saturation, headers });
       }
     }
   }
@@ -28,13 +30,6 @@ export function pressureOf({ providers }: Pick<Settings, 'providers'>): {
 }
 
 type Upstream = Extract<ProviderSettings, { baseUrl: string }>;
-
-/** The metrics of each server of a provider: the key of its saturation, its base URL, and where its metrics are. */
-function metricsOf({ id, baseUrl, replicas }: Upstream, metricsUrl: string): [string, string, string][] {
-  if (!replicas) return [[id, baseUrl, metricsUrl]];
-  const { pathname } = new URL(metricsUrl);
-  return replicas.map((url) => [serverKey(id, serverAddress(url)), url, new URL(pathname, url).href]);
-}
 
 /** Credentials go to the host that they are for, and to no other. */
 export function metricsHeaders(

@@ -40,6 +40,11 @@ describe('the affinity of a call', () => {
     expect(affinity({ instructions, prompt_cache_key: 'l' })?.key).not.toBe(one?.key);
   });
 
+  it('is none for embeddings, whose long texts would all go to one server', () => {
+    expect(affinity({ input: [user(instructions)] })).toBeDefined();
+    expect(affinity({ input: [user(instructions)], embedding: { form: 'texts' } })).toBeUndefined();
+  });
+
   it('is none for a short prompt, unless it continues a response', () => {
     expect(affinity({ input: [user('Hello')] })).toBeUndefined();
     expect(affinity({ input: [user('Hello')] }, 'team', 'up s1')).toMatchObject({

@@ -21,13 +21,14 @@ export const mostBlocks = 4;
  * Finds out where a call should go: to the server that ran the previous response, else by the client's `prompt_cache_key`,
  * else by the beginning of the prompt. Every key has the tenant in it, so no tenant can choose the servers of another one.
  *
- * @returns undefined for a short prompt that continues nothing: no cache helps it.
+ * @returns undefined for a short prompt that continues nothing, and for embeddings: no cache helps them.
  */
 export function affinityOf(
-  generation: Pick<Generation, 'prompt_cache_key' | 'instructions' | 'tools' | 'input'>,
+  generation: Pick<Generation, 'prompt_cache_key' | 'instructions' | 'tools' | 'input' | 'embedding'>,
   { tenant, previous }: { tenant: string; previous?: string | undefined },
 ): Affinity | undefined {
-  const { prompt_cache_key: named } = generation;
+  const { prompt_cache_key: named, embedding } = generation;
+  if (embedding) return undefined;
   const key = named ? digestOf(['key', tenant, named]) : prefixKey(generation, tenant);
   const goesOn = previous !== undefined || generation.input.some(isOfModel);
   if (key !== undefined) return { key, previous, goesOn };

@@ -1,7 +1,7 @@
 import type { Provider } from '@sluice/providers';
 import { describe, expect, it } from 'vitest';
 import type { ModelRoute } from '../model-routes.ts';
-import { mostCalls, mostOfShare, orderServers, type ServerChoice } from './choose-server.ts';
+import { mostCallsToGoOn, orderServers, type ServerChoice } from './choose-server.ts';
 
 const provider = (id: string): Provider => ({
   id,
@@ -68,10 +68,10 @@ describe('the order of servers', () => {
 
   it('goes on to the next in the order of the key when a server has its share', () => {
     const [first = '', second = '', ...rest] = namesIn(pool(4), going('a'));
-    // Of eight calls, a share is two, and 1.25 of it are at most three.
-    const loads = { [first]: 3, [second]: 2, ...Object.fromEntries(rest.map((name) => [name, 1])) };
+    // Of nine calls, 1.25 of a share are at most three. They are few, so there is room for one more.
+    const loads = { [first]: 4, [second]: 2, ...Object.fromEntries(rest.map((name) => [name, 1])) };
     expect(namesIn(pool(4), { ...going('a'), loads })).toEqual([second, ...rest, first]);
-    expect(namesIn(pool(4), { ...going('a'), loads: { ...loads, [first]: 2 } })[0]).toBe(first);
+    expect(namesIn(pool(4), { ...going('a'), loads: { ...loads, [first]: 3 } })[0]).toBe(first);
   });
 
   it('leaves room on a server for conversations that go on', () => {
@@ -101,9 +101,9 @@ describe('the order of servers', () => {
 
   it('counts the shares among the servers that take calls', () => {
     const [first = '', second = '', third = ''] = namesIn(pool(3), going('a'));
-    const loads = { [first]: 0, [second]: 5, [third]: 4 };
+    const loads = { [first]: 0, [second]: 6, [third]: 4 };
     const isOpen = ({ server }: ModelRoute) => server?.name !== first;
-    // Ten calls on two servers are five each, and seven at most; on three servers they would be five at most.
+    // Eleven calls on two servers are eight at most for each; on three servers they would be six.
     expect(namesIn(pool(3), { ...going('a'), isOpen, loads }).slice(0, 2)).toEqual([first, second]);
     expect(namesIn(pool(3), { ...going('a'), loads })).toEqual([first, third, second]);
   });
@@ -128,18 +128,15 @@ describe('the order of servers', () => {
   });
 });
 
-it('gives no server more than 1.25 of its share, however keys fall', () => {
+it('gives no server more than 1.25 of its share, and one call more of a few, however keys fall', () => {
   const routes = pool(10);
   const loads: Record<string, number> = {};
   for (let at = 0; at < 500; at += 1) {
     const key = at % 3 === 0 ? 'the same' : `key ${at % 7}`;
-    const most = mostCalls(
-      routes.map(({ server }) => loads[server?.name ?? ''] ?? 0),
-      mostOfShare,
-    );
+    const most = mostCallsToGoOn(routes.map(({ server }) => loads[server?.name ?? ''] ?? 0));
     const [first = ''] = namesIn(routes, { ...going(key), loads });
     loads[first] = (loads[first] ?? 0) + 1;
-    expect(loads[first]).toBeLessThanOrEqual(Math.max(most, 2));
+    expect(loads[first]).toBeLessThanOrEqual(most);
   }
   expect(Math.max(...Object.values(loads))).toBeLessThanOrEqual(63);
 });

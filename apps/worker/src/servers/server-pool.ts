@@ -90,6 +90,14 @@ export class ServerPool {
     this.#addresses?.start();
   }
 
+  /**
+   * Keeps the servers that it has, because its provider is no longer in effect: the responses under way that use it go on with
+   * servers whose health is known. Cannot be undone.
+   */
+  settle(): void {
+    this.#addresses?.stop().catch(this.#options.onError);
+  }
+
   /** Refuses new calls, waits for the running ones, and closes every connection. */
   async close(): Promise<void> {
     await this.#addresses?.stop();
