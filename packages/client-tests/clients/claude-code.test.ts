@@ -1,8 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { within } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type ClientSite,
@@ -14,6 +13,7 @@ import {
 } from '../src/client-site.ts';
 import { claudeCodeVersion } from '../src/tested-clients.ts';
 import { remark } from './remark.ts';
+import { runProgram } from './terminal-program.ts';
 
 const hasClaude = (() => {
   try {
@@ -67,50 +67,23 @@ afterAll(async () => {
 /** Runs Claude Code with one prompt to its end and returns what it printed. Whatever is not on loopback is out of its reach. */
 async function claude(options: ClaudeOptions): Promise<{ code: number | null; lines: ClaudeLine[] }> {
   const { mount, prompt, model = 'scripted', key = site.key, args = [], env = {}, until } = options;
-  const nowhere = 'http://127.0.0.1:9';
-  const child = spawn(
-    'claude',
-    ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose', ...args],
-    {
-      cwd: directory,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: directory,
-        // It adds `/v1` to its address itself.
-        ANTHROPIC_BASE_URL: site.baseUrl(mount).replace(/\/v1$/, ''),
-        ANTHROPIC_AUTH_TOKEN: key,
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        CLAUDE_CODE_MAX_RETRIES: '0',
-        DISABLE_AUTOUPDATER: '1',
-        HTTP_PROXY: nowhere,
-        HTTPS_PROXY: nowhere,
-        NO_PROXY: '127.0.0.1',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const { code, lines } = await runProgram({
+    file: 'claude',
+    args: ['-p', prompt, '--model', model, '--output-format', 'stream-json', '--verbose', ...args],
+    cwd: directory,
+    env: {
+      HOME: directory,
+      // It adds `/v1` to its address itself.
+      ANTHROPIC_BASE_URL: site.baseUrl(mount).replace(/\/v1$/, ''),
+      ANTHROPIC_AUTH_TOKEN: key,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      CLAUDE_CODE_MAX_RETRIES: '0',
+      DISABLE_AUTOUPDATER: '1',
+      ...env,
     },
-  );
-  let output = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-    if (until !== undefined && output.includes(until)) child.kill('SIGINT');
+    until,
   });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  const exited = new Promise<number | null>((done) => {
-    child.once('close', (code) => done(code));
-  });
-  try {
-    const code = await within(exited, { timeoutMs: 25_000 });
-    const lines = output.split('\n').filter((line) => line.startsWith('{'));
-    return { code, lines: lines.map((line) => JSON.parse(line) as ClaudeLine) };
-  } catch (error) {
-    child.kill('SIGKILL');
-    await exited;
-    throw new Error(`claude did not end:\n${output}\n${errors}`, { cause: error });
-  }
+  return { code, lines: lines as ClaudeLine[] }; // as it prints them
 }
 
 const resultIn = (lines: readonly ClaudeLine[]) => lines.find(({ type }) => type === 'result');

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { within } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type ClientSite,
@@ -14,6 +12,7 @@ import {
   startClientSite,
 } from '../src/client-site.ts';
 import { remark } from './remark.ts';
+import { runProgram } from './terminal-program.ts';
 
 const resolve = createRequire(import.meta.url).resolve;
 
@@ -89,42 +88,13 @@ async function codex(options: CodexOptions): Promise<{ code: number | null; even
   const { prompt, model = 'scripted', key = site.key, isResumed = false } = options;
   const args = ['exec', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', '--json'];
   args.push('--model', model, ...(isResumed ? ['resume', '--last'] : []), prompt);
-  const nowhere = 'http://127.0.0.1:9';
-  const child = spawn(process.execPath, [resolve('@openai/codex/bin/codex.js'), ...args], {
+  const { code, lines } = await runProgram({
+    file: process.execPath,
+    args: [resolve('@openai/codex/bin/codex.js'), ...args],
     cwd: directory,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: directory,
-      CODEX_HOME: await codexHome(options),
-      SLUICE_API_KEY: key,
-      HTTP_PROXY: nowhere,
-      HTTPS_PROXY: nowhere,
-      NO_PROXY: '127.0.0.1',
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    // The whole group is ended if it takes too long: the script starts the program.
-    detached: true,
+    env: { HOME: directory, CODEX_HOME: await codexHome(options), SLUICE_API_KEY: key },
   });
-  let output = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  const exited = new Promise<number | null>((done) => {
-    child.once('close', (code) => done(code));
-  });
-  try {
-    const code = await within(exited, { timeoutMs: 25_000 });
-    const lines = output.split('\n').filter((line) => line.startsWith('{'));
-    return { code, events: lines.map((line) => JSON.parse(line) as CodexEvent) };
-  } catch (error) {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    await exited;
-    throw new Error(`codex did not end:\n${output}\n${errors}`, { cause: error });
-  }
+  return { code, events: lines as CodexEvent[] }; // as it prints them
 }
 
 function itemsOf(events: readonly CodexEvent[], type: string) {
