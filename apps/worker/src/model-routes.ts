@@ -4,13 +4,13 @@ import type { Provider } from '@sluice/providers';
 export interface ModelRoute {
   provider: Provider;
   model: string;
-  /** Which server of the provider it is, where the provider has several. Each has a route of its own. */
+  /** The server of the provider that it leads to, where the provider has several. Each has a route of its own. */
   server?: PoolServer;
 }
 
 /** One of several servers of a provider. */
 export interface PoolServer {
-  /** What operators see: its address. */
+  /** Its address, as operators see it. */
   name: string;
   /** Tells it from the servers of all providers, in every process. */
   key: string;

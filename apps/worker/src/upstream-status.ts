@@ -10,7 +10,7 @@ export interface AboutUpstream {
 /** An upstream as an operator sees it. Times are milliseconds from now. */
 export interface UpstreamStatus {
   provider: string;
-  /** Which of its servers it is, where it has several. */
+  /** The address of this server, where the provider has several. */
   server?: string;
   /** The worst state of its own breaker and those of its models. */
   breaker: BreakerState;

@@ -1,6 +1,3 @@
-import { loadSettings } from '@sluice/config';
-import { createProvider } from '@sluice/providers';
-import { createLogger } from '@sluice/runtime';
 import {
   eventually,
   type FakeUpstream,
@@ -8,11 +5,11 @@ import {
   startFakeUpstream,
   testRedis,
   type TestRedis,
-  type UpstreamHandler,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses, type AcceptOptions } from './accepted-responses.ts';
+import { hello, startListeningWorker } from './listening-worker.ts';
 
 const model = 'm';
 const everyServer = [0, 1, 2];
@@ -21,13 +18,6 @@ let redis: TestRedis;
 let responses: AcceptedResponses;
 let servers: FakeUpstream[];
 let workers: WorkerProcess[];
-
-const hello: UpstreamHandler = async ({ stream }) => {
-  const events = stream();
-  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
-  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-  events.done();
-};
 
 beforeEach(async () => {
   redis = await testRedis();
@@ -50,32 +40,12 @@ const callsAt = () => servers.map(({ requests }) => requests.length);
 /** Starts a worker whose model is at all three servers. Returns the port of its health listener. */
 async function startWorker(recovery = ''): Promise<number> {
   const file = `
-keyPrefix: '${redis.prefix}:'
 providers: [{ id: up, type: openai-chat, replicas: [${servers.map(({ baseUrl }) => `'${baseUrl}'`).join(', ')}] }]
 models: [{ id: ${model}, routes: [{ provider: up }] }]
 recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
 workerConcurrency: 8
-workerHealthPort: 0
 `;
-  const settings = loadSettings({
-    env: { REDIS_URL: redis.url },
-    argv: [],
-    cwd: '/',
-    role: 'worker',
-    readFile: () => file,
-  });
-  const { providers, timeouts } = settings;
-  const ready = latch<number>();
-  const worker = new WorkerProcess({
-    settings: { ...settings, redisUrl: redis.url },
-    providers: new Map(providers.map((each) => [each.id, createProvider(each, timeouts)])),
-    createProvider: (each) => createProvider(each, timeouts),
-    logger: createLogger({ name: 'worker', level: 'silent' }),
-    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
-  });
-  workers.push(worker);
-  await worker.start(new AbortController().signal);
-  return ready.wait();
+  return startListeningWorker(redis, file, (worker) => workers.push(worker));
 }
 
 async function answered(options: AcceptOptions = {}): Promise<string> {
@@ -99,11 +69,11 @@ async function everyWorkerHears(calls: number): Promise<void> {
     toldAt = Math.max(...told.map(({ at }) => at));
     return told.length === workers.length && told.reduce((sum, each) => sum + each.calls, 0) === calls;
   });
-  // Whoever tells, hears of the others.
+  // A worker hears of the others when it tells.
   await eventually(async () => (await entries()).every(({ at }) => at > toldAt));
 }
 
-/** Which server got the next call. */
+/** The server that got the next call. */
 async function serverOf(act: () => Promise<unknown>): Promise<number> {
   const before = callsAt();
   await act();

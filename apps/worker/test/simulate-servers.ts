@@ -1,4 +1,5 @@
 import type { Provider } from '@sluice/providers';
+import { randomFrom } from '@sluice/testing';
 import type { ModelRoute } from '../src/model-routes.ts';
 import { affinityOf, blockCharacters } from '../src/servers/affinity.ts';
 import { hashOf, mostCallsToGoOn, orderServers } from '../src/servers/choose-server.ts';
@@ -36,17 +37,6 @@ export interface SimulationResult {
 /** To compute a block of a prompt, and to generate one, in milliseconds. */
 const prefillMs = 3;
 const decodeMs = 2_500;
-
-/** Numbers from 0 to 1 that are the same for the same seed: mulberry32. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** A prefix cache: blocks in the order of their last use. The end of a prompt goes before its beginning. */
 class BlockCache {
@@ -185,8 +175,8 @@ export class ServerSimulation {
       ...options,
     };
     this.#options = given;
-    this.#random = randomOf(given.seed);
-    this.#choosing = randomOf(given.seed + 1);
+    this.#random = randomFrom(given.seed);
+    this.#choosing = randomFrom(given.seed + 1);
     this.#callsLeft = given.calls;
     const isSingle = given.policy === 'single';
     const count = isSingle ? 1 : given.servers;
@@ -263,7 +253,7 @@ export class ServerSimulation {
         firstMessage,
         blocks: [...blocks],
         turnsLeft: turns,
-        random: randomOf(hashOf(`${this.#options.seed} ${id}`)),
+        random: randomFrom(hashOf(`${this.#options.seed} ${id}`)),
         previous: undefined,
       });
     }

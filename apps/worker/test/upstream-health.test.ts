@@ -1,6 +1,3 @@
-import { loadSettings } from '@sluice/config';
-import { createProvider } from '@sluice/providers';
-import { createLogger } from '@sluice/runtime';
 import {
   eventually,
   type FakeUpstream,
@@ -12,8 +9,9 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+import { hello, startListeningWorker } from './listening-worker.ts';
 
 const model = 'm';
 
@@ -59,40 +57,14 @@ async function startWorker(
   const used = neighbour ? [...routes, neighbour] : routes;
   const shared = `, { id: neighbour, queue: ${model}, routes: [{ provider: u${routes.length} }] }`;
   const file = `
-keyPrefix: '${redis.prefix}:'
 providers: [${used.map(({ baseUrl }, at) => `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}' }`).join(', ')}]
 models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }${neighbour ? shared : ''}]
 recovery: { lockMs: 6000, stalledMs: 300, ${recovery} }
 workerConcurrency: ${concurrency}
-workerHealthPort: 0
 `;
-  const settings = loadSettings({
-    env: { REDIS_URL: redis.url },
-    argv: [],
-    cwd: '/',
-    role: 'worker',
-    readFile: () => file,
-  });
-  const ready = latch<number>();
-  const worker = new WorkerProcess({
-    settings: { ...settings, redisUrl: redis.url },
-    providers: new Map(
-      settings.providers.map((provider) => [provider.id, createProvider(provider, settings.timeouts)]),
-    ),
-    logger: createLogger({ name: 'worker', level: 'silent' }),
-    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
-  });
-  started.push(worker);
-  await worker.start(new AbortController().signal);
-  return ready.wait();
+  return startListeningWorker(redis, file, (worker) => started.push(worker));
 }
 
-const hello: UpstreamHandler = async ({ stream }) => {
-  const events = stream();
-  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
-  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-  events.done();
-};
 const broken: UpstreamHandler = ({ json }) => json(500, {});
 
 /** Does one thing with the first requests, and another with all others. */

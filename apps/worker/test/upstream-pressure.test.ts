@@ -1,6 +1,3 @@
-import { loadSettings } from '@sluice/config';
-import { createProvider } from '@sluice/providers';
-import { createLogger } from '@sluice/runtime';
 import {
   eventually,
   type FakeUpstream,
@@ -12,8 +9,9 @@ import {
   within,
 } from '@sluice/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { WorkerProcess } from '../src/worker-process.ts';
+import type { WorkerProcess } from '../src/worker-process.ts';
 import { acceptedResponses, type AcceptedResponses } from './accepted-responses.ts';
+import { hello, startListeningWorker } from './listening-worker.ts';
 
 const model = 'm';
 
@@ -60,38 +58,13 @@ async function startWorker(
       `{ id: u${at}, type: openai-chat, baseUrl: '${baseUrl}', ${at === 0 ? provider : ''} }`,
   );
   const file = `
-keyPrefix: '${redis.prefix}:'
 providers: [${providers.join(', ')}]
 models: [{ id: ${model}, routes: [${routes.map((_, at) => `{ provider: u${at} }`).join(', ')}] }]
 workerConcurrency: ${concurrency}
-workerHealthPort: 0
 drainTimeoutMs: ${drainTimeoutMs}
 `;
-  const settings = loadSettings({
-    env: { REDIS_URL: redis.url },
-    argv: [],
-    cwd: '/',
-    role: 'worker',
-    readFile: () => file,
-  });
-  const ready = latch<number>();
-  const worker = new WorkerProcess({
-    settings: { ...settings, redisUrl: redis.url },
-    providers: new Map(settings.providers.map((each) => [each.id, createProvider(each, settings.timeouts)])),
-    logger: createLogger({ name: 'worker', level: 'silent' }),
-    onReady: ({ healthPort = 0 }) => ready.open(healthPort),
-  });
-  started.push(worker);
-  await worker.start(new AbortController().signal);
-  return ready.wait();
+  return startListeningWorker(redis, file, (worker) => started.push(worker));
 }
-
-const hello: UpstreamHandler = async ({ stream }) => {
-  const events = stream();
-  await events.send({ choices: [{ index: 0, delta: { content: 'Hello' } }] });
-  await events.send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
-  events.done();
-};
 
 /** An upstream that takes so many calls in a second, saves up those of one second, and refuses all others. */
 function limitedTo(rate: number, headers: Record<string, string>): UpstreamHandler {

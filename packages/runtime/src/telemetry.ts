@@ -157,7 +157,7 @@ export interface TelemetryEvents {
    */
   'upstream.breaker': {
     provider: string;
-    /** Which server of the provider it is, where it has several; so in the next four facts. */
+    /** The address of the server, where the provider has several; so in the next four facts. */
     server?: string;
     upstreamModel?: string;
     state: 'closed' | 'open' | 'half_open';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { checkEventGrammar, eventually, within } from '@sluice/testing';
+import { checkEventGrammar, eventually, within, randomFrom } from '@sluice/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type DeliverySite, responseIn, siteKeys, startDeliverySite } from './delivery-site.ts';
 import {
@@ -10,7 +10,6 @@ import {
   type Window,
   windows,
 } from './running-response.ts';
-import { randomFrom } from './statistics.ts';
 import { storeContents } from './store-contents.ts';
 import { idIn, readFrames, send, wholeReplay } from './wire.ts';
 

@@ -1,9 +1,9 @@
-import { checkEventGrammar, eventually, type SseFrame } from '@sluice/testing';
+import { checkEventGrammar, eventually, type SseFrame, randomFrom } from '@sluice/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type DeliverySite, loggedEvents, startDeliverySite } from './delivery-site.ts';
 import { inspectable, liveHeapMiB } from './faults/live-heap.ts';
 import type { RunningApi } from './service.ts';
-import { concurrently, randomFrom } from './statistics.ts';
+import { concurrently } from './statistics.ts';
 import { idIn, numberOf, readFrames, wholeReplay } from './wire.ts';
 
 let site: DeliverySite;

@@ -1,6 +1,7 @@
 export { bundleCommand } from './bundled-command.ts';
 export { cpuTimeMs, treeCpuTimeMs } from './cpu-time.ts';
 export { checkEventGrammar } from './event-grammar.ts';
+export { randomFrom } from './random-from.ts';
 export { checkResponse } from './response-shape.ts';
 export { readSse, sseFrames, type SseFrame, type SseRead, type SseSource } from './read-sse.ts';
 export { startRedisProxy, type RedisProxy } from './redis-proxy.ts';

@@ -52,7 +52,7 @@ const upstreamModelSchema = z.object({
   waiting: count,
 });
 
-/** Which server of the provider it is; absent where the provider has one alone. */
+/** The address of the server; absent where the provider has one alone. */
 const upstreamServer = z.string().exactOptional();
 
 /** An upstream over all workers: the worst of their breakers, and the sum of what they have under way. */

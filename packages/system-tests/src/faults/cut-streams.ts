@@ -1,7 +1,7 @@
+import { randomFrom } from '@sluice/testing';
 import { createHash, type Hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SseFrame } from '@sluice/testing';
-import { randomFrom } from '../statistics.ts';
 import { numberOf, open, type OpenAnswer, readFrames, type WireRequest } from '../wire.ts';
 import { leftovers } from './checks.ts';
 import { type FaultSite, startFaultSite, testerKey } from './fault-site.ts';

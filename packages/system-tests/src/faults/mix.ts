@@ -1,5 +1,6 @@
+import { randomFrom } from '@sluice/testing';
 import { setTimeout as pause } from 'node:timers/promises';
-import { concurrently, randomFrom } from '../statistics.ts';
+import { concurrently } from '../statistics.ts';
 import { checkResponse, leftovers } from './checks.ts';
 import { type FaultSite, startFaultSite } from './fault-site.ts';
 import { follow, type FollowedResponse, listed, type Told } from './followed-response.ts';

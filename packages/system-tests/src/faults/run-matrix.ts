@@ -1,4 +1,4 @@
-import { randomFrom } from '../statistics.ts';
+import { randomFrom } from '@sluice/testing';
 import { type FaultSite, startFaultSite } from './fault-site.ts';
 import { type Fault, faults, nameOf, type Place, places } from './matrix.ts';
 import { runRound, type Try } from './round.ts';

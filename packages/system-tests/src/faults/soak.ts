@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '@sluice/testing';
+import { eventually, randomFrom } from '@sluice/testing';
 import type { RunningApi, RunningWorker } from '../service.ts';
-import { randomFrom } from '../statistics.ts';
 import { type FaultSite, startFaultSite } from './fault-site.ts';
 import { inspectable, liveHeapMiB } from './live-heap.ts';
 import { follow } from './followed-response.ts';

@@ -1,4 +1,4 @@
-import { randomFrom } from '../../statistics.ts';
+import { randomFrom } from '@sluice/testing';
 
 /** Choices that follow from a seed. */
 export interface Random {
