@@ -1,5 +1,5 @@
 import { formatPath } from './config-error.ts';
-import type { KeySettings, ModelSettings, Settings } from './settings.ts';
+import type { KeySettings, Settings } from './settings.ts';
 
 /** The limits of the service that may change while it runs. Only an api uses them; every process reads the others when it starts. */
 export const liveLimits = [
@@ -22,19 +22,11 @@ export interface ChangedKeys {
 
 /** Compares keys by their hash, so a rotated key counts as one added and one revoked. */
 export function changedKeys(before: readonly KeySettings[], after: readonly KeySettings[]): ChangedKeys {
-  const known = new Map(before.map((key) => [key.hash, key]));
-  const result: ChangedKeys = { added: 0, revoked: 0, changed: 0 };
-  for (const key of after) {
-    const old = known.get(key.hash);
-    known.delete(key.hash);
-    if (old === undefined) result.added += 1;
-    else if (JSON.stringify(old) !== JSON.stringify(key)) result.changed += 1;
-  }
-  result.revoked = known.size;
-  return result;
+  const { added, removed, changed } = compared(before, after, ({ hash }) => hash);
+  return { added: added.length, revoked: removed.length, changed: changed.length };
 }
 
-/** Which models and providers differ between two versions of the settings, by their ids. */
+/** The models and providers that differ between two versions of the settings, by their ids. */
 export interface ChangedModels {
   added: string[];
   removed: string[];
@@ -48,8 +40,9 @@ export function changedModels(
   before: Pick<Settings, 'models' | 'providers'>,
   after: Pick<Settings, 'models' | 'providers'>,
 ): ChangedModels {
-  const { added, removed, changed } = compared<ModelSettings>(before.models, after.models);
-  const providers = compared<Settings['providers'][number]>(before.providers, after.providers);
+  const idOf = ({ id }: { id: string }) => id;
+  const { added, removed, changed } = compared(before.models, after.models, idOf);
+  const providers = compared(before.providers, after.providers, idOf);
   return {
     added,
     removed,
@@ -62,16 +55,23 @@ export function hasChangedModels({ added, removed, changed, providers }: Changed
   return added.length + removed.length + changed.length + providers.length > 0;
 }
 
-function compared<Entry extends { id: string }>(before: readonly Entry[], after: readonly Entry[]) {
-  const known = new Map(before.map((entry) => [entry.id, JSON.stringify(entry)]));
-  const ids = new Set(after.map(({ id }) => id));
-  return {
-    added: after.filter(({ id }) => !known.has(id)).map(({ id }) => id),
-    removed: [...known.keys()].filter((id) => !ids.has(id)),
-    changed: after
-      .filter((entry) => known.has(entry.id) && known.get(entry.id) !== JSON.stringify(entry))
-      .map(({ id }) => id),
-  };
+/** The names of the entries that only one of two lists has, and of those that differ. No name stands twice in a list. */
+function compared<Entry>(
+  before: readonly Entry[],
+  after: readonly Entry[],
+  nameOf: (entry: Entry) => string,
+) {
+  const removed = new Map(before.map((entry) => [nameOf(entry), JSON.stringify(entry)]));
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const entry of after) {
+    const name = nameOf(entry);
+    const old = removed.get(name);
+    removed.delete(name);
+    if (old === undefined) added.push(name);
+    else if (old !== JSON.stringify(entry)) changed.push(name);
+  }
+  return { added, removed: [...removed.keys()], changed };
 }
 
 /** Whether the limits of the service that take effect while a process runs are the same. */

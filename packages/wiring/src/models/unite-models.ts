@@ -1,4 +1,4 @@
-import { isDiscovering, type ModelSettings, type ProviderSettings, type Settings } from '@sluice/config';
+import { type DiscoveringProvider, isDiscovering, type ModelSettings, type Settings } from '@sluice/config';
 
 /** The models that upstreams list now, by the id of their provider. */
 export type DiscoveredModels = ReadonlyMap<string, readonly string[]>;
@@ -35,7 +35,7 @@ export function uniteModels(
 }
 
 /** Whether the settings of a provider let a model of its list be offered. */
-function isOffered(id: string, { discovery }: Extract<ProviderSettings, { discover: boolean }>): boolean {
+function isOffered(id: string, { discovery }: DiscoveringProvider): boolean {
   return discovery.models?.some((pattern) => matches(id, pattern)) ?? true;
 }
 
