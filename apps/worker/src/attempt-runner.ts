@@ -21,7 +21,7 @@ import { budgetOfHeap, OutputBudget, spareBytes } from './output-budget.ts';
 import { JsonChecks } from './promises/json-checks.ts';
 import { blockedMs } from './model-routes.ts';
 import { RunnerModels, type RunnerModelsOptions } from './models/runner-models.ts';
-import { OtherReleases } from './other-releases.ts';
+import { LeftToOthers } from './left-to-others.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { withJitter } from './retry-delay.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -59,8 +59,8 @@ export class AttemptRunner {
   readonly #serverLoads: ServerLoads;
   readonly #jsonChecks: JsonChecks;
   readonly #postponed = new PostponedResponses({ now: () => performance.now() });
-  readonly #otherReleases = new OtherReleases({ now: () => performance.now(), random: Math.random });
-  readonly #unknownModels = new OtherReleases({ now: () => performance.now(), random: Math.random });
+  readonly #ofOtherReleases = new LeftToOthers({ now: () => performance.now(), random: Math.random });
+  readonly #ofUnknownModels = new LeftToOthers({ now: () => performance.now(), random: Math.random });
   readonly #options: AttemptRunnerOptions;
   readonly #inputBudget: InputBudget;
   readonly #dependencies: ExecuteDependencies;
@@ -118,8 +118,8 @@ export class AttemptRunner {
       health: this.health,
       serverLoads: this.#serverLoads,
       postponed: this.#postponed,
-      otherReleases: this.#otherReleases,
-      unknownModels: this.#unknownModels,
+      ofOtherReleases: this.#ofOtherReleases,
+      ofUnknownModels: this.#ofUnknownModels,
       holdQueue: (queue) => this.#holdQueue(queue),
       outputLimits: settings.limits,
       jsonChecks: this.#jsonChecks,

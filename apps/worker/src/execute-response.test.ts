@@ -28,7 +28,7 @@ import type { OutputLimits } from './output-meter.ts';
 import { InputBudget } from './input-budget.ts';
 import { LargeWrites } from './large-writes.ts';
 import { OutputBudget, type OutputBudgetOptions } from './output-budget.ts';
-import { OtherReleases } from './other-releases.ts';
+import { LeftToOthers } from './left-to-others.ts';
 import { OwnLimits } from './own-limits.ts';
 import { PostponedResponses } from './postponed-responses.ts';
 import { checkJson } from './promises/check-json.ts';
@@ -164,8 +164,8 @@ function setUp(options: SetUpOptions = {}) {
     contextTokensOf: () => undefined,
     postponed: new PostponedResponses({ now }),
     inputBudget: new InputBudget(1_000_000),
-    otherReleases: new OtherReleases({ now, random: () => 0.5 }),
-    unknownModels: new OtherReleases({ now, random: () => 0.5 }),
+    ofOtherReleases: new LeftToOthers({ now, random: () => 0.5 }),
+    ofUnknownModels: new LeftToOthers({ now, random: () => 0.5 }),
     telemetry,
     turns: new TurnBudget(),
     outputBudget: new OutputBudget(budget),

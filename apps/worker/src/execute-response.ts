@@ -12,7 +12,7 @@ import { giveBack } from './give-back.ts';
 import type { InputBudget } from './input-budget.ts';
 import type { Suspect } from './isolation/isolated-runs.ts';
 import type { ModelUse, RunnerModels } from './models/runner-models.ts';
-import type { OtherReleases } from './other-releases.ts';
+import type { LeftToOthers } from './left-to-others.ts';
 import { OwnLimits } from './own-limits.ts';
 import { withJitter } from './retry-delay.ts';
 
@@ -35,9 +35,9 @@ export type ExecuteDependencies = CallModelDependencies &
     isolate: Isolate | undefined;
     inputBudget: InputBudget;
     models: Pick<RunnerModels, 'use'>;
-    otherReleases: OtherReleases;
+    ofOtherReleases: LeftToOthers;
     /** Paces the responses whose models this process does not know. */
-    unknownModels: OtherReleases;
+    ofUnknownModels: LeftToOthers;
     /** Id of this process, or of the one that runs in its place. */
     workerId: string;
   };
@@ -122,7 +122,7 @@ async function claim(dependencies: ExecuteDependencies, execution: Execution): P
     case 'no_room':
       return done(await postponeForRoom(dependencies, claimed.held));
     case 'unknown_version':
-      return done({ kind: 'later', afterMs: dependencies.otherReleases.pauseMs(responseId) });
+      return done({ kind: 'later', afterMs: dependencies.ofOtherReleases.pauseMs(responseId) });
     case 'end':
       return done(await endWithoutRun(dependencies, claimed.record, claimed.because));
     case 'run':
@@ -146,7 +146,7 @@ function postponeForRoom(dependencies: ExecuteDependencies, held: PostponedClaim
  */
 function postponeForModel(dependencies: ExecuteDependencies, record: ClaimedRecord): Promise<Outcome> {
   const { id, token, request, attempt } = record;
-  const afterMs = dependencies.unknownModels.pauseMs(id);
+  const afterMs = dependencies.ofUnknownModels.pauseMs(id);
   const held = { id, token, model: request.model, attempt };
   return postpone(dependencies, held, { because: 'model', afterMs });
 }

@@ -5,7 +5,7 @@ import { patchedBuild, type PatchedBuild } from '@sluice/testing';
 import { cpuOf } from '../cpu-times.ts';
 import type { LoadOrder } from '../load/order.ts';
 import { measure, type Measurement, runLoad } from '../measure.ts';
-import { alternate } from '../rounds.ts';
+import { alternate, ratios } from '../rounds.ts';
 import type { Scenario, ScenarioContext, ScenarioReport } from '../scenario.ts';
 import { type BenchService, startService } from '../service.ts';
 import { median, spread } from '../statistics.ts';
@@ -20,13 +20,11 @@ const oneToken = { tokens: 1, intervalMs: 0 };
 
 const plans = {
   full: {
-    generations: 3,
     warmUpMs: 4_000,
-    response: { concurrency: 16, rounds: 3, roundMs: 1_500 },
-    token: { model: { tokens: 200, intervalMs: 20 }, rounds: 1, roundMs: 6_000, staggerMs: 4_000 },
+    response: { concurrency: 16, rounds: 6, roundMs: 2_000 },
+    token: { model: { tokens: 200, intervalMs: 20 }, rounds: 2, roundMs: 5_000, staggerMs: 4_000 },
   },
   quick: {
-    generations: 1,
     warmUpMs: 400,
     response: { concurrency: 16, rounds: 1, roundMs: 400 },
     token: { model: { tokens: 50, intervalMs: 20 }, rounds: 1, roundMs: 1_000, staggerMs: 500 },
@@ -35,8 +33,8 @@ const plans = {
 
 const plain: Storey = { name: 'as it is' };
 
-/** The first two have the same code: two processes of it differ, and by how much stands beside what the storeys differ by. */
-const all: readonly Storey[] = [plain, { name: 'as it is, once more' }, ...without, ...beside];
+/** The first has the code of what it is held against: two processes of it differ, too. */
+const all: readonly Storey[] = [{ name: 'as it is, once more' }, ...without, ...beside];
 
 /** A service that has something other than by default. */
 interface Variant {
@@ -59,16 +57,16 @@ export const storeys: Scenario = {
         progress.say(`storeys: building ${storey.name}`);
         if (storey.patches) builds.set(storey, await patchedBuild(storey.patches));
       }
-      for (let generation = 0; generation < plan.generations; generation += 1) {
+      for (const storey of all) {
+        progress.say(`storeys: ${storey.name}`);
         const variants: Variant[] = [];
         try {
-          for (const storey of all) {
-            progress.say(`storeys: starting ${storey.name}`);
-            const command = builds.get(storey)?.root;
-            variants.push(await start(context, storey, { command, receiverUrl: receiver.url }));
+          for (const each of [plain, storey]) {
+            const command = builds.get(each)?.root;
+            variants.push(await start(context, each, { command, receiverUrl: receiver.url }));
           }
-          add(found.responses, await competeByResponses(context, variants));
-          add(found.tokens, await competeByTokens(context, variants));
+          add(found.responses, storey, await competeByResponses(context, variants));
+          add(found.tokens, storey, await competeByTokens(context, variants));
         } finally {
           await Promise.all(variants.map(({ service }) => service.stop()));
           for (const { service } of variants) await context.redis.clear(service.keyPrefix);
@@ -86,14 +84,23 @@ export const storeys: Scenario = {
   },
 };
 
-type Results = ReadonlyMap<Storey, Measurement[]>;
-
-function emptyResults(): Results {
-  return new Map(all.map((storey) => [storey, []]));
+/** The rounds of a storey, and those of the service as it is that took turns with them. */
+interface Pair {
+  own: Measurement[];
+  asItIs: Measurement[];
 }
 
-function add(results: Results, more: ReadonlyMap<Variant, Measurement[]>): void {
-  for (const [{ storey }, rounds] of more) results.get(storey)?.push(...rounds);
+type Results = ReadonlyMap<Storey, Pair>;
+
+function emptyResults(): Results {
+  return new Map(all.map((storey) => [storey, { own: [], asItIs: [] }]));
+}
+
+function add(results: Results, storey: Storey, more: ReadonlyMap<Variant, Measurement[]>): void {
+  const pair = results.get(storey);
+  for (const [variant, rounds] of more) {
+    (variant.storey === plain ? pair?.asItIs : pair?.own)?.push(...rounds);
+  }
 }
 
 async function start(
@@ -173,7 +180,7 @@ function competeByTokens(context: ScenarioContext, variants: readonly Variant[])
 }
 
 function compete(
-  { load, redis, progress }: ScenarioContext,
+  { load, redis }: ScenarioContext,
   variants: readonly Variant[],
   plan: {
     rounds: number;
@@ -184,7 +191,6 @@ function compete(
   const isWarm = new Set<Variant>();
   const runs = variants.map((variant) => {
     const run = async () => {
-      progress.say(`storeys: ${variant.storey.name}`);
       if (!isWarm.has(variant)) await runLoad(load, plan.warmUpOf(variant));
       isWarm.add(variant);
       return measure(plan.orderOf(variant), { load, redis, processes: variant.processes });
@@ -197,26 +203,17 @@ function compete(
 function storeyTable({ responses, tokens }: { responses: Results; tokens: Results }): Table {
   const ofResponses = costsOf(responses, ({ completed }) => completed);
   const ofTokens = costsOf(tokens, ({ marks }) => marks);
-  const more = 'more than as it is, within each round';
+  const times = 'times as it is, in each round';
   return {
     title: 'CPU in µs',
-    columns: [
-      '',
-      'a response: api',
-      'worker',
-      'redis',
-      'all three',
-      more,
-      '%',
-      'a token: all three',
-      more,
-      '%',
-    ],
+    columns: ['', 'a response: api', 'worker', 'redis', 'all three', times, 'a token: all three', times],
     rows: all.map((storey) => [
       storey.name,
       ...roles.map((role) => figure(ofResponses.median(storey, [role]))),
-      ...cellsOf(storey, ofResponses),
-      ...cellsOf(storey, ofTokens),
+      figure(ofResponses.median(storey, roles)),
+      spreadFigure(spread(ofResponses.times(storey))),
+      figure(ofTokens.median(storey, roles)),
+      spreadFigure(spread(ofTokens.times(storey))),
     ]),
   };
 }
@@ -224,32 +221,24 @@ function storeyTable({ responses, tokens }: { responses: Results; tokens: Result
 /** The cost of a piece of work, in microseconds. */
 interface Costs {
   median: (storey: Storey, of: readonly string[]) => number;
-  /** How much more it costs than as it is, in each round. */
-  more: (storey: Storey) => number[];
+  /** What it costs as a multiple of the service as it is, in each round. */
+  times: (storey: Storey) => number[];
 }
 
 function costsOf(results: Results, worksOf: (round: Measurement) => number): Costs {
-  const each = (storey: Storey, of: readonly string[]) =>
-    (results.get(storey) ?? []).map((round) => (cpuOf(round, of) * 1000) / worksOf(round));
-  const asItIs = each(plain, roles);
+  const pairOf = (storey: Storey): Pair => results.get(storey) ?? { own: [], asItIs: [] };
+  const cost = (round: Measurement, of: readonly string[]) => (cpuOf(round, of) * 1000) / worksOf(round);
   return {
-    median: (storey, of) => median(each(storey, of)),
-    more: (storey) => each(storey, roles).map((cost, round) => cost - (asItIs[round] ?? Number.NaN)),
+    median: (storey, of) => median(pairOf(storey).own.map((round) => cost(round, of))),
+    times: (storey) => ratios(pairOf(storey).own, pairOf(storey).asItIs, (round) => cost(round, roles)),
   };
 }
 
-function cellsOf(storey: Storey, costs: Costs): string[] {
-  const whole = figure(costs.median(storey, roles));
-  if (storey === plain) return [whole, '', ''];
-  const more = spread(costs.more(storey));
-  return [whole, spreadFigure(more), ((more.median / costs.median(plain, roles)) * 100).toFixed(1)];
-}
-
-function descriptionOf({ generations, warmUpMs, response }: typeof plans.full): string {
+function descriptionOf({ warmUpMs, response }: typeof plans.full): string {
   return (
     `A synchronous response of one token, ${response.concurrency} at a time, and a token of ${slots} paced streams: CPU of the api, the worker and Redis, ` +
-    'with one part of them switched off or on. Each row is an api and a worker of its own, and all of them take turns. Where there is no setting, a ' +
-    `copy of the sources is changed and built. All processes were started anew ${generations} times, and answered ${slots} callers for ` +
-    `${warmUpMs / 1000} seconds before anything was measured. A row that differs as little as \`as it is, once more\` shows nothing.`
+    'with one part of them switched off or on. Each row is an api and a worker of its own, and takes turns with an api and a worker as they are, started beside it. ' +
+    'Where there is no setting, a copy of the sources is changed and built. Both have answered ' +
+    `${slots} callers for ${warmUpMs / 1000} seconds before anything is measured. A row that differs as little as \`as it is, once more\` shows nothing.`
   );
 }

@@ -10,7 +10,7 @@ const mostRemembered = pauseMs.longest / msForEach;
 /** When a response that did not come back is forgotten, in milliseconds: another worker has run it. */
 const rememberedMs = 2 * pauseMs.longest;
 
-export interface OtherReleasesOptions {
+export interface LeftToOthersOptions {
   /** For durations, in milliseconds. */
   now: () => number;
   /** From 0 up to 1. */
@@ -18,19 +18,20 @@ export interface OtherReleasesOptions {
 }
 
 /**
- * How long this worker leaves a response alone whose record another release wrote, in milliseconds.
+ * How long this worker leaves a response alone that only another worker can run, in milliseconds: another release wrote its
+ * record, or this worker does not know its model yet.
  *
  * During an upgrade, workers of both releases take from the same queue, and chance decides which of them gets a response. Its
  * caller waits meanwhile, so the response goes back for a short pause, as often as it takes. The more such responses there
- * are, the longer is the pause: if no worker of their release is left they may wait for days, and must not keep the others
- * busy. The pause is random, so that workers do not fall into step.
+ * are, the longer is the pause: if no other worker is left they may wait for days, and must not keep the rest busy. The
+ * pause is random, so that workers do not fall into step.
  */
-export class OtherReleases {
-  readonly #options: OtherReleasesOptions;
+export class LeftToOthers {
+  readonly #options: LeftToOthersOptions;
   /** When each came last, by id; the oldest first. */
   readonly #seen = new Map<string, number>();
 
-  constructor(options: OtherReleasesOptions) {
+  constructor(options: LeftToOthersOptions) {
     this.#options = options;
   }
 

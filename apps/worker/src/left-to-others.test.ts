@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { OtherReleases } from './other-releases.ts';
+import { LeftToOthers } from './left-to-others.ts';
 
 function setUp(random = 0.5) {
   let passedMs = 0;
-  const others = new OtherReleases({ now: () => passedMs, random: () => random });
+  const others = new LeftToOthers({ now: () => passedMs, random: () => random });
   const pass = (ms: number) => {
     passedMs += ms;
   };
