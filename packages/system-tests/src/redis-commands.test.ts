@@ -5,11 +5,12 @@ import { type Service, startService } from './service.ts';
 
 const callers = 64;
 /**
- * So few and so slow that a job waits whenever another one ends, however slow the machine is: a worker that looks into an empty
- * queue costs commands that are no response's.
+ * One, so that a job waits whenever another one ends, however slow the machine is: a worker that looks into an empty queue costs
+ * commands that are no response's. A run is short, because the journal of a worker has an entry more of each one that goes on while
+ * its lines are sent.
  */
-const slots = 4;
-const input = 'Hi. [[sluice: tokens=1 first_token_ms=40]]';
+const slots = 1;
+const input = 'Hi. [[sluice: tokens=1 first_token_ms=2]]';
 const requests = 500;
 
 /**

@@ -34,7 +34,7 @@ describe('what is plainly there', () => {
   it('is nothing without keys and without an Ollama', async () => {
     const { upstreams, lines, asked } = await look({});
     expect({ upstreams, lines }).toEqual({ upstreams: [], lines: [] });
-    expect(asked).toEqual([{ url: `http://${ollama}/v1/models`, withinMs: 300 }]);
+    expect(asked).toEqual([{ url: `http://${ollama}/v1/models`, withinMs: 2000 }]);
   });
 
   it("are OpenAI's models for text, the newest first, when its key is there", async () => {

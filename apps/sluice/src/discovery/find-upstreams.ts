@@ -26,14 +26,14 @@ export interface Surroundings {
 
 /** A vendor answers in this time, or its models are not offered, in milliseconds. */
 const vendorMs = 1000;
-/** An upstream on this machine, in milliseconds. */
-const localMs = 300;
+/** An upstream on this machine, in milliseconds. One that is not there says so at once; a busy machine may be slow. */
+const localMs = 2000;
 /** How many models of one upstream are offered at most. */
 const mostModels = 50;
 
 /**
  * Looks for upstreams that need no settings: a vendor whose key is in the environment, and an Ollama on this machine. Takes
- * a second at most and never rejects. A key is sent to its vendor's own host and to no other.
+ * two seconds at most and never rejects. A key is sent to its vendor's own host and to no other.
  */
 export async function findUpstreams(surroundings: Surroundings): Promise<Discovery> {
   const found = await Promise.all([
