@@ -7,6 +7,8 @@ export interface SendEventOptions {
   /** How long the endpoint has for its answer, in milliseconds. */
   timeoutMs: number;
   userAgent: string;
+  /** Ends the call. */
+  signal?: AbortSignal;
 }
 
 export interface SentEvent {
@@ -30,7 +32,7 @@ const longestRetryAfterMs = 86_400_000;
  */
 export async function sendEvent(
   { url, secrets, ...text }: SentEvent,
-  { dispatcher, timeoutMs, userAgent }: SendEventOptions,
+  { dispatcher, timeoutMs, userAgent, signal }: SendEventOptions,
 ): Promise<Answer> {
   try {
     const { statusCode, headers, body } = await request(url, {
@@ -44,7 +46,7 @@ export async function sendEvent(
       body: text.body,
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal ? [signal] : [])]),
     });
     // The answer says nothing more; whatever else it would send ends with its connection.
     body.on('error', () => undefined).destroy();

@@ -6,13 +6,14 @@ import {
   type WebhookEndpoint,
   type WebhookEventType,
 } from '@sluice/contract';
-import { randomBytes } from '@sluice/runtime';
+import { randomBytes, serviceVersion } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { eventOf } from './delivery.ts';
 import { EndpointStore, mostEndpoints } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
+import { guardedDispatcher } from './guarded-dispatcher.ts';
 import { sendEvent } from './send-event.ts';
 import { newSecret } from './signature.ts';
 import { presentEndpoint, secretsAt, type StoredEndpoint } from './stored-endpoint.ts';
@@ -36,6 +37,31 @@ export interface WebhookEndpointsOptions {
 
 export type EndpointWithSecret = WebhookEndpoint & { signing_secret: string };
 
+/** What the settings say of webhooks. */
+export interface WebhookSettings {
+  enabled: boolean;
+  allowPrivateNetworks: boolean;
+  timeoutMs: number;
+}
+
+/** The endpoints of a process that can send to them; undefined where webhooks are switched off. */
+export function openEndpoints(
+  settings: WebhookSettings,
+  store: Pick<WebhookEndpointsOptions, 'connection' | 'keyPrefix'>,
+): WebhookEndpoints | undefined {
+  return settings.enabled ? new WebhookEndpoints({ ...store, ...sendingBy(settings) }) : undefined;
+}
+
+/** How events are sent by these settings. */
+export function sendingBy({ allowPrivateNetworks: allowPrivate, timeoutMs }: WebhookSettings) {
+  return {
+    allowPrivate,
+    timeoutMs,
+    dispatcher: guardedDispatcher({ allowPrivate, connectMs: timeoutMs }),
+    userAgent: `Sluice/${serviceVersion}`,
+  };
+}
+
 /**
  * The endpoints of tenants, as their owners manage them. Every call is of one tenant, and that of another tenant is unknown to it. All
  * throw {ServiceError} `not_found` for an endpoint that is not there.
@@ -43,6 +69,8 @@ export type EndpointWithSecret = WebhookEndpoint & { signing_secret: string };
 export class WebhookEndpoints {
   readonly #options: WebhookEndpointsOptions;
   readonly #store: EndpointStore;
+  /** Tenants of which an endpoint is tried at this moment. */
+  readonly #trying = new Set<string>();
   readonly #now: () => number;
 
   constructor(options: WebhookEndpointsOptions) {
@@ -132,23 +160,38 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Sends a sample event at once and once, and returns the status of the answer.
+   * Sends a sample event at once and once, and returns the status of the answer. A tenant tries one endpoint at a time in each process.
    *
-   * @throws {ServiceError} `webhook_endpoint_failed`, which says what came of it.
+   * @throws {ServiceError} `webhook_endpoint_failed`, which says what came of it; `rate_limit_exceeded` while another try is under way.
    */
   async test(tenant: string, id: string, type: WebhookEventType): Promise<number> {
     const known = await this.#store.get(tenant, id);
     if (!known) throw unknownEndpoint();
     checkEndpointUrl(known.endpoint.url, this.#options);
+    if (this.#trying.has(tenant)) {
+      throw new ServiceError(
+        'rate_limit_exceeded',
+        'An endpoint is being tried already. Wait for its answer.',
+      );
+    }
+    this.#trying.add(tenant);
+    try {
+      return await this.#try(tenant, known.endpoint, type);
+    } finally {
+      this.#trying.delete(tenant);
+    }
+  }
+
+  async #try(tenant: string, endpoint: StoredEndpoint, type: WebhookEventType): Promise<number> {
     const now = this.#now();
     const event = eventOf({ id: `sample_${randomSuffix(randomBytes)}`, tenant, type, endedAt: now });
     const answer = await sendEvent(
       {
-        url: known.endpoint.url,
+        url: endpoint.url,
         id: event.id,
         timestamp: Math.floor(now / 1000),
         body: JSON.stringify(event),
-        secrets: secretsAt(known.endpoint, now),
+        secrets: secretsAt(endpoint, now),
       },
       this.#options,
     );

@@ -42,6 +42,9 @@ const mostOpen = 10_000;
 const concurrency = 32;
 const lockMs = 30_000;
 
+/** How long a call may go on when the process stops, in milliseconds. */
+const stopWithinMs = 2_000;
+
 export interface WebhookSenderOptions {
   /** For commands. */
   connection: Redis;
@@ -76,7 +79,8 @@ export class WebhookSender {
   readonly #gates: EndpointGates;
   readonly #queue: DeliveryQueue<Delivery>;
   readonly #consumer: DeliveryConsumer<Delivery>;
-  readonly #full: (facts: { endpointId: string }) => void;
+  readonly #full: (error: Error) => void;
+  readonly #stopping = new AbortController();
   readonly #now: () => number;
   readonly #pausesMs: readonly number[];
 
@@ -94,7 +98,7 @@ export class WebhookSender {
     });
     this.#gates = new EndpointGates({ now: () => performance.now(), random });
     const { warn } = throttledWarning(logger, 'webhook queue error');
-    this.#full = throttledWarning(logger, 'webhook endpoint has too many deliveries: events not sent').warn;
+    this.#full = throttledWarning(logger, 'webhook event not sent').warn;
     this.#queue = openDeliveries({ connection, keyPrefix, onError: warn });
     this.#consumer = new DeliveryConsumer({
       connection: jobs,
@@ -114,9 +118,11 @@ export class WebhookSender {
     this.#consumer.start();
   }
 
-  /** Begins no further try. Those under way end first. */
+  /** Begins no further try. Those under way have a moment to end, and are made again by another process after that. */
   async stop(): Promise<void> {
+    const timer = setTimeout(() => this.#stopping.abort(), stopWithinMs);
     await this.#consumer.stop();
+    clearTimeout(timer);
     await this.#queue.close();
   }
 
@@ -136,7 +142,7 @@ export class WebhookSender {
         const id = deliveryId(event, endpointId);
         const hasRoom = await this.#open.enter(endpointId, id);
         if (hasRoom) await this.#queue.add(id, { tenant: end.tenant, endpointId, event, since: this.#now() });
-        else this.#full({ endpointId });
+        else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
       }
     }
   }
@@ -175,7 +181,11 @@ export class WebhookSender {
     } finally {
       gate.leave('status' in answer && isTaken(answer.status));
     }
-    if ('fault' in answer) return { kind: 'failed', note: answer.fault };
+    if ('fault' in answer) {
+      // Not its fault: it is tried again at once, elsewhere.
+      if (this.#stopping.signal.aborted) return { kind: 'later', afterMs: 0 };
+      return { kind: 'failed', note: answer.fault };
+    }
     if (isTaken(answer.status)) return { kind: 'delivered', note: `answered ${answer.status}` };
     if (answer.status === 410) {
       await this.#endpoints.change(tenant, endpointId, (endpoint) => ({
@@ -207,7 +217,7 @@ export class WebhookSender {
         body: JSON.stringify(event),
         secrets: secretsAt(endpoint, now),
       },
-      this.#options,
+      { ...this.#options, signal: this.#stopping.signal },
     );
   }
 }

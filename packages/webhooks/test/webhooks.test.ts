@@ -84,7 +84,8 @@ describe('an event of an endpoint', () => {
     await sender.plan([end]);
     await eventually(async () => expect(await deliveries()).toMatchObject([{ state: 'delivered' }]));
     expect(receiver.received).toHaveLength(1);
-    const [{ headers, body } = { headers: {}, body: '' }] = receiver.received;
+    const [received] = receiver.received;
+    const { headers = {}, body = '' } = received ?? {};
     const event: unknown = JSON.parse(body);
     expect(event).toStrictEqual({
       id: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
@@ -182,6 +183,23 @@ describe('an event of an endpoint', () => {
     await dead.plan([end]); // and never starts
     aSender();
     await eventually(() => expect(receiver.received).toHaveLength(1));
+  });
+
+  it('is sent again by another process when its own stops in the middle of a call', async () => {
+    const calls: string[] = [];
+    const receiver = await aReceiver(({ path }) => {
+      calls.push(path);
+      return calls.length === 1 ? new Promise<never>(() => undefined) : { status: 200 };
+    });
+    await endpoints().create(tenant, { name: 'mine', url: receiver.url, event_types: eventTypes });
+    const stopping = aSender({ timeoutMs: 600_000 });
+    await stopping.plan([end]);
+    await eventually(() => expect(calls).toHaveLength(1));
+    await stopping.stop();
+    aSender();
+    await eventually(async () =>
+      expect(await deliveries()).toEqual([{ state: 'delivered', tries: 1, note: 'answered 200' }]),
+    );
   });
 
   it('does not keep another tenant waiting behind an endpoint that is silent', async () => {
