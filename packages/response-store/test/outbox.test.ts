@@ -69,7 +69,11 @@ describe('the outbox', () => {
   it('has what is known of an end', async () => {
     const responseId = await anEnded();
     const taken = await aReader().take([]);
-    expect(taken).toEqual({ lost: 0, entries: [{ id: expect.any(String), fact: expect.anything() }] });
+    expect(taken).toEqual({
+      lost: 0,
+      isFull: false,
+      entries: [{ id: expect.any(String), fact: expect.anything() }],
+    });
     const [entry] = taken?.entries ?? [];
     expect(entry?.fact).toStrictEqual({
       id: responseId,
@@ -105,6 +109,12 @@ describe('the outbox', () => {
     await aTellingStore().endIfQueued(responseId, cancelled({ output: [], usage: null }));
     await anEnded();
     expect(idsOf(await aReader().take([]))).not.toContain(responseId);
+  });
+
+  it('has nothing of a response whose caller waits for it', async () => {
+    const responseId = await store.running('a', { background: false, watchers: ['1'] });
+    await store.write(responseId, 'a', 3, [], anEnd, { outboxMost });
+    expect(await server.client.exists(store.keys.outbox)).toBe(0);
   });
 
   it('has nothing where nobody reads it', async () => {
@@ -148,7 +158,8 @@ describe('the outbox', () => {
 
   it('says how many ends went before they were read', async () => {
     const reader = aReader();
-    await reader.take([]);
+    await anEnded();
+    await reader.take((await reader.take([]))?.entries.map(({ id }) => id) ?? []);
     for (let at = 0; at < 5; at += 1) await anEnded();
     // As `MAXLEN` does, which cuts whole nodes of the stream alone.
     await server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 2);

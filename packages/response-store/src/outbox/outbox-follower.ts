@@ -43,18 +43,18 @@ export class OutboxFollower {
       try {
         const step = await this.#step(told);
         told = step?.told ?? [];
-        if (step) pauseMs = told.length > 0 ? 0 : everyMs;
+        if (step) pauseMs = step.isFull ? 0 : everyMs;
       } catch (error) {
         onError(error);
       }
-      // What was told last is noted before it ends, so that it is not told again.
       if (pauseMs > 0) await pause(pauseMs, undefined, { signal }).catch(() => undefined);
     }
+    // What was told last is noted, so that it is not told again.
     if (told.length > 0) await this.#options.reader.take(told).catch(onError);
   }
 
-  /** Returns the entries that were told; undefined while another process reads. */
-  async #step(told: readonly string[]): Promise<{ told: string[] } | undefined> {
+  /** Returns the entries that were told, and whether more may wait; undefined while another process reads. */
+  async #step(told: readonly string[]): Promise<{ told: string[]; isFull: boolean } | undefined> {
     const { reader, tell, onLost } = this.#options;
     const taken = await reader.take(told);
     if (!taken) return undefined;
@@ -62,6 +62,6 @@ export class OutboxFollower {
     const lost = taken.lost + taken.entries.length - ends.length;
     if (lost > 0) onLost(lost);
     if (ends.length > 0) await tell(ends);
-    return { told: taken.entries.map(({ id }) => id) };
+    return { told: taken.entries.map(({ id }) => id), isFull: taken.isFull };
   }
 }

@@ -37,6 +37,8 @@ export interface TakenEnds {
   entries: readonly OutboxEntry[];
   /** Ends that went before this reader had them, because too many waited. */
   lost: number;
+  /** Whether these are as many as a call returns, so that more may be there. */
+  isFull: boolean;
 }
 
 export interface OutboxReaderOptions {
@@ -53,8 +55,8 @@ export interface OutboxReaderOptions {
 }
 
 /**
- * The outbox: a Redis stream in which the script of an end writes what it has ended, in the same step. So an end that is written is told,
- * whatever dies, and one that is not is never told.
+ * The outbox: a Redis stream in which the script of an end writes what it has ended, in the same step: the ends of responses in the
+ * background, for which nobody waits. So an end that is written is told, whatever dies, and one that is not is never told.
  *
  * Each reader is given every end at least once, in the order in which they were written: what it has not noted as told comes again, also
  * to the process that reads for it next. What all readers have told goes; when too much waits, the oldest goes and is counted as lost.
@@ -80,7 +82,11 @@ export class OutboxReader {
     // By the script.
     const [isReading, lost = 0, entries = []] = reply as [0 | 1, number?, [string, string[]][]?];
     if (isReading === 0) return undefined;
-    return { lost, entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs) })) };
+    return {
+      lost,
+      isFull: entries.length >= count,
+      entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs) })),
+    };
   }
 }
 

@@ -34,16 +34,16 @@ local function counts()
 end
 
 local function has_group()
-  if redis.call('EXISTS', outbox) == 0 then return false end
   for _, group in ipairs(groups()) do
     if group['name'] == reader then return true end
   end
   return false
 end
 
+if redis.call('EXISTS', outbox) == 0 then return { 1, 0, {} } end
 -- The outbox is new, or the store was emptied.
 if not has_group() then
-  redis.call('XGROUP', 'CREATE', outbox, reader, '0', 'MKSTREAM')
+  redis.call('XGROUP', 'CREATE', outbox, reader, '0')
   local added, length = counts()
   redis.call('HSET', given, 'of', added - length, 'count', 0)
 end

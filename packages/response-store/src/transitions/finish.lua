@@ -85,8 +85,8 @@ if is_repeatable(status) and f.idempotency then
   end
 end
 replace_held(load, f.tenant, now, before_parts, parts)
--- Nobody was told of a response that was refused.
-if outbox_most and f.cancel ~= 'refused' then
+-- The callers of others wait for their ends and know them, and nobody was told of a response that was refused.
+if outbox_most and f.background and f.cancel ~= 'refused' then
   redis.call('XADD', outbox, 'MAXLEN', '~', outbox_most, '*', 'id', id, 'status', status, 'tenant', f.tenant, 'tier', f.tier,
     'key', f.key or '', 'background', f.background and 1 or 0, 'accepted', f.accepted_at, 'started', f.started_at or '',
     'ended', string.format('%.0f', now), 'told', told)
