@@ -8,20 +8,17 @@ import {
   OutboxReader,
 } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
-import { type EndedResponse, sendingBy, WebhookSender, type WebhookSenderOptions } from '@sluice/webhooks';
+import { type EndedResponse, sendingBy, WebhookSender } from '@sluice/webhooks';
 import type { WorkerClients, Wired } from '@sluice/wiring';
 
 /** The reader of the outbox, by its name there. */
 const readerName = 'webhooks';
 
-/** A process that is silent for so long does not read any more, in milliseconds. */
-const leaseMs = 10_000;
-
 /** Most ends that are planned in one go. */
 const mostAtOnce = 100;
 
-export interface WorkerWebhooksOptions extends Pick<WebhookSenderOptions, 'onTry'> {
-  settings: Pick<Settings, 'webhooks'>;
+export interface WorkerWebhooksOptions {
+  settings: Pick<Settings, 'webhooks' | 'recovery'>;
   wired: Wired<WorkerClients, AttemptStore>;
   workerId: string;
   logger: Logger;
@@ -35,16 +32,19 @@ export class WorkerWebhooks {
   readonly #sender: WebhookSender;
   readonly #follower: OutboxFollower;
 
-  constructor({ settings, wired, workerId, logger, onTry }: WorkerWebhooksOptions) {
+  constructor({ settings, wired, workerId, logger }: WorkerWebhooksOptions) {
     const { commands, jobs } = wired.clients;
     const { keyPrefix } = wired;
+    const { lockMs, stalledMs } = settings.recovery;
     this.#sender = new WebhookSender({
       ...sendingBy(settings.webhooks),
       connection: commands,
       jobs,
       keyPrefix,
+      lockMs,
+      stalledMs,
       logger,
-      ...(onTry && { onTry }),
+      onTry: (outcome) => wired.telemetry.emit('webhook.tried', { outcome }),
     });
     this.#follower = new OutboxFollower({
       reader: new OutboxReader({
@@ -52,7 +52,7 @@ export class WorkerWebhooks {
         keys: wired.store.keys.inCell(defaultCell),
         reader: readerName,
         process: workerId,
-        leaseMs,
+        leaseMs: lockMs,
         count: mostAtOnce,
       }),
       tell: (ends) => this.#sender.plan(ends.flatMap((end) => endedResponse(end) ?? [])),

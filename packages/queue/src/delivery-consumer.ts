@@ -22,6 +22,8 @@ export interface DeliveryConsumerOptions<Data> {
   concurrency: number;
   /** How long nobody else takes a delivery whose process is silent, in milliseconds. A try may take longer. */
   lockMs: number;
+  /** How often locks that lapsed are looked for, in milliseconds. */
+  stalledMs: number;
   /** The pause after each failed try, in milliseconds. After the one behind the last, the delivery has failed. */
   pausesMs: readonly number[];
   /** How long ended deliveries stay, and how many. */
@@ -72,13 +74,14 @@ export class DeliveryConsumer<Data extends object> {
 
   start(): void {
     if (this.#worker) return;
-    const { name, connection, keyPrefix, concurrency, lockMs, keep, onError } = this.#options;
+    const { name, connection, keyPrefix, concurrency, lockMs, stalledMs, keep, onError } = this.#options;
     const kept = { age: Math.ceil(keep.forMs / 1000), count: keep.count };
     this.#worker = new BriefWorker(name, (job, token) => this.#process(job, token), {
       connection,
       prefix: queuePrefix(keyPrefix),
       concurrency,
       lockDuration: lockMs,
+      stalledInterval: stalledMs,
       removeOnComplete: kept,
       removeOnFail: kept,
       maxStalledCount: 1_000,

@@ -95,7 +95,7 @@ export class DeliveryQueue<Data extends object> {
 }
 
 function keptDelivery<Data>(job: Job<Data>, state: DeliveryState): KeptDelivery<Data> {
-  const { failedReason, returnvalue, delay = 0 } = job;
+  const { failedReason, returnvalue, delay } = job;
   const note: unknown = state === 'delivered' ? returnvalue : failedReason;
   return {
     id: job.id ?? '',

@@ -50,7 +50,7 @@ export function guardedDispatcher(options: DispatcherOptions): Dispatcher {
 function resolveGuarded(
   host: string,
   lookupOptions: LookupOptions,
-  { allowPrivate, lookup: resolve = lookup as LookupAll }: DispatcherOptions,
+  { allowPrivate, lookup: resolve = lookup }: DispatcherOptions,
   done: (error: Error | null, addresses: LookupAddress[]) => void,
 ): void {
   resolve(host, { ...lookupOptions, all: true }, (error, addresses) => {

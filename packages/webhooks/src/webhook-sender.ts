@@ -40,8 +40,6 @@ const keep = { forMs: 168 * hour, count: 10_000 };
 const mostOpen = 10_000;
 
 const concurrency = 32;
-const lockMs = 30_000;
-
 /** How long a call may go on when the process stops, in milliseconds. */
 const stopWithinMs = 2_000;
 
@@ -59,6 +57,9 @@ export interface WebhookSenderOptions {
   dispatcher: Dispatcher;
   userAgent: string;
   logger: Logger;
+  /** How long nobody else takes a delivery whose process is silent, and how often such are looked for, in milliseconds. */
+  lockMs: number;
+  stalledMs: number;
   /** The pauses between the tries, in milliseconds; `defaultPausesMs` by default. */
   pausesMs?: readonly number[];
   /** Told of the end of each try. */
@@ -105,7 +106,8 @@ export class WebhookSender {
       keyPrefix,
       name: webhookQueueName,
       concurrency,
-      lockMs,
+      lockMs: options.lockMs,
+      stalledMs: options.stalledMs,
       pausesMs: this.#pausesMs,
       keep,
       random,

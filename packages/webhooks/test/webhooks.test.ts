@@ -35,6 +35,8 @@ function common(allowPrivate = true) {
     keyPrefix: redis.prefix,
     allowPrivate,
     timeoutMs: 10_000,
+    lockMs: 3_000,
+    stalledMs: 100,
     dispatcher: guardedDispatcher({ allowPrivate, connectMs: 5_000 }),
     userAgent: 'Sluice/test',
   };
