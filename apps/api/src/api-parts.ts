@@ -15,6 +15,7 @@ import { ContentSealer, SealingKeys } from '@sluice/response-store/sealed-conten
 import type { ProcessStats } from '@sluice/service-stats';
 import { LiveSettings, Tenants } from '@sluice/tenants';
 import type { Traces } from '@sluice/traces';
+import { openEndpoints, type WebhookEndpoints } from '@sluice/webhooks';
 import {
   type ApiClients,
   apiRole,
@@ -91,6 +92,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   bodyBudget: BodyBudget;
   sockets: SocketConnections;
   operator: Operator;
+  webhooks: WebhookEndpoints | undefined;
   stats: ProcessStats;
 }
 
@@ -236,6 +238,7 @@ export function makeApiParts({
     bodyBudget,
     sockets,
     operator,
+    webhooks: openEndpoints(settings.webhooks, { connection: commands, keyPrefix }),
     stats,
   };
 }

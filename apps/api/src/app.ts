@@ -1,6 +1,7 @@
 import { ServiceError } from '@sluice/contract';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
+import type { WebhookEndpoints } from '@sluice/webhooks';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { JsonReader } from './bodies/json-reader.ts';
@@ -47,6 +48,8 @@ export interface AppDependencies {
   bodyBudget: BodyBudget;
   json: JsonReader;
   sockets: SocketConnections;
+  /** Undefined where webhooks are switched off. */
+  webhooks?: WebhookEndpoints | undefined;
   /** The origins whose pages may call the API from a browser; none by default. */
   corsOrigins?: readonly string[] | undefined;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
@@ -133,7 +136,8 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
         registerTraces(mount, dependencies.beginTrace);
         registerReadLimits(mount, dependencies);
         registerUpgrades(mount, { dialect, sockets: dependencies.sockets });
-        for (const route of routes) registerRoute(mount, route, { ...dependencies, dialect });
+        for (const route of routes)
+          registerRoute(mount, route, { ...dependencies, dialect, webhooks: dependencies.webhooks });
         done();
       },
       { prefix: dialect.mount },

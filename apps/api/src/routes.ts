@@ -15,10 +15,11 @@ import { getResponse } from './routes/get-response.ts';
 import { listInputItems } from './routes/list-input-items.ts';
 import { listModels, type ListModelsContext } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
+import { type WebhooksContext, webhookRoutes } from './routes/webhook-endpoints.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
 /** The parts that the routes of a mount work with, all together. */
-export type MountContext = CreateResponseContext & ListModelsContext & ReadEventsContext;
+export type MountContext = CreateResponseContext & ListModelsContext & ReadEventsContext & WebhooksContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -37,6 +38,7 @@ export const routes: readonly Route<MountContext>[] = [
   listInputItems,
   listModels,
   getModel,
+  ...webhookRoutes,
 ];
 
 /** Routes of the process itself: they belong to no mount, and need no key. */

@@ -36,6 +36,13 @@ const attemptMetrics: readonly CountedMetric[] = [
     count: ({ model, code }, add) => add([model, code]),
   },
   {
+    name: 'sluice_webhook_tries_total',
+    help: 'Tries of webhooks, by what came of them: delivered, failed and tried again, or given up.',
+    labels: ['outcome'],
+    on: 'webhook.tried',
+    count: ({ outcome }, add) => add([outcome]),
+  },
+  {
     name: 'sluice_queue_wait_seconds',
     help: 'From the accept of a response to its first call of an upstream, by how its caller gets it: whole, stream or background.',
     labels: ['model', 'mode'],

@@ -37,6 +37,7 @@ import { rescueOfWorker } from './rescue-of-worker.ts';
 import type { RescueSchedule } from './rescue-schedule.ts';
 import { logWorker } from './worker-log.ts';
 import { workerStats } from './worker-stats.ts';
+import { WorkerWebhooks } from './worker-webhooks.ts';
 
 /** Running attempts have this share of the drain time. The rest is for ending those that did not finish. */
 const abortShare = 0.8;
@@ -78,6 +79,8 @@ export class WorkerProcess {
   readonly #watchdog: QueueWatchdog;
   readonly #rescue: RescueSchedule;
   readonly #stats: ProcessStats;
+  /** Undefined where webhooks are switched off. */
+  readonly #webhooks: WorkerWebhooks | undefined;
   #health: HealthServer | undefined;
   #hasStarted = false;
   #isStopping = false;
@@ -150,6 +153,9 @@ export class WorkerProcess {
       journal: this.#wired.journal,
     });
     this.#rescue = rescueOfWorker({ wired: this.#wired, runner: this.#runner, logger });
+    if (settings.webhooks.enabled) {
+      this.#webhooks = new WorkerWebhooks({ settings, wired: this.#wired, workerId, logger });
+    }
     this.#stats = workerStats({
       settings,
       wired: this.#wired,
@@ -194,6 +200,7 @@ export class WorkerProcess {
     this.#rescue.start();
     this.#stats.start();
     this.#models.start();
+    this.#webhooks?.start();
     onReady({ healthPort: this.#health?.port });
   }
 
@@ -216,6 +223,7 @@ export class WorkerProcess {
     clearTimeout(abort);
     await Promise.all([rescueStopped, changesStopped]);
     await this.#isolated.stop();
+    await this.#webhooks?.stop();
     await Promise.all([this.#stats.stop(), this.#limits.stop()]);
     await this.#options.traces?.stop(this.#options.settings.drainTimeoutMs * traceShare);
     await this.#health?.stop();

@@ -95,6 +95,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
       const responseId = store.newId(tenant, randomBytes);
       const accepted = await store.accept({
         id: responseId,
+        key: 'a1b2c3d4e5f60718',
         request_id: 'req_test',
         tenant,
         tier: 'default',

@@ -7,7 +7,8 @@ import { checkListeners } from './listener-checks.ts';
 import { checkServers } from './server-checks.ts';
 import { suggestName } from './nearest-name.ts';
 import { checkDiscovery, checkPressure } from './provider-checks.ts';
-import { breakerDefaults, limitDefaults, recoveryDefaults } from './settings-schema.ts';
+import { breakerDefaults, recoveryDefaults } from './recovery-schema.ts';
+import { limitDefaults } from './settings-schema.ts';
 
 const word = z.string().optional().catch(undefined);
 const count = z.number().optional().catch(undefined);

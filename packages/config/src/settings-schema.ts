@@ -3,6 +3,7 @@ import { consoleSchema } from './console-schema.ts';
 import { keySchema } from './key-schema.ts';
 import { modelsSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
+import { recoverySchema } from './recovery-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
 import {
   cidr,
@@ -16,6 +17,7 @@ import {
   weight,
   wholeNumber,
 } from './value-schemas.ts';
+import { webhooksSchema } from './webhooks-schema.ts';
 
 /** The longest string of V8, because a body is parsed as one string. */
 const longestString = 2 ** 29 - 24;
@@ -23,18 +25,10 @@ const longestString = 2 ** 29 - 24;
 /** The most bytes that are read of one upstream's answer, with its framing (`maxAnswerBytes` in providers). */
 const largestAnswer = 128 * 1024 * 1024;
 
-/** A lease is renewed every third of its time. On a busy machine a shorter one would expire during pauses. */
-const shortestLockMs = 3000;
-
 /** Where the service listens by default. The checks between settings use it, too. */
 export const listenDefaults = { host: '127.0.0.1', port: 3000, adminHost: '127.0.0.1', adminPort: 3001 };
 /** The size of one request body, and of all that an api holds at a time, by default. */
 export const limitDefaults = { bodyBytes: 67_108_864, bodyBytesInFlight: 134_217_728 };
-/** The lease on a job and the interval of the scan for expired ones, by default. */
-export const recoveryDefaults = { lockMs: 10_000, stalledMs: 3000 };
-/** How long the breaker of an upstream stays open, at first and at most, by default. */
-export const breakerDefaults = { openMs: 1000, longestOpenMs: 30_000 };
-
 /**
  * Every setting of the service, each with its description, unit and default. A new setting is one field here: this schema
  * checks the operator's file, the environment and the flags, and the reference page is rendered from it.
@@ -220,65 +214,7 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: 'How long things may take.' }),
-  recovery: z
-    .strictObject({
-      lockMs: milliseconds(shortestLockMs).default(recoveryDefaults.lockMs).meta({
-        description:
-          "A worker's lease on a job. The job of a dead worker runs again after this time and two scans at the latest.",
-      }),
-      stalledMs: milliseconds(100)
-        .default(recoveryDefaults.stalledMs)
-        .meta({ description: 'Interval of the scan for expired leases.' }),
-      maxAttempts: wholeNumber(1, 100).default(2).meta({
-        description:
-          'Most attempts at one response before it fails. An upstream that refuses before any output has begun no generation: the attempt goes on with a route that has not failed yet.',
-      }),
-      outageMs: milliseconds(1000).default(60_000).meta({
-        description:
-          'How long a worker goes on with its attempts while Redis does not answer. After that it gives them up.',
-      }),
-      longestRetryAfterMs: milliseconds().default(60_000).meta({
-        description:
-          'Longest wait that an upstream may ask for with `Retry-After`. After a 429 its model takes no calls for that time.',
-      }),
-      breaker: z
-        .strictObject({
-          consecutiveFailures: wholeNumber(1, 1_000_000).default(5).meta({
-            description: 'Failures in a row that open it.',
-          }),
-          failurePercent: wholeNumber(1, 100).default(50).meta({
-            description: 'Share of failed calls in the window that opens it.',
-            unit: '%',
-          }),
-          minimumCalls: wholeNumber(1, 1_000_000)
-            .default(20)
-            .meta({ description: 'Calls in the window before their share of failures counts.' }),
-          windowMs: milliseconds(100).default(30_000).meta({ description: 'How far back calls count.' }),
-          openMs: milliseconds().default(breakerDefaults.openMs).meta({
-            description: 'How long it stays open the first time. Each failed probe doubles it.',
-          }),
-          longestOpenMs: milliseconds()
-            .default(breakerDefaults.longestOpenMs)
-            .meta({ description: 'How long it stays open at most.' }),
-          waitMs: milliseconds(0).optional().meta({
-            description:
-              'When every upstream of a model is down: for how long since then its responses wait. After that they fail at once, but for those in the background. Without it, they wait for as long as they may take.',
-          }),
-        })
-        .prefault({})
-        .meta({
-          description:
-            'Circuit breakers of each provider and each of its models, in each worker: they keep calls from an upstream that is down.',
-        }),
-      disconnectGraceMs: milliseconds(0).default(0).meta({
-        description: 'How long a response goes on after its caller has left.',
-      }),
-      retryGraceMs: milliseconds(0).default(30_000).meta({
-        description: 'The same for a response with an Idempotency-Key, or one whose API process is draining.',
-      }),
-    })
-    .prefault({})
-    .meta({ description: 'The behaviour when a process or a caller is lost.' }),
+  recovery: recoverySchema,
   dashboard: z
     .strictObject({
       keepCompleted: wholeNumber(0, 100_000).default(100).meta({
@@ -293,6 +229,7 @@ export const settingsSchema = z.strictObject({
     .meta({ description: 'How many finished jobs the dashboard shows. It never shows content.' }),
   console: consoleSchema,
   retention: retentionSchema,
+  webhooks: webhooksSchema,
 });
 
 /** The output of the schema, before keys are hashed and models completed. */

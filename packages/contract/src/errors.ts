@@ -131,6 +131,12 @@ export const errorCatalogue = {
     status: 403,
     message: 'Nothing can be changed here: the service has no ADMIN_ACTION_TOKEN.',
   },
+  webhooks_off: {
+    type: 'permission_error',
+    status: 403,
+    message: 'Webhooks are switched off here: the operator has set webhooks.enabled to false.',
+  },
+  webhook_endpoint_failed: { ...badRequest, message: 'The endpoint did not take the event.' },
   not_found: { type: 'not_found', status: 404, message: 'There is nothing at this path.' },
   item_not_found: {
     type: 'not_found',

@@ -183,6 +183,23 @@ export {
   readinessSchema,
   responseListSchema,
 } from './answers.ts';
+export {
+  createWebhookEndpointSchema,
+  deletedWebhookEndpointSchema,
+  listWebhookEndpointsQuerySchema,
+  rotateWebhookSecretSchema,
+  testWebhookEndpointSchema,
+  updateWebhookEndpointSchema,
+  type WebhookEndpoint,
+  webhookEndpointListSchema,
+  webhookEndpointSchema,
+  webhookEndpointWithSecretSchema,
+  type WebhookEvent,
+  type WebhookEventType,
+  webhookEventTypeListSchema,
+  webhookEventTypes,
+  webhookTestResultSchema,
+} from './webhooks.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { errorEvent } from './error-event.ts';
 export { dialectOf, type SchemaDialect } from './strict-schema/schema-keywords.ts';

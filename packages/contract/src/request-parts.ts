@@ -112,7 +112,10 @@ type Refuse = (message: string, code?: ErrorCode) => unknown;
  *
  * A default is also given as metadata of `schema`: zod omits it from the JSON Schema of anything preprocessed.
  */
-function member<Schema extends z.ZodType>(schema: Schema, read: (value: unknown, refuse: Refuse) => unknown) {
+export function member<Schema extends z.ZodType>(
+  schema: Schema,
+  read: (value: unknown, refuse: Refuse) => unknown,
+) {
   return z.preprocess(
     (value, context) =>
       read(value, (message, code = 'invalid_value') => {
@@ -130,14 +133,14 @@ function flag(name: string) {
 }
 
 /** One of several words. The first is the default. */
-function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]) {
+export function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]) {
   return member(z.enum(words).meta({ default: words[0] }), (value, refuse) =>
     words.some((word) => word === value) ? value : refuse(`'${name}' must be one of ${words.join(', ')}.`),
   ).default(words[0]);
 }
 
 /** The number of elements of a page. */
-function pageLimit() {
+export function pageLimit() {
   return member(z.int().min(1).max(100).meta({ default: 20 }), (value, refuse) =>
     typeof value === 'string' && /^-?\d{1,15}$/.test(value)
       ? Number(value)

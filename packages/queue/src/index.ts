@@ -11,3 +11,10 @@ export {
 export { QueueConsumer, type QueueConsumerOptions } from './queue-consumer.ts';
 export { QueueKeeper, type QueueKeeperOptions } from './queue-keeper.ts';
 export { QueueWatchdog, type QueueWatchdogOptions } from './queue-watchdog.ts';
+export {
+  DeliveryQueue,
+  type DeliveryQueueOptions,
+  type DeliveryState,
+  type KeptDelivery,
+} from './delivery-queue.ts';
+export { DeliveryConsumer, type DeliveryConsumerOptions, type Verdict } from './delivery-consumer.ts';

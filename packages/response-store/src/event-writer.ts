@@ -2,6 +2,7 @@ import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
 import type { AppendLane } from './append-lane.ts';
 import type { LargeValues } from './large-values.ts';
 import type { RedisCommands } from './record/connection.ts';
+import { printTold } from './outbox/told-end.ts';
 import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import { markOf, writeLongEvent } from './record/long-event.ts';
@@ -42,7 +43,10 @@ export interface EventWriterOptions {
   ends: LargeValues;
   keys: RedisKeys;
   onLetIn?: StoreAccess['onLetIn'];
+  outboxMost?: StoreAccess['outboxMost'];
   responseId: string;
+  /** Of the response, for the outbox. */
+  model: string;
   token: string;
   /** The last number in the log so far. */
   sequenceNumber: number;
@@ -127,7 +131,7 @@ export class EventWriter {
     this.#throwFailure();
     while (!this.#waiting.areOneBatch) await this.#writeNext();
     if (this.#refusal) return this.#refusal;
-    const { control, bulk, ends, keys, onLetIn, responseId, token, streams, retention, now } = this.#options;
+    const { control, bulk, ends, responseId, token, streams, retention, now, ...access } = this.#options;
     const batch = this.#waiting.takeBatch();
     const events = batch.map(textOf);
     const sequenceNumber = this.#first();
@@ -143,6 +147,7 @@ export class EventWriter {
       result: isApart ? { bytes: printed.length } : printed,
       tokens: uncounted ?? tokensOf(end),
       toolCalls,
+      told: printTold({ model: access.model, end, uncounted }),
       server,
       retention,
       now: now?.(),
@@ -151,10 +156,11 @@ export class EventWriter {
     const redis = this.#isUrgent(characters) ? control : bulk;
     let isRepeated = false;
     const result = await this.#untilAnswered(async () => {
-      if (isApart) await writeLongEnd({ ends, keys }, { responseId, token }, printed);
+      if (isApart) await writeLongEnd({ ends, keys: access.keys }, { responseId, token }, printed);
       if (isRepeated) await this.#writeLong(batch);
       isRepeated = true;
-      return finish({ redis, keys, onLetIn }, responseId, finishing);
+      const { keys, onLetIn, outboxMost } = access;
+      return finish({ redis, keys, onLetIn, outboxMost }, responseId, finishing);
     });
     if (result === 'ok') this.#options.onEnded?.(end, Buffer.byteLength(printed));
     return result;

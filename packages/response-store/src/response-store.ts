@@ -40,6 +40,8 @@ export interface ResponseStoreOptions {
   onLetIn?: StoreAccess['onLetIn'];
   /** Told of responses that this process ends without a worker; see `endIfQueued`. */
   onQueuedEnd?: StoreAccess['onQueuedEnd'];
+  /** How many ends wait in the outbox at most; without it none is written there. */
+  outboxMost?: StoreAccess['outboxMost'];
 }
 
 /**
@@ -64,6 +66,7 @@ export class ResponseStore {
       retention,
       onLetIn,
       onQueuedEnd,
+      outboxMost,
     }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
@@ -77,6 +80,7 @@ export class ResponseStore {
       keys: this.keys,
       onLetIn,
       onQueuedEnd,
+      outboxMost,
     };
     this.retention = retention;
   }

@@ -69,6 +69,7 @@ function callerOver(commands: Redis): CallerStore {
 function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}): Promise<AcceptResult> {
   return callerOver(by).accept({
     id: newId(),
+    key: 'a1b2c3d4e5f60718',
     request_id: 'req_1',
     tenant: 'team-a',
     tier: 'default',

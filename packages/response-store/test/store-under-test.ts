@@ -28,6 +28,7 @@ import {
 import { AppendLane } from '../src/append-lane.ts';
 import { EventWriter, type EventWriterOptions } from '../src/event-writer.ts';
 import { LargeValues } from '../src/large-values.ts';
+import { printTold } from '../src/outbox/told-end.ts';
 import type { FoundEnd } from '../src/reading/read-record.ts';
 import { type EndOfResponse, parseEnd, printAnyEnd, printEnd } from '../src/record/end-json.ts';
 import { factFields, facts } from '../src/record/fields.ts';
@@ -144,6 +145,8 @@ export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>>
   redis?: Redis;
   /** Writes an end of any length into the record. */
   inRecord?: boolean;
+  /** How many ends wait in the outbox; none are written there by default. */
+  outboxMost?: number | undefined;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -264,6 +267,7 @@ export class StoreUnderTest {
     const responseId = known ?? accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
       id: responseId,
+      key: 'a1b2c3d4e5f60718',
       request_id: 'req_1',
       tenant,
       tier: serviceTier,
@@ -337,9 +341,9 @@ export class StoreUnderTest {
     sequenceNumber: number,
     events: string[],
     end?: ResponseEnd,
-    { redis = this.server.client, inRecord = false, ...more }: WriteOptions = {},
+    { redis = this.server.client, inRecord = false, outboxMost, ...more }: WriteOptions = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
-    const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn };
+    const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn, outboxMost };
     if (!end) {
       const [kind] = await append(access, [{ responseId, token, sequenceNumber, events }]);
       if (kind === undefined || kind instanceof Error) throw kind ?? new Error('No answer');
@@ -363,6 +367,7 @@ export class StoreUnderTest {
       result,
       tokens: tokensOf(end),
       toolCalls,
+      told: printTold({ model: 'simulator', end }),
       retention: retentionMs,
       now: Date.now(),
       ...more,
@@ -386,6 +391,7 @@ export class StoreUnderTest {
       ends: new LargeValues(redis),
       keys,
       responseId,
+      model: 'simulator',
       token: 'a',
       sequenceNumber: 2,
       streams: true,

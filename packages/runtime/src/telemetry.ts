@@ -202,6 +202,8 @@ export interface TelemetryEvents {
     status: string;
     result: string;
   };
+  /** A webhook was sent, and is delivered, is tried again, or never will be. */
+  'webhook.tried': { outcome: 'delivered' | 'failed' | 'given_up' };
   /** The thread that keeps the index over responses ended by an error. The next question starts another one. */
   'index.ended': { error: unknown };
   /** An operator has paused a queue, or let it go on. */

@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -115,15 +116,44 @@ describe('the examples of the page on clients', () => {
     expect(output).toMatch(/event: control\ndata: \{.*"streamClosed":true.*\}\n\n$/);
   });
 
+  it('make an endpoint of webhooks', async () => {
+    const output = await run('sh', ['-ec', blocksOf('sh')[1] ?? expect.unreachable()]);
+    expect(JSON.parse(output)).toMatchObject({
+      object: 'webhook_endpoint',
+      signing_secret: expect.stringMatching(/^whsec_/),
+    });
+  });
+
+  it('verify what a webhook tells', async () => {
+    const { final } = await callerOf(service.apiUrls[0] ?? '', service.key).stream({ input: 'Hello!' });
+    const secret = `whsec_${Buffer.alloc(32).toString('base64')}`;
+    const body = JSON.stringify({ type: 'response.completed', data: { id: final.id } });
+    const timestamp = Math.floor(Date.now() / 1000);
+    const signature = createHmac('sha256', Buffer.alloc(32))
+      .update(`evt_1.${timestamp}.${body}`)
+      .digest('base64');
+    const headers = {
+      'webhook-id': 'evt_1',
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': `v1,${signature}`,
+    };
+    const program = `import OpenAI from 'openai';
+      const client = new OpenAI();
+      const { body, headers, secret } = ${JSON.stringify({ body, headers, secret })};
+      ${blocksOf('js')[6] ?? expect.unreachable()}`;
+    const output = await run(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(output).toContain('Hello!');
+  });
+
   it('are all of them', () => {
     expect({
       js: blocksOf('js').length,
       python: blocksOf('python').length,
       sh: blocksOf('sh').length,
     }).toEqual({
-      js: 6,
+      js: 7,
       python: 3,
-      sh: 1,
+      sh: 2,
     });
   });
 });

@@ -15,10 +15,10 @@ export async function storeContents(redis: TestRedis): Promise<Map<string, strin
 
 /**
  * Whether a service writes the key without any request, or after it: leases, locks, the timers of BullMQ, what processes say of
- * themselves, and what is kept for the console.
+ * themselves, what is kept for the console, and what is told of ends.
  */
 export function isHousekeeping(key: string): boolean {
-  return /:(api:[0-9a-f-]{36}|rescuer:[^:]+|stalled(-check)?|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|journal)$/.test(
+  return /:(api:[0-9a-f-]{36}|rescuer:[^:]+|stalled(-check)?|process(es|es:heard|es:wills|:[^:]+)|store-mark:.+|stats:.+|journal|outbox(:[^:]+)*)$/.test(
     key,
   );
 }

@@ -63,6 +63,9 @@ interface Admission {
   budget: { giveUpAt: number };
 }
 
+/** So many characters of the digest of a key tell it apart from the other keys of a service. */
+const keyIdLength = 16;
+
 /** Takes responses in: everything between a valid body and a job in the queue. */
 export class ResponseAcceptor {
   readonly #dependencies: ResponsesDependencies;
@@ -217,6 +220,7 @@ export class ResponseAcceptor {
         tier: serviceTier,
         queue,
         request_id: requestId,
+        key: key.hash.slice(0, keyIdLength),
         traceparent: caller.trace && printTraceparent(caller.trace),
         most_output: mostOutputTokens,
         grace_ms: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,

@@ -54,6 +54,8 @@ export const recordFields = {
   context_calls: field('text', 'accept', 'attempt'),
   /** The server that ran it, by its key among those of all providers; absent where its provider has one. */
   server: field('text', 'attempt'),
+  /** The API key of the create call, by the first characters of its digest; absent in records of older releases. */
+  key: field('text', 'accept'),
   /** Id of the create call, for messages and the log. */
   request_id: field('text', 'accept'),
   /** Where its request stands in a trace, as W3C Trace Context prints it; absent while traces are off. */
@@ -160,6 +162,7 @@ export const factFields = [
   'cost',
   'tokens',
   'most_output',
+  'key',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */

@@ -44,6 +44,12 @@ export interface CellKeys extends AdmissionKeys {
   readonly rescuer: string;
   /** Hash: the calls under way of each worker process, by server; see tell-calls.lua. */
   readonly serverCalls: string;
+  /** Stream: the end of each response, for those who tell of it later; see `outbox/outbox.ts`. */
+  readonly outbox: string;
+  /** String: lease of the process that reads the outbox for a reader. */
+  outboxLease(reader: string): string;
+  /** Hash: how many ends a reader was given, to find out how many it was not; see take-ends.lua. */
+  outboxGiven(reader: string): string;
   /** Written before each wait for durability. */
   readonly barrier: string;
   /** Never set: a process tries with it whether Redis takes writes. */
@@ -97,6 +103,9 @@ function cellKeys(prefix: string): CellKeys {
     workerProcess: (processId) => `${prefix}worker:${processId}`,
     rescuer: `${prefix}rescuer:${recordVersion}`,
     serverCalls: `${prefix}server-calls`,
+    outbox: `${prefix}outbox`,
+    outboxLease: (reader) => `${prefix}outbox:${reader}`,
+    outboxGiven: (reader) => `${prefix}outbox:${reader}:given`,
     barrier: `${prefix}barrier`,
     probe: `${prefix}probe`,
   };

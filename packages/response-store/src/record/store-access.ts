@@ -9,6 +9,8 @@ export interface StoreAccess {
   keys: RedisKeys;
   /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
   onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
+  /** How many ends wait in the outbox at most; undefined when nobody reads it, and none is written there. */
+  outboxMost?: number | undefined;
   /** Is told of each response that was ended here without a worker. */
   onQueuedEnd?: ((ended: QueuedEnd) => void) | undefined;
 }

@@ -17,6 +17,7 @@ const keptFacts = {
   tier: fact('text', 'api'),
   queue: fact('text', 'api'),
   request_id: fact('text', 'api'),
+  key: fact('text', 'api'),
   traceparent: fact('text?', 'api'),
   most_output: fact('number?', 'api'),
   /** How long its caller may be away before the response is given up, in milliseconds. */

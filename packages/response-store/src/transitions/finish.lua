@@ -1,6 +1,6 @@
 -- Ends a response: status, result, log, counts and everybody who listens, in one step.
 --
--- KEYS  record, log, open, load, large; for a long end, where its attempt has written it, and where it goes
+-- KEYS  record, log, open, load, large, outbox; for a long end, where its attempt has written it, and where it goes
 -- ARGV  id
 --       token              of the ending attempt; empty for an end written while nobody runs the response
 --       first              sequence number of the first event
@@ -13,6 +13,8 @@
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       reason   why somebody asked for this end; empty when that is known, or nobody did
 --       server   that ran it, where its provider has several; empty otherwise
+--       told, outbox_most  what the outbox tells of the end beside what the record says, and how many ends wait there at most;
+--                both empty when nobody reads it
 --       then, for a streamed response, events as JSON, in order, a long one as long-events.lua says; the last one ends the
 --       response and is its type alone
 --
@@ -24,7 +26,7 @@
 --   lost        what was written of a long end or event is not there, or not all of it; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes long_events')
+local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes long_events tier background key cancel')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -83,6 +85,12 @@ if is_repeatable(status) and f.idempotency then
   end
 end
 replace_held(load, f.tenant, now, before_parts, parts)
+-- The callers of others wait for their ends and know them, and nobody was told of a response that was refused.
+if outbox_most and f.background and f.cancel ~= 'refused' then
+  redis.call('XADD', outbox, 'MAXLEN', '~', outbox_most, '*', 'id', id, 'status', status, 'tenant', f.tenant, 'tier', f.tier,
+    'key', f.key or '', 'background', f.background and 1 or 0, 'accepted', f.accepted_at, 'started', f.started_at or '',
+    'ended', string.format('%.0f', now), 'told', told)
+end
 if not f.stream then
   tell_watchers(f.watchers, id, { result }, end_bytes)
   return f.turn and let_in('ok', record, id, load, f.tenant) or 'ok'

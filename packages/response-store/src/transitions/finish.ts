@@ -8,6 +8,7 @@ import {
   type Status,
   statusesBefore,
 } from '@sluice/contract';
+import { printTold } from '../outbox/told-end.ts';
 import { printEnd } from '../record/end-json.ts';
 import { writtenMs } from '../record/long-event.ts';
 import { type FieldName, parseFields, recordVersion, storedNames } from '../record/fields.ts';
@@ -39,7 +40,7 @@ const finishScript = defineScript({
   ],
   file: new URL('../../src/transitions/finish.lua', import.meta.url),
   fragments: [...admissionFragments, ...fragments('clock', 'watchers', 'let-in', 'long-events')],
-  keys: ['record', 'log', 'open', 'load', 'large'],
+  keys: ['record', 'log', 'open', 'load', 'large', 'outbox'],
   args: [
     'id',
     'token',
@@ -56,8 +57,10 @@ const finishScript = defineScript({
     'calls_length',
     'reason',
     'server',
+    'told',
+    'outbox_most',
   ],
-  numbers: ['first', 'end_bytes', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length'],
+  numbers: ['first', 'end_bytes', 'record_ms', 'log_ms', 'now', 'tokens', 'calls_length', 'outbox_most'],
 });
 
 export interface Finish {
@@ -75,6 +78,8 @@ export interface Finish {
   tokens: number | undefined;
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
+  /** What the outbox tells of the end beside what its record says; see `printTold`. */
+  told: string;
   /** Key of the server that ran it, where its provider has several. */
   server?: string | undefined;
   retention: Retention;
@@ -131,6 +136,7 @@ export async function finish(
     result,
     tokens,
     toolCalls,
+    told,
     server,
     retention,
     reason,
@@ -140,7 +146,7 @@ export async function finish(
   const { cell, record, log, large, end } = keysOf(access, responseId);
   const isApart = typeof result !== 'string';
   const reply = await finishScript(access.redis, {
-    keys: { record, log, open: cell.open, load: cell.load, large },
+    keys: { record, log, open: cell.open, load: cell.load, large, outbox: cell.outbox },
     args: {
       id: responseId,
       token,
@@ -157,6 +163,8 @@ export async function finish(
       calls_length: mostCallsLength,
       reason: reason ?? '',
       server: server ?? '',
+      told: access.outboxMost === undefined ? '' : told,
+      outbox_most: access.outboxMost ?? '',
     },
     ...(isApart && { moreKeys: [cell.endOf(responseId, token), end] }),
     ...(streams && { moreArgs: [...events, lifecycleEvent(eventTypeOf(status))] }),
@@ -215,6 +223,7 @@ export async function endIfQueued(
   }
   const streams = found.stream === true;
   const sequenceNumber = seq + 1;
+  const { model } = JSON.parse(request) as StoredRequest; // written by the accept
   const result = await finish(access, responseId, {
     token: '',
     sequenceNumber,
@@ -224,13 +233,13 @@ export async function endIfQueued(
     result: printEnd({ responseId, sequenceNumber, end }),
     tokens: tokensOf(end),
     toolCalls: toolCallsIn(end),
+    told: printTold({ model, end }),
     retention: retentionOf({ store: found.stored, background: found.background }, retention),
     reason,
   });
   if (result === 'missing' || result === 'terminal') return { kind: result };
   // Between the read and the script a worker took it. It may have given it back since, and then has noted another event.
   if (result !== 'ok') return { kind: 'begun' };
-  const { model } = JSON.parse(request) as StoredRequest; // written by the accept
   access.onQueuedEnd?.({ responseId, tenant, model, end });
   return { kind: 'ended', queue };
 }

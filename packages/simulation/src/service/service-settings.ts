@@ -43,6 +43,7 @@ timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs
 workerConcurrency: 8
 drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
+webhooks: { enabled: false }
 `,
   });
   const complete = { ...settings, redisUrl };

@@ -1,0 +1,81 @@
+import type { Settings } from '@sluice/config';
+import { webhookEventTypes } from '@sluice/contract';
+import {
+  type AttemptStore,
+  defaultCell,
+  type EndFact,
+  OutboxFollower,
+  OutboxReader,
+} from '@sluice/response-store';
+import { type Logger, throttledWarning } from '@sluice/runtime';
+import { type EndedResponse, sendingBy, WebhookSender } from '@sluice/webhooks';
+import type { WorkerClients, Wired } from '@sluice/wiring';
+
+/** The reader of the outbox, by its name there. */
+const readerName = 'webhooks';
+
+/** Most ends that are planned in one go. */
+const mostAtOnce = 100;
+
+export interface WorkerWebhooksOptions {
+  settings: Pick<Settings, 'webhooks' | 'recovery'>;
+  wired: Wired<WorkerClients, AttemptStore>;
+  workerId: string;
+  logger: Logger;
+}
+
+/**
+ * The part of a worker that tells endpoints of the ends of responses in the background. One worker at a time plans deliveries from the
+ * outbox, and all of them send.
+ */
+export class WorkerWebhooks {
+  readonly #sender: WebhookSender;
+  readonly #follower: OutboxFollower;
+
+  constructor({ settings, wired, workerId, logger }: WorkerWebhooksOptions) {
+    const { commands, jobs } = wired.clients;
+    const { keyPrefix } = wired;
+    const { lockMs, stalledMs } = settings.recovery;
+    this.#sender = new WebhookSender({
+      ...sendingBy(settings.webhooks),
+      connection: commands,
+      jobs,
+      keyPrefix,
+      lockMs,
+      stalledMs,
+      logger,
+      onTry: (outcome) => wired.telemetry.emit('webhook.tried', { outcome }),
+    });
+    this.#follower = new OutboxFollower({
+      reader: new OutboxReader({
+        redis: commands,
+        keys: wired.store.keys.inCell(defaultCell),
+        reader: readerName,
+        process: workerId,
+        leaseMs: lockMs,
+        count: mostAtOnce,
+      }),
+      tell: (ends) => this.#sender.plan(ends.flatMap((end) => endedResponse(end) ?? [])),
+      onLost: (count) =>
+        logger.warn({ count }, 'ends of responses were not told to webhooks: too many waited'),
+      onError: throttledWarning(logger, 'outbox not read').warn,
+    });
+  }
+
+  start(): void {
+    this.#sender.start();
+    this.#follower.start();
+  }
+
+  /** Plans and sends no more; what is on its way is sent to the end. */
+  async stop(): Promise<void> {
+    await this.#follower.stop();
+    await this.#sender.stop();
+  }
+}
+
+/** Undefined for an end of which no endpoint is told: somebody waited for the response and knows. */
+function endedResponse({ id, tenant, status, background, endedAt }: EndFact): EndedResponse | undefined {
+  const type = webhookEventTypes.find((each) => each === `response.${status}`);
+  return background && type ? { id, tenant, type, endedAt } : undefined;
+}

@@ -1,0 +1,115 @@
+import { statuses, type Status } from '@sluice/contract';
+import type { RedisCommands } from '../record/connection.ts';
+import type { CellKeys } from '../record/keys.ts';
+import { defineScript } from '../script/define-script.ts';
+import type { ToldEnd } from './told-end.ts';
+
+const takeScript = defineScript({
+  by: 'rescue',
+  file: new URL('../../src/outbox/take-ends.lua', import.meta.url),
+  keys: ['outbox', 'lease', 'given'],
+  args: ['reader', 'process', 'lease_ms', 'count'],
+  numbers: ['lease_ms', 'count'],
+});
+
+/** The end of a response, as those learn of it who tell of it later. Times are milliseconds of the store's clock. */
+export interface EndFact extends ToldEnd {
+  id: string;
+  status: Status;
+  tenant: string;
+  tier: string;
+  /** The API key that created it, by the first characters of its digest; empty when the record does not say. */
+  key: string;
+  background: boolean;
+  acceptedAt: number;
+  /** Undefined when it never ran. */
+  startedAt: number | undefined;
+  endedAt: number;
+}
+
+/** An entry of the outbox; `fact` is undefined when this release cannot read it. */
+export interface OutboxEntry {
+  id: string;
+  fact: EndFact | undefined;
+}
+
+export interface TakenEnds {
+  entries: readonly OutboxEntry[];
+  /** Ends that went before this reader had them, because too many waited. */
+  lost: number;
+  /** Whether these are as many as a call returns, so that more may be there. */
+  isFull: boolean;
+}
+
+export interface OutboxReaderOptions {
+  redis: RedisCommands;
+  keys: CellKeys;
+  /** Its name. Each reader is given every end, and has told some of them. */
+  reader: string;
+  /** The process that reads, by a name of its own. */
+  process: string;
+  /** How long the process reads alone after each call, in milliseconds. */
+  leaseMs: number;
+  /** Most ends of a call. */
+  count: number;
+}
+
+/**
+ * The outbox: a Redis stream in which the script of an end writes what it has ended, in the same step: the ends of responses in the
+ * background, for which nobody waits. So an end that is written is told, whatever dies, and one that is not is never told.
+ *
+ * Each reader is given every end at least once, in the order in which they were written: what it has not noted as told comes again, also
+ * to the process that reads for it next. What all readers have told goes; when too much waits, the oldest goes and is counted as lost.
+ */
+export class OutboxReader {
+  readonly #options: OutboxReaderOptions;
+
+  constructor(options: OutboxReaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Notes what was told, by the ids of entries, and returns the next ends; undefined while another process reads. A call that is repeated
+   * after a lost reply returns the same again.
+   */
+  async take(told: readonly string[]): Promise<TakenEnds | undefined> {
+    const { redis, keys, reader, process, leaseMs, count } = this.#options;
+    const reply = await takeScript(redis, {
+      keys: { outbox: keys.outbox, lease: keys.outboxLease(reader), given: keys.outboxGiven(reader) },
+      args: { reader, process, lease_ms: leaseMs, count },
+      moreArgs: told,
+    });
+    // By the script.
+    const [isReading, lost = 0, entries = []] = reply as [0 | 1, number?, [string, string[]][]?];
+    if (isReading === 0) return undefined;
+    return {
+      lost,
+      isFull: entries.length >= count,
+      entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs) })),
+    };
+  }
+}
+
+function parseFact(pairs: readonly string[]): EndFact | undefined {
+  const found = new Map<string, string>();
+  for (let at = 0; at + 1 < pairs.length; at += 2) found.set(pairs[at] ?? '', pairs[at + 1] ?? '');
+  const text = (name: string) => found.get(name) ?? '';
+  const status = statuses.find((each) => each === found.get('status'));
+  if (status === undefined || text('id') === '') return undefined;
+  try {
+    return {
+      ...(JSON.parse(text('told')) as ToldEnd), // `printTold` wrote it
+      id: text('id'),
+      status,
+      tenant: text('tenant'),
+      tier: text('tier'),
+      key: text('key'),
+      background: text('background') === '1',
+      acceptedAt: Number(text('accepted')),
+      startedAt: text('started') === '' ? undefined : Number(text('started')),
+      endedAt: Number(text('ended')),
+    };
+  } catch {
+    return undefined;
+  }
+}

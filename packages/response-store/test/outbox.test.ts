@@ -1,0 +1,230 @@
+import { cancelled, completed } from '@sluice/contract';
+import { eventually } from '@sluice/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type EndFact,
+  OutboxFollower,
+  OutboxReader,
+  type OutboxReaderOptions,
+  ResponseStore,
+} from '../src/index.ts';
+import { oneServer, type Server, StoreUnderTest } from './store-under-test.ts';
+
+const outboxMost = 1_000;
+const usage = {
+  input_tokens: 12,
+  input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
+  output_tokens: 7,
+  output_tokens_details: { reasoning_tokens: 2 },
+  total_tokens: 19,
+};
+const anEnd = completed({ output: [], usage }, 1);
+
+let server: Server;
+let store: StoreUnderTest;
+
+beforeEach(async () => {
+  server = await oneServer();
+  store = new StoreUnderTest(server);
+});
+afterEach(async () => {
+  await store.close();
+  await server.close();
+});
+
+function aReader(options: Partial<OutboxReaderOptions> = {}): OutboxReader {
+  return new OutboxReader({
+    redis: server.client,
+    keys: store.keys,
+    reader: 'webhooks',
+    process: 'one',
+    leaseMs: 60_000,
+    count: 100,
+    ...options,
+  });
+}
+
+async function anEnded(most: number | null = outboxMost): Promise<string> {
+  const responseId = await store.running('a', { streams: false });
+  await store.write(responseId, 'a', 3, [], anEnd, { outboxMost: most ?? undefined });
+  return responseId;
+}
+
+/** A store whose ends are told. */
+function aTellingStore(): ResponseStore {
+  const { client, prefix } = server;
+  return new ResponseStore({
+    commands: client,
+    largeValues: client,
+    keyPrefix: `${prefix}:`,
+    retention: { responseSeconds: 600, eventLogSeconds: 600 },
+    outboxMost,
+  });
+}
+
+const idsOf = (taken: Awaited<ReturnType<OutboxReader['take']>>) =>
+  taken?.entries.map(({ fact }) => fact?.id);
+
+describe('the outbox', () => {
+  it('has what is known of an end', async () => {
+    const responseId = await anEnded();
+    const taken = await aReader().take([]);
+    expect(taken).toEqual({
+      lost: 0,
+      isFull: false,
+      entries: [{ id: expect.any(String), fact: expect.anything() }],
+    });
+    const [entry] = taken?.entries ?? [];
+    expect(entry?.fact).toStrictEqual({
+      id: responseId,
+      status: 'completed',
+      tenant: 'team-a',
+      tier: 'default',
+      key: 'a1b2c3d4e5f60718',
+      background: true,
+      model: 'simulator',
+      usage: { input: 12, cached: 4, cacheWrite: 1, output: 7, reasoning: 2 },
+      acceptedAt: expect.any(Number),
+      startedAt: expect.any(Number),
+      endedAt: expect.any(Number),
+    } satisfies EndFact);
+  });
+
+  it('has an end once, also when its call is repeated after a lost reply', async () => {
+    const responseId = await anEnded();
+    await store.write(responseId, 'a', 3, [], anEnd, { outboxMost });
+    expect(idsOf(await aReader().take([]))).toEqual([responseId]);
+  });
+
+  it('has the end of a response that never ran', async () => {
+    const responseId = await store.accepted();
+    await aTellingStore().endIfQueued(responseId, cancelled({ output: [], usage: null }), 'requested');
+    const [entry] = (await aReader().take([]))?.entries ?? [];
+    expect(entry?.fact).toMatchObject({ id: responseId, status: 'cancelled', startedAt: undefined });
+  });
+
+  it('has nothing of a response that was refused', async () => {
+    const responseId = await store.accepted({ background: false });
+    await store.caller.abandon(responseId, Date.now() + 60_000);
+    await aTellingStore().endIfQueued(responseId, cancelled({ output: [], usage: null }));
+    await anEnded();
+    expect(idsOf(await aReader().take([]))).not.toContain(responseId);
+  });
+
+  it('has nothing of a response whose caller waits for it', async () => {
+    const responseId = await store.running('a', { background: false, watchers: ['1'] });
+    await store.write(responseId, 'a', 3, [], anEnd, { outboxMost });
+    expect(await server.client.exists(store.keys.outbox)).toBe(0);
+  });
+
+  it('has nothing where nobody reads it', async () => {
+    await anEnded(null);
+    expect(await server.client.exists(store.keys.outbox)).toBe(0);
+  });
+
+  it('gives what was not told again, and the rest behind it', async () => {
+    const first = await anEnded();
+    const second = await anEnded();
+    const reader = aReader({ count: 1 });
+    const taken = await reader.take([]);
+    expect(idsOf(taken)).toEqual([first]);
+    expect(idsOf(await reader.take([]))).toEqual([first]);
+    const told = taken?.entries.map(({ id }) => id) ?? [];
+    expect(idsOf(await reader.take(told))).toEqual([second]);
+    // The same call again, after its reply was lost.
+    expect(idsOf(await reader.take(told))).toEqual([second]);
+  });
+
+  it('is read by one process for a reader, until that is silent', async () => {
+    const responseId = await anEnded();
+    expect(idsOf(await aReader().take([]))).toEqual([responseId]);
+    expect(await aReader({ process: 'two' }).take([])).toBeUndefined();
+    await server.client.del(store.keys.outboxLease('webhooks'));
+    expect(idsOf(await aReader({ process: 'two' }).take([]))).toEqual([responseId]);
+    expect(await aReader().take([])).toBeUndefined();
+  });
+
+  it('keeps an end until every reader has told it', async () => {
+    const responseId = await anEnded();
+    const readers = [aReader(), aReader({ reader: 'usage' })] as const;
+    const [one, other] = await Promise.all(readers.map((reader) => reader.take([])));
+    expect([idsOf(one), idsOf(other)]).toEqual([[responseId], [responseId]]);
+    const told = one?.entries.map(({ id }) => id) ?? [];
+    await readers[0].take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(1);
+    await readers[1].take(told);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+  });
+
+  it('says how many ends went before they were read', async () => {
+    const reader = aReader();
+    await anEnded();
+    await reader.take((await reader.take([]))?.entries.map(({ id }) => id) ?? []);
+    for (let at = 0; at < 5; at += 1) await anEnded();
+    // As `MAXLEN` does, which cuts whole nodes of the stream alone.
+    await server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 2);
+    const taken = await reader.take([]);
+    expect([taken?.lost, taken?.entries.length]).toEqual([3, 2]);
+    expect((await reader.take([]))?.lost).toBe(0);
+  });
+
+  it('never holds many more than it may', async () => {
+    const ids = await Promise.all(Array.from({ length: 250 }, () => anEnded(10)));
+    expect(ids).toHaveLength(250);
+    expect(await server.client.xlen(store.keys.outbox)).toBeLessThan(130);
+  });
+
+  it('goes on after the store was emptied', async () => {
+    const reader = aReader();
+    await anEnded();
+    const told = (await reader.take([]))?.entries.map(({ id }) => id) ?? [];
+    await server.client.del(store.keys.outbox, store.keys.outboxLease('webhooks'));
+    expect(await reader.take(told)).toMatchObject({ entries: [] });
+    const responseId = await anEnded();
+    expect(idsOf(await reader.take([]))).toEqual([responseId]);
+  });
+});
+
+describe('a follower of the outbox', () => {
+  it('tells every end, and again those of a telling that failed', async () => {
+    const told: string[][] = [];
+    const errors: unknown[] = [];
+    const follower = new OutboxFollower({
+      reader: aReader(),
+      tell: async (ends) => {
+        told.push(ends.map(({ id }) => id));
+        if (told.length === 1) throw new Error('away');
+      },
+      onLost: () => undefined,
+      onError: (error) => errors.push(error),
+      everyMs: 1,
+      againMs: 1,
+    });
+    const responseId = await anEnded();
+    follower.start();
+    await eventually(() => expect(told).toEqual([[responseId], [responseId]]));
+    const second = await anEnded();
+    await eventually(() => expect(told.at(-1)).toEqual([second]));
+    await follower.stop();
+    expect(errors).toHaveLength(1);
+    expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+  });
+
+  it('leaves what it has not told to another one', async () => {
+    const responseId = await anEnded();
+    const away = aReader({ process: 'dead' });
+    await away.take([]); // and dies
+    await server.client.del(store.keys.outboxLease('webhooks'));
+    const told: string[] = [];
+    const follower = new OutboxFollower({
+      reader: aReader({ process: 'two' }),
+      tell: async (ends) => void told.push(...ends.map(({ id }) => id)),
+      onLost: () => undefined,
+      onError: () => undefined,
+      everyMs: 1,
+    });
+    follower.start();
+    await eventually(() => expect(told).toEqual([responseId]));
+    await follower.stop();
+  });
+});

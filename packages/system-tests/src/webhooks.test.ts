@@ -1,0 +1,144 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { eventually } from '@sluice/testing';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from './service.ts';
+
+let service: Service;
+let receiver: Server;
+let client: OpenAI;
+/** What arrived, by path. */
+const received = new Map<string, { body: string; headers: IncomingMessage['headers'] }[]>();
+/** What the receiver answers next, by path; 204 behind that. */
+const answers = new Map<string, number[]>();
+
+beforeAll(async () => {
+  receiver = createServer((request, reply) => {
+    const path = request.url ?? '';
+    void text(request).then((body) => {
+      received.set(path, [...(received.get(path) ?? []), { body, headers: request.headers }]);
+      reply.writeHead(answers.get(path)?.shift() ?? 204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  service = await startService({
+    apis: 2,
+    workers: 2,
+    settings: {
+      webhooks: { allowPrivateNetworks: true },
+      providers: [{ id: 'simulator', type: 'simulator' }],
+      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    },
+  });
+  client = clientOf(0);
+});
+afterAll(async () => {
+  await service?.stop();
+  receiver?.closeAllConnections();
+  receiver?.close();
+});
+
+function clientOf(api: number): OpenAI {
+  return new OpenAI({ apiKey: service.key, baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 0 });
+}
+
+function urlOf(path: string): string {
+  const { port } = receiver.address() as AddressInfo; // It listens on a port.
+  return `http://127.0.0.1:${port}${path}`;
+}
+
+function anEndpoint(path: string, event_types: OpenAI.Webhooks.WebhookCreateParams['event_types']) {
+  return client.webhooks.create({ name: path, url: urlOf(path), event_types });
+}
+
+const inBackground = { model: 'simulator', input: 'Hello!', background: true } as const;
+const at = (path: string) => received.get(path) ?? [];
+
+describe('webhooks, by the official client', () => {
+  it('tell of an end that the client verifies', async () => {
+    const { signing_secret: secret } = await anEndpoint('/completed', ['response.completed']);
+    const { id } = await client.responses.create(inBackground);
+    await eventually(() => expect(at('/completed')).toHaveLength(1));
+    const [{ body, headers } = { body: '', headers: {} }] = at('/completed');
+    const event = await client.webhooks.unwrap(body, headers, secret);
+    expect(event).toMatchObject({ object: 'event', type: 'response.completed', data: { id } });
+    const forged = client.webhooks.unwrap(body.replace(id, 'other'), headers, secret);
+    await expect(forged).rejects.toThrow();
+  });
+
+  it('tell of a cancellation, and nothing of a response that its caller waited for', async () => {
+    await anEndpoint('/all', ['response.completed', 'response.cancelled']);
+    await client.responses.create({ model: 'simulator', input: 'Hello!' });
+    const { id } = await client.responses.create({
+      ...inBackground,
+      input: 'Hi. [[sluice: first_token_ms=600000]]',
+    });
+    await client.responses.cancel(id);
+    await eventually(() => expect(at('/all')).toHaveLength(1));
+    expect(JSON.parse(at('/all')[0]?.body ?? '')).toMatchObject({ type: 'response.cancelled', data: { id } });
+  });
+
+  it('come again after a failure, with the same id', async () => {
+    answers.set('/failing', [500]);
+    await anEndpoint('/failing', ['response.completed']);
+    await client.responses.create(inBackground);
+    await eventually(() => expect(at('/failing')).toHaveLength(2), { timeoutMs: 60_000 });
+    const ids = at('/failing').map(({ headers }) => headers['webhook-id']);
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it('tell of every end once, whichever process dies', async () => {
+    await anEndpoint('/killed', ['response.completed']);
+    const clients = [clientOf(0), clientOf(1)];
+    const created = await Promise.all(
+      Array.from({ length: 40 }, (_, turn) => (clients[turn % 2] ?? client).responses.create(inBackground)),
+    );
+    await service.workers[0]?.kill();
+    await service.addWorker();
+    const told = () =>
+      at('/killed').map(({ body }) => (JSON.parse(body) as { data: { id: string } }).data.id);
+    await eventually(() => expect(new Set(told())).toEqual(new Set(created.map(({ id }) => id))), {
+      timeoutMs: 60_000,
+    });
+  });
+
+  it('can be listed, changed, tried and taken away', async () => {
+    const { id } = await anEndpoint('/managed', ['response.failed']);
+    const listed = [];
+    for await (const each of client.webhooks.list({ limit: 2 })) listed.push(each.id);
+    expect(listed).toContain(id);
+    expect(await client.webhooks.update(id, { name: 'other' })).toMatchObject({ id, name: 'other' });
+    const rotated = await client.webhooks.rotateSecret(id, { keep_old_secret_active_for_24_hours: true });
+    expect(rotated.signing_secret).toMatch(/^whsec_/);
+    expect(await client.webhooks.test(id, { event_type: 'response.failed' })).toMatchObject({
+      object: 'webhook_endpoint.test',
+      status_code: 204,
+      success: true,
+    });
+    expect(await client.webhooks.delete(id)).toMatchObject({ id, deleted: true });
+    await expect(client.webhooks.retrieve(id)).rejects.toMatchObject({ status: 404 });
+    expect((await client.webhooks.eventTypes.list()).data).toContain('response.completed');
+  });
+
+  it.each([
+    [{ name: 'x', url: 'not a url', event_types: ['response.completed'] }, 'invalid_value', 'url'],
+    [{ name: 'x', url: 'ftp://example.com/', event_types: ['response.completed'] }, 'invalid_value', 'url'],
+    [{ name: '', url: 'https://example.com/', event_types: ['response.completed'] }, 'invalid_value', 'name'],
+    [{ name: 'x', url: 'https://example.com/', event_types: [] }, 'empty_array', 'event_types'],
+    [
+      { name: 'x', url: 'https://example.com/', event_types: ['video.completed'] },
+      'invalid_value',
+      'event_types[0]',
+    ],
+    [
+      { url: 'https://example.com/', event_types: ['response.completed'] },
+      'missing_required_parameter',
+      'name',
+    ],
+  ])('refuse %j by name', async (body, code, param) => {
+    const made = client.webhooks.create(body as OpenAI.Webhooks.WebhookCreateParams);
+    await expect(made).rejects.toMatchObject({ status: 400, code, param });
+  });
+});

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { WebhookEvent, WebhookEventType } from '@sluice/contract';
+
+/** Of the queue in BullMQ. A colon ends no model's encoded name, and no name of BullMQ has one: this is no model's, either. */
+export const webhookQueueName = 'webhooks!';
+
+/** An event on its way to one endpoint. */
+export interface Delivery {
+  tenant: string;
+  endpointId: string;
+  event: WebhookEvent;
+  /** Since when it is to be delivered, in milliseconds since 1970. */
+  since: number;
+}
+
+/** The end of a response, as far as its endpoints are told of it. */
+export interface EndedResponse {
+  id: string;
+  tenant: string;
+  type: WebhookEventType;
+  /** By the store's clock, in milliseconds since 1970. */
+  endedAt: number;
+}
+
+/** The event of an end. The same end makes the same event, however often it is told. */
+export function eventOf({ id, type, endedAt }: EndedResponse): WebhookEvent {
+  const digest = createHash('sha256').update(`${type} ${id}`).digest('hex').slice(0, 32);
+  return {
+    id: `evt_${digest}`,
+    object: 'event',
+    type,
+    created_at: Math.floor(endedAt / 1000),
+    data: { id },
+  };
+}
+
+/** One for each event and endpoint. BullMQ takes no colon in it. */
+export function deliveryId(event: WebhookEvent, endpointId: string): string {
+  return `${event.id}-${endpointId}`;
+}

@@ -1,0 +1,16 @@
+export type { Delivery, EndedResponse } from './delivery.ts';
+export { guardedDispatcher } from './guarded-dispatcher.ts';
+export {
+  type EndpointWithSecret,
+  openEndpoints,
+  sendingBy,
+  WebhookEndpoints,
+  type WebhookEndpointsOptions,
+  type WebhookSettings,
+} from './webhook-endpoints.ts';
+export {
+  defaultPausesMs,
+  openDeliveries,
+  WebhookSender,
+  type WebhookSenderOptions,
+} from './webhook-sender.ts';
