@@ -24,7 +24,7 @@ import type { Responses } from './responses/responses.ts';
 /** The parts of an api that its operator works with. */
 export interface OperatedParts
   extends Wired<ApiClients, CallerStore>,
-    Pick<OperatorOptions, 'memory' | 'redis'> {
+    Pick<OperatorOptions, 'memory' | 'redis' | 'models' | 'modelChanges'> {
   settings: ConnectedSettings;
   live: LiveSettings;
   tenants: Tenants;

@@ -23,8 +23,11 @@ import {
   type ConnectedSettings,
   type ConnectOptions,
   type LiveModels,
+  ModelChanges,
   ModelDiscovery,
+  ModelStore,
   openModels,
+  StoredModelWatch,
   watchRedis,
   type Wired,
 } from '@sluice/wiring';
@@ -79,6 +82,8 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   live: LiveSettings;
   models: LiveModels;
   discovery: ModelDiscovery;
+  storedModels: StoredModelWatch;
+  modelChanges: ModelChanges;
   tenants: Tenants;
   watch: SettingsWatch | undefined;
   redis: RedisWatch;
@@ -133,6 +138,9 @@ export function makeApiParts({
   const settings = models.inSettings(started);
   // An operator also sees and empties the queue of a model that was removed, while it is still served.
   const served = models.servedInSettings(started);
+  const modelStore = new ModelStore({ connection: commands, keyPrefix });
+  const storedModels = new StoredModelWatch({ store: modelStore, live: models, logger });
+  const modelChanges = new ModelChanges({ store: modelStore, file: () => models.file });
   const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());
@@ -192,6 +200,8 @@ export function makeApiParts({
   const operator = makeApiOperator({
     ...{ ...wired, live, tenants, memory, redis, responses, bodies, bodyBudget, logger },
     settings: served,
+    models,
+    modelChanges,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
   const stats = apiStats({
@@ -225,6 +235,8 @@ export function makeApiParts({
     live,
     models,
     discovery,
+    storedModels,
+    modelChanges,
     tenants,
     watch: settingsWatch,
     redis,

@@ -122,6 +122,7 @@ export class ApiProcess {
     if (!parts.clock.isSynchronized) await parts.clock.sample();
     await parts.tenants.start(signal);
     await untilRedisTakes(() => parts.sealing.start(), signal);
+    await parts.storedModels.start(signal);
     await parts.discovery.start(signal);
     this.#hasStarted = true;
     parts.memory.start();
@@ -163,7 +164,7 @@ export class ApiProcess {
     clearTimeout(cut);
     await acts;
     await parts.watch?.stop();
-    await Promise.all([parts.models.stop(), parts.discovery.stop()]);
+    await Promise.all([parts.models.stop(), parts.storedModels.stop(), parts.discovery.stop()]);
     await parts.tenants.stop();
     await parts.sealing.stop();
     parts.redis.stop();

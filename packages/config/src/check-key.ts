@@ -26,7 +26,7 @@ export function checkKey(wanted: Record<string, unknown>): KeyRules | { problems
 }
 
 /** One mistake can break several rules of the schema; reporting the first is enough. */
-function firstOfEachPath(problems: readonly Explanation[]): Explanation[] {
+export function firstOfEachPath(problems: readonly Explanation[]): Explanation[] {
   const first = new Map(problems.toReversed().map((problem) => [JSON.stringify(problem.path), problem]));
   return problems.filter((problem) => first.get(JSON.stringify(problem.path)) === problem);
 }

@@ -126,7 +126,11 @@ function checkProviders({ providers = [] }: Outline): Explanation[] {
   return found;
 }
 
-function checkModels({ providers = [], models = [] }: Outline): Explanation[] {
+/** The rules between models, and between a model and the providers. */
+export function checkModels({
+  providers = [],
+  models = [],
+}: Pick<Outline, 'providers' | 'models'>): Explanation[] {
   const found = duplicates('models', models);
   const known = providers.map(({ id }) => id).filter((id) => id !== undefined);
   const simulators = new Set(providers.filter(({ type }) => type === 'simulator').map(({ id }) => id));

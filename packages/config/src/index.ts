@@ -7,6 +7,7 @@ export {
   type LiveLimits,
 } from './changed-settings.ts';
 export { checkKey, type KeyRules } from './check-key.ts';
+export { checkModel } from './check-model.ts';
 export { ConfigError, formatPath, type Problem } from './config-error.ts';
 export { faultOfAllowedModel } from './cross-checks.ts';
 export { defaultTiers, defaultWeight, hashKey, keySchema, limitsSchema } from './key-schema.ts';
@@ -17,6 +18,7 @@ export { findService, type ServicePlace } from './find-service.ts';
 export { type Environment, readVariable, type Role } from './environment-variables.ts';
 export { isLoopback } from './hosts.ts';
 export { loadSettings, type SettingsSources } from './load-settings.ts';
+export { ModelRefusal } from './model-refusal.ts';
 export { suggestName } from './nearest-name.ts';
 export { mostServers } from './provider-schema.ts';
 export { serverAddress } from './server-checks.ts';

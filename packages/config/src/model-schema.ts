@@ -12,7 +12,7 @@ const routeSchema = z.strictObject({
 });
 
 /** A model that clients may name, and where its requests go. */
-const modelSchema = z.strictObject({
+export const modelSchema = z.strictObject({
   id: modelName().meta({ description: 'The name that clients send as `model`.' }),
   routes: z.array(routeSchema).min(1).max(32).meta({
     description:

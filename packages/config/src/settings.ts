@@ -99,7 +99,8 @@ function completeProvider(provider: ParsedProvider): ProviderSettings {
   return { ...provider, baseUrl: provider.baseUrl ?? provider.replicas?.[0] ?? '' };
 }
 
-function completeModels(models: readonly ParsedModel[]): ModelSettings[] {
+/** Gives each model what follows from the others. */
+export function completeModels(models: readonly ParsedModel[]): ModelSettings[] {
   const concurrencies = new Map<string, number>();
   for (const { id, queue = id, concurrency } of models) {
     if (concurrency !== undefined) concurrencies.set(queue, concurrency);

@@ -10,6 +10,7 @@ import { AuditLog } from './audit/audit-log.ts';
 import type { ResponseIndex } from './index/response-index.ts';
 import { KeyActs } from './keys/key-acts.ts';
 import { StoredKeyChanges } from './keys/stored-key-changes.ts';
+import { ModelActs, type ModelActsOptions } from './models/model-acts.ts';
 import { keptPauses } from './queues/kept-pauses.ts';
 import { OperatorQueues, type OperatorQueuesOptions } from './queues/operator-queues.ts';
 import {
@@ -28,6 +29,7 @@ export interface Operator {
   responses: OperatorResponses;
   queues: OperatorQueues;
   keys: KeyActs;
+  models: ModelActs;
   /** Acts on many responses. */
   acts: BulkActs;
   audit: Audit;
@@ -45,6 +47,7 @@ export interface OperatorOptions
     Pick<ResponseTailsOptions, 'presentEvents' | 'bodyBudget'>,
     Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
     Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
+    Pick<ModelActsOptions, 'models' | 'modelChanges'>,
     Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
   settings: Pick<Settings, 'models' | 'console'>;
   live: LiveSettings;
@@ -74,9 +77,11 @@ export function makeOperator(options: OperatorOptions): Operator {
   const tails = new ResponseTails({ ...options, ...options.tails });
   const pauses = keptPauses({ ...options, audit });
   const reports = serviceReports(options);
+  const queues = new OperatorQueues({ ...options, audit, acts });
   return {
     responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
-    queues: new OperatorQueues({ ...options, audit, acts }),
+    queues,
+    models: new ModelActs({ ...options, queues, audit }),
     keys: new KeyActs({ changes: new StoredKeyChanges(options.tenants), audit }),
     acts,
     audit,

@@ -63,3 +63,10 @@ export { RedisWatch } from './redis-watch.ts';
 export type { RedisWatchOptions } from './redis-watch.ts';
 export { awaitRedis, requireRedis, untilRedisTakes } from './require-redis.ts';
 export type { RedisToFind } from './require-redis.ts';
+export { EntriesWatch, type EntriesWatchOptions } from './stored-entries/entries-watch.ts';
+export {
+  type EntriesChange,
+  type EntriesConnection,
+  type EntriesSnapshot,
+  StoredEntries,
+} from './stored-entries/stored-entries.ts';

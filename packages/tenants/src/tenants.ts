@@ -1,5 +1,5 @@
 import type { KeySettings, Settings } from '@sluice/config';
-import type { Logger } from '@sluice/runtime';
+import type { EntriesConnection, Logger } from '@sluice/runtime';
 import {
   createStoredKey,
   type IssuedKey,
@@ -17,7 +17,7 @@ import { type Tenant, tenantsOf } from './keys/tenants-of-keys.ts';
 import { type KeyConflict, uniteKeys } from './keys/unite-keys.ts';
 import { limitsInEffect } from './limits-in-effect.ts';
 import { LiveSettings } from './live-settings.ts';
-import { type KeyConnection, KeyStore } from './stored/key-store.ts';
+import { KeyStore } from './stored/key-store.ts';
 import { reportTenants, type TenantReport, type UseMeter } from './tenant-report.ts';
 
 export interface TenantsOptions {
@@ -25,7 +25,7 @@ export interface TenantsOptions {
   settings: Settings;
   /** The keys and limits in effect in this process; by default nobody else reads them. */
   live?: LiveSettings;
-  connection: KeyConnection;
+  connection: EntriesConnection;
   /** Starts every key of the cell. */
   keyPrefix: string;
   store: UseMeter;

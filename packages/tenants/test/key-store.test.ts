@@ -1,8 +1,8 @@
+import { type EntriesSnapshot, EntriesWatch } from '@sluice/runtime';
 import { eventually, latch, startRedisProxy, testRedis, type TestRedis } from '@sluice/testing';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type KeySnapshot, KeyStore } from '../src/stored/key-store.ts';
-import { KeyWatch } from '../src/stored/key-watch.ts';
+import { KeyStore } from '../src/stored/key-store.ts';
 
 let redis: TestRedis;
 let store: KeyStore;
@@ -96,15 +96,15 @@ describe('a key store', () => {
 });
 
 describe('a key watch', () => {
-  const watches: KeyWatch[] = [];
+  const watches: EntriesWatch[] = [];
   afterEach(async () => {
     await Promise.all(watches.splice(0).map((watch) => watch.stop()));
   });
 
-  function watchOver(over: KeyStore, apply?: (snapshot: KeySnapshot) => void) {
+  function watchOver(over: KeyStore, apply?: (snapshot: EntriesSnapshot) => void) {
     const applied: Record<string, string>[] = [];
     const errors: unknown[] = [];
-    const watch = new KeyWatch({
+    const watch = new EntriesWatch({
       store: over,
       apply: (snapshot) => {
         apply?.(snapshot);

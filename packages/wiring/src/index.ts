@@ -30,4 +30,11 @@ export {
   ModelDiscovery,
   type ModelDiscoveryOptions,
 } from './models/model-discovery.ts';
+export {
+  ModelChanges,
+  type ModelPatch,
+  ModelStore,
+} from './models/model-changes.ts';
+export { StoredModelWatch } from './models/stored-model-watch.ts';
+export type { StoredModel, UnusableModel } from './models/stored-models.ts';
 export type { KnownList } from './models/discovered-store.ts';

@@ -4,26 +4,42 @@ import { FatalError } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator, type Operator } from '../queues/operator.ts';
+import { changeModels } from './change-models.ts';
 import { discoveryLines, type ModelRow, modelsTable } from './models-table.ts';
 
 export const modelsUsage = `Usage: sluice models [NAME] [flags]
+       sluice models add NAME --route PROVIDER[:MODEL] [flags]
+       sluice models change NAME [flags]
+       sluice models remove NAME [--drain]
 
-Shows each model that clients may name: its routes in order of preference, whether the settings file names it or an upstream lists it,
+Shows each model that clients may name: its routes in order of preference, whether the settings file names it, an operator has stored it or an upstream lists it,
 its queue, how many wait and run there, and how many may run at a time ('-' stands for as many as the workers have slots). A route is
 PROVIDER, or PROVIDER:NAME where the model has another name there. NAME shows one model.
 
-  --json          prints one line of JSON for each model
+add stores a model in Redis, beside those of the file, which win; its providers stand in the file. change replaces what is given.
+remove lets nothing new in, and serves what waits.
+
+  --route PROVIDER[:MODEL]   where its requests go, in order of preference (may be repeated)
+  --queue NAME               the queue; the model's name unless given
+  --concurrency N            most that run at a time; \`none\` takes the limit away
+  --context-tokens N, --max-output-tokens N
+  --file FILE                a model as in the settings file, in JSON; the flags win
+  --drain                    remove: cancels what waits
+  --json                     prints JSON, one line for each model
 ${serviceFlagsUsage}
 
 The file is read as it is now, which is what a running service does within seconds. What upstreams list is read from Redis, where
-workers keep it. The command reaches Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder,
-and changes nothing.`;
+workers keep it. The command reaches Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder.`;
 
 /** `sluice models`: the models of a service. Needs the Redis of the service, and no running process. */
 export async function runModels(
   argv: readonly string[],
   place: { env: Environment; cwd: string },
 ): Promise<void> {
+  const [command, ...rest] = argv;
+  if ((command === 'add' || command === 'change' || command === 'remove') && !rest.includes('--help')) {
+    return changeModels(command, rest, place);
+  }
   const { values, positionals } = parseFlags('models', argv, { json: { type: 'boolean' }, ...serviceFlags });
   if (values.help) {
     console.log(modelsUsage);
@@ -44,6 +60,9 @@ export async function runModels(
     return;
   }
   if (rows.length > 0) console.log(modelsTable(rows));
+  for (const { id, problem } of models.unusable) {
+    if (name === undefined) console.error(`sluice: the stored model '${id}' is not offered: ${problem}`);
+  }
   if (name !== undefined) return;
   const asked = settings.providers.filter(isDiscovering);
   const lines = discoveryLines(asked, (id) => discovery.known(id), operator.now());
@@ -59,7 +78,7 @@ async function rowsOf({ models, queues }: Operator, name: string | undefined): P
     const { waiting = 0, active = 0, isPaused = false } = read[names.indexOf(queue)] ?? {};
     return {
       model: id,
-      from: models.isOfFile(id) ? 'file' : 'discovered',
+      from: models.originOf(id),
       routes,
       queue,
       state: isPaused ? 'paused' : 'open',

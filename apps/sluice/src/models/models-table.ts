@@ -5,7 +5,7 @@ import { tableText } from '../table.ts';
 /** A model, as the command prints it. */
 export interface ModelRow {
   model: string;
-  from: 'file' | 'discovered';
+  from: 'file' | 'stored' | 'discovered';
   routes: readonly RouteSettings[];
   queue: string;
   state: 'open' | 'paused';

@@ -7,17 +7,21 @@ import {
   connect,
   type ConnectedSettings,
   type LiveModels,
+  ModelChanges,
   ModelDiscovery,
+  ModelStore,
   openModels,
   operatorRole,
+  StoredModelWatch,
 } from '@sluice/wiring';
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
   store: ResponseStore;
   queues: ResponseQueue;
-  /** Those of the settings, and those that upstreams list. */
+  /** Those of the settings, those that are stored, and those that upstreams list. */
   models: LiveModels;
+  modelChanges: ModelChanges;
   discovery: ModelDiscovery;
   /** Names of their queues, as the settings have them. */
   names: string[];
@@ -50,6 +54,8 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   const models = openModels(settings, queue);
   const connection = clients.commands;
   const discovery = new ModelDiscovery({ live: models, clock, connection, keyPrefix, logger });
+  const modelStore = new ModelStore({ connection, keyPrefix });
+  await new StoredModelWatch({ store: modelStore, live: models, logger }).look();
   await discovery.look();
   const recorder = recorderOf({
     isOn: settings.console.statistics,
@@ -65,6 +71,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     store,
     queues: queue,
     models,
+    modelChanges: new ModelChanges({ store: modelStore, file: () => models.file }),
     discovery,
     names: [...new Set(models.models.map((model) => model.queue))],
     now: () => clock.now(),

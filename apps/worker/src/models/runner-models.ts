@@ -162,10 +162,9 @@ export class RunnerModels {
     this.#byId = this.#prepared ?? this.#byId;
     this.#prepared = undefined;
     const entries = this.#entriesOf(models);
-    for (const { id } of served) {
-      const kept = this.#entries.get(id);
-      if (kept && !entries.has(id)) entries.set(id, kept);
-    }
+    const removed = served.filter(({ id }) => !entries.has(id));
+    // One that was removed before this process began has the routes that it says.
+    for (const [id, own] of this.#entriesOf(removed)) entries.set(id, this.#entries.get(id) ?? own);
     this.#entries = entries;
     for (const upstream of this.#open) {
       if (upstream instanceof ServerPool && !this.#isInEffect(upstream)) upstream.settle();

@@ -6,7 +6,9 @@ import {
   type ConnectedSettings,
   type LiveModels,
   ModelDiscovery,
+  ModelStore,
   openModels,
+  StoredModelWatch,
   type WorkerClients,
   type Wired,
 } from '@sluice/wiring';
@@ -41,6 +43,7 @@ export class WorkerModels {
   readonly #options: WorkerModelsOptions;
   readonly #live: LiveModels;
   readonly #discovery: ModelDiscovery;
+  readonly #stored: StoredModelWatch;
   readonly #watch: SettingsWatch | undefined;
   #followers: ModelFollowers | undefined;
   #served: ServedQueues | undefined;
@@ -52,6 +55,8 @@ export class WorkerModels {
     this.settings = this.#live.servedInSettings(settings);
     const connection = wired.clients.commands;
     this.#discovery = new ModelDiscovery({ ...wired, live: this.#live, connection, ask, logger });
+    const store = new ModelStore({ connection, keyPrefix: wired.keyPrefix });
+    this.#stored = new StoredModelWatch({ store, live: this.#live, logger });
     this.#watch = watch?.({ apply: (changed) => this.#takeSettings(changed), log: logger });
     this.#live.onChange(() => this.#takeModels());
   }
@@ -69,9 +74,10 @@ export class WorkerModels {
     });
   }
 
-  /** Resolves when the worker knows the models that upstreams list, as soon as Redis answers. */
-  discover(signal: AbortSignal): Promise<void> {
-    return this.#discovery.start(signal);
+  /** Resolves when the worker knows the models that are stored and that upstreams list, as soon as Redis answers. */
+  async discover(signal: AbortSignal): Promise<void> {
+    await this.#stored.start(signal);
+    await this.#discovery.start(signal);
   }
 
   /** Follows the file, and looks after the queues of removed models. */
@@ -87,7 +93,13 @@ export class WorkerModels {
 
   /** Resolves when no change is under way. May be called twice, or without a start. */
   async stop(): Promise<void> {
-    await Promise.all([this.#watch?.stop(), this.#discovery.stop(), this.#live.stop(), this.#served?.stop()]);
+    await Promise.all([
+      this.#watch?.stop(),
+      this.#stored.stop(),
+      this.#discovery.stop(),
+      this.#live.stop(),
+      this.#served?.stop(),
+    ]);
   }
 
   /** A worker uses the models and providers of a changed file, and nothing else of it. */

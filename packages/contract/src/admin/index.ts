@@ -1,4 +1,5 @@
 export * from './acts.ts';
+export * from './models.ts';
 export * from './overview.ts';
 export * from './response-detail.ts';
 export * from './response-rows.ts';

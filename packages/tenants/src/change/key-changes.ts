@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isReplyMissing, pause } from '@sluice/runtime';
-import type { KeyChange, KeyStore } from '../stored/key-store.ts';
+import { type EntriesChange, isReplyMissing, pause } from '@sluice/runtime';
+import type { KeyStore } from '../stored/key-store.ts';
 import { type StoredKey, StoredKeyReader, storedKeyText, type UnreadableKey } from '../stored/stored-key.ts';
 import { KeyChangeFailed } from './key-refusal.ts';
 
@@ -70,7 +70,7 @@ export class KeyChanges {
   }
 
   /** Sends one change until there is a reply. It is known by its version, so it counts once. */
-  async #send(change: KeyChange): Promise<boolean> {
+  async #send(change: EntriesChange): Promise<boolean> {
     for (let sends = 1; ; sends += 1) {
       try {
         return await this.#store.change(change);

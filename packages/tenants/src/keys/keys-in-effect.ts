@@ -1,8 +1,14 @@
 import { changedKeys, ConfigError, isLoopback, type KeySettings, type Settings } from '@sluice/config';
-import { isReplyMissing, type Logger, throttledWarning, untilRedisTakes } from '@sluice/runtime';
+import {
+  type EntriesSnapshot,
+  EntriesWatch,
+  isReplyMissing,
+  type Logger,
+  throttledWarning,
+  untilRedisTakes,
+} from '@sluice/runtime';
 import type { LiveSettings } from '../live-settings.ts';
-import type { KeySnapshot, KeyStore } from '../stored/key-store.ts';
-import { KeyWatch } from '../stored/key-watch.ts';
+import type { KeyStore } from '../stored/key-store.ts';
 import { type StoredKey, StoredKeyReader, storedKeyText, type UnreadableKey } from '../stored/stored-key.ts';
 import {
   developmentKeyId,
@@ -20,7 +26,7 @@ export interface KeysInEffectOptions {
   live: Pick<LiveSettings, 'replace'>;
   store: Pick<KeyStore, 'version' | 'read' | 'change'>;
   logger: Logger;
-  /** How often the stored keys are looked at; see `KeyWatch`. */
+  /** How often the stored keys are looked at; see `EntriesWatch`. */
   lookEveryMs?: number | undefined;
 }
 
@@ -45,7 +51,7 @@ export interface KnownKeys {
 export class KeysInEffect {
   readonly #options: KeysInEffectOptions;
   readonly #reader = new StoredKeyReader();
-  readonly #watch: KeyWatch;
+  readonly #watch: EntriesWatch;
   readonly #warnOfStore: (error: unknown) => void;
   #settings: Settings;
   #united: readonly KeySettings[] = [];
@@ -65,7 +71,7 @@ export class KeysInEffect {
     this.#settings = options.settings;
     const { store, logger, lookEveryMs } = options;
     this.#warnOfStore = throttledWarning(logger, 'stored keys cannot be read, the keys in effect stay').warn;
-    this.#watch = new KeyWatch({
+    this.#watch = new EntriesWatch({
       store,
       ...(lookEveryMs !== undefined && { intervalMs: lookEveryMs }),
       apply: (snapshot) => this.#takeStored(snapshot),
@@ -140,7 +146,7 @@ export class KeysInEffect {
   }
 
   /** @throws {ConfigError} like `takeSettings`. */
-  async #takeStored({ version, entries }: KeySnapshot): Promise<void> {
+  async #takeStored({ version, entries }: EntriesSnapshot): Promise<void> {
     const { keys, unreadable } = this.#reader.read(entries);
     const wereStored = this.#wereStored || version !== undefined || entries.size > 0;
     if (this.#settings.keys.length === 0) await this.#findDevelopmentKey(wereStored);

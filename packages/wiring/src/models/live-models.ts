@@ -1,6 +1,7 @@
 import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
 import { type QueueBacklog, queueName, type ResponseQueue } from '@sluice/queue';
 import { pause } from '@sluice/runtime';
+import { type StoredModel, type UnusableModel, usableModels } from './stored-models.ts';
 import { type DiscoveredModels, uniteModels } from './unite-models.ts';
 
 /** The models of a service and the upstreams that their routes name. */
@@ -30,13 +31,13 @@ const defaultKeepMs = 300_000;
 const defaultLookEveryMs = 5_000;
 
 /**
- * The models and providers in effect in this process: those of the settings file and those that upstreams list. They change with
- * both while the process runs.
+ * The models and providers in effect in this process: those of the settings file, those that operators have stored and those that
+ * upstreams list. They change with all three while the process runs.
  *
  * A removed model is no longer among `models`, so that nothing new is accepted for it. It stays among `served`, with its last
  * settings, for at least five minutes and until its queue is empty: jobs may wait there, and another api may not have read the
- * file yet. A queue that no model has any more is kept in the same way. This is known to the process alone: one that starts
- * with the new file knows nothing of a removed model.
+ * file yet. A queue that no model has any more is kept in the same way. Of a model of the file this is known to the process alone: one
+ * that starts with the new file knows nothing of a removed model. A stored model stays in Redis for a while after its removal.
  *
  * A reader reads at each use and does not keep what it has read. The arrays themselves are never changed.
  */
@@ -51,6 +52,8 @@ export class LiveModels {
   /** What the file says. */
   #file: ModelsAndProviders;
   #discovered: DiscoveredModels = new Map();
+  #stored: ReadonlyMap<string, StoredModel> = new Map();
+  #usable: ReturnType<typeof usableModels> = { models: [], unusable: [] };
   #current: ModelsAndProviders;
   #served: ModelSettings[];
   #servedIds: ReadonlySet<string>;
@@ -114,9 +117,39 @@ export class LiveModels {
     return viewOf(settings, { models: () => this.served, providers: () => this.servedProviders });
   }
 
-  /** Whether the settings file names a model in effect; a discovered one is not there. */
-  isOfFile(id: string): boolean {
-    return this.#file.models.some((model) => model.id === id);
+  /** What the settings file says. */
+  get file(): ModelsAndProviders {
+    return this.#file;
+  }
+
+  /** Where a model in effect comes from. */
+  originOf(id: string): 'file' | 'stored' | 'discovered' {
+    if (this.#file.models.some((model) => model.id === id)) return 'file';
+    return this.#usable.models.some((model) => model.id === id) ? 'stored' : 'discovered';
+  }
+
+  /** The stored models that are not offered. */
+  get unusable(): readonly UnusableModel[] {
+    return this.#usable.unusable;
+  }
+
+  /** Offers these stored models and no others, and serves those that were removed for as long as any removed model. */
+  takeStored(stored: ReadonlyMap<string, StoredModel>): void {
+    const before = this.#stored;
+    this.#stored = stored;
+    this.#unite();
+    const fresh = [...stored.values()].filter(
+      ({ model, removedAt }) => removedAt !== undefined && !before.has(model.id) && !this.serves(model.id),
+    );
+    if (fresh.length === 0) return;
+    const since = this.#now();
+    for (const { model } of fresh) {
+      const routed = new Set(model.routes.map(({ provider }) => provider));
+      const providers = this.providers.filter(({ id }) => routed.has(id));
+      // Without its upstream nobody can serve it.
+      if (providers.length === routed.size) this.#retired.set(model.id, { model, providers, since });
+    }
+    this.#tell();
   }
 
   /** Puts other models and providers of the file into effect, in one step. Discovered models stay. */
@@ -137,7 +170,9 @@ export class LiveModels {
   #unite(): void {
     const before = this.#current;
     const { providers } = this.#file;
-    const models = uniteModels(this.#file, this.#discovered);
+    this.#usable = usableModels(this.#stored, this.#file);
+    const named = { providers, models: [...this.#file.models, ...this.#usable.models] };
+    const models = uniteModels(named, this.#discovered);
     this.#current = { models, providers };
     const ids = idsOf(models);
     const queues = queuesOf(models);

@@ -6,6 +6,7 @@ import { readContent } from './routes/read-content.ts';
 import { retryResponse } from './routes/retry-response.ts';
 import { startAct } from './routes/start-act.ts';
 import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
+import { addModel, changeModel, removeModel } from './routes/steer-models.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
 import { tailEvents } from './routes/tail-events.ts';
 
@@ -25,5 +26,8 @@ export const actingRoutes: readonly AdminRoute[] = [
   createApiKey,
   revokeApiKey,
   changeTenantLimits,
+  addModel,
+  changeModel,
+  removeModel,
   listAudit,
 ];

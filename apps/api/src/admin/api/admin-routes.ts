@@ -10,6 +10,7 @@ import { listQueues } from './routes/list-queues.ts';
 import { listTenants } from './routes/list-tenants.ts';
 import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
+import { listAllModels } from './routes/steer-models.ts';
 import { readSession } from './routes/read-session.ts';
 
 /** Every route of the admin API. The document of the API is made from this list, too. */
@@ -25,5 +26,6 @@ export const adminRoutes: readonly AdminRoute[] = [
   listQueues,
   listTenants,
   listKeys,
+  listAllModels,
   ...actingRoutes,
 ];

@@ -44,6 +44,9 @@ const phrases: Readonly<Record<string, string>> = {
   'key.create': 'Create a key',
   'key.revoke': 'Revoke a key',
   'tenant.limit': 'Change limits',
+  'model.add': 'Add a model',
+  'model.change': 'Change a model',
+  'model.remove': 'Remove a model',
   'token.refused': 'Send a wrong action token',
 };
 

@@ -1,9 +1,9 @@
-import type { KeySnapshot, KeyStore } from './key-store.ts';
+import type { EntriesSnapshot, StoredEntries } from './stored-entries.ts';
 
-export interface KeyWatchOptions {
-  store: Pick<KeyStore, 'version' | 'read'>;
-  /** Puts keys into effect. They count as seen once it has returned. */
-  apply: (snapshot: KeySnapshot) => void | Promise<void>;
+export interface EntriesWatchOptions {
+  store: Pick<StoredEntries, 'version' | 'read'>;
+  /** Puts entries into effect. They count as seen once it has returned. */
+  apply: (snapshot: EntriesSnapshot) => void | Promise<void>;
   /** Told of each look that failed. What was applied last stays in effect. */
   onError: (error: unknown) => void;
   /** Pause between two looks, in milliseconds; two seconds by default. */
@@ -16,25 +16,25 @@ const defaultIntervalMs = 2000;
 const defaultRetryMs = 500;
 
 /**
- * Watches the stored keys while a process runs. It asks for their version, and reads them when that differs.
+ * Watches stored entries while a process runs. It asks for their version, and reads them when that differs.
  *
  * It needs no message that could be lost, so every process follows a change within the interval. While Redis does not
  * answer, nothing changes.
  */
-export class KeyWatch {
-  readonly #options: KeyWatchOptions;
-  #seen: Pick<KeySnapshot, 'version'> | undefined;
+export class EntriesWatch {
+  readonly #options: EntriesWatchOptions;
+  #seen: Pick<EntriesSnapshot, 'version'> | undefined;
   #running: Promise<void> | undefined;
   /** The look that was asked for last. One at a time: an older one must not be applied behind a newer one. */
   #looking: Promise<void> = Promise.resolve();
   #isStopping = false;
   #wake = () => {};
 
-  constructor(options: KeyWatchOptions) {
+  constructor(options: EntriesWatchOptions) {
     this.#options = options;
   }
 
-  /** Looks once, and applies what has changed. The first look applies also that there are no keys. */
+  /** Looks once, and applies what has changed. The first look applies also that there are none. */
   look(): Promise<void> {
     const look = () => this.#lookOnce();
     this.#looking = this.#looking.then(look, look);

@@ -1,0 +1,130 @@
+import { formatPath, ModelRefusal, type ModelSettings, type Settings } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
+import type {
+  AdminModelList,
+  ModelRemoval,
+  ModelRow,
+  RemovedModel,
+  StoredModelAnswer,
+} from '@sluice/contract/admin';
+import { queueName, type ResponseQueue } from '@sluice/queue';
+import type { Asker, Audit } from '../audit/audit.ts';
+import type { OperatorQueues } from '../queues/operator-queues.ts';
+
+/** The models in effect in this process, and where each comes from. */
+export interface ModelsInEffect {
+  models: readonly ModelSettings[];
+  providers: Settings['providers'];
+  originOf: (id: string) => ModelRow['origin'];
+  /** Stored models that are not offered. */
+  unusable: readonly { id: string; problem: string }[];
+}
+
+/** Changes stored models; rejects with a `ModelRefusal` for what makes no sense. */
+export interface ModelSteps {
+  add: (wanted: Record<string, unknown>) => Promise<ModelSettings>;
+  change: (id: string, members: Record<string, unknown>) => Promise<ModelSettings>;
+  remove: (id: string) => Promise<ModelSettings>;
+}
+
+export interface ModelActsOptions {
+  models: ModelsInEffect;
+  modelChanges: ModelSteps;
+  queue: Pick<ResponseQueue, 'backlog'>;
+  queues: Pick<OperatorQueues, 'drain'>;
+  audit: Pick<Audit, 'perform'>;
+}
+
+/** The models as operators see them, and changes of stored ones, each with its entries in the audit log. */
+export class ModelActs {
+  readonly #options: ModelActsOptions;
+
+  constructor(options: ModelActsOptions) {
+    this.#options = options;
+  }
+
+  /** Every model in effect, with its queue. Each queue is read once. */
+  async list(): Promise<AdminModelList> {
+    const { models, queue: queues } = this.#options;
+    const names = [...new Set(models.models.map(({ queue }) => queue))];
+    const backlogs = await Promise.all(names.map((name) => queues.backlog(queueName(name))));
+    const data = models.models.map(({ id, routes, queue, concurrency }): ModelRow => {
+      const { waiting = 0, active = 0, isPaused = false } = backlogs[names.indexOf(queue)] ?? {};
+      const origin = models.originOf(id);
+      return {
+        id,
+        origin,
+        routes,
+        queue,
+        paused: isPaused,
+        waiting,
+        active,
+        concurrency: concurrency ?? null,
+      };
+    });
+    const unusable = models.unusable.map(({ id, problem }) => ({ id, problem }));
+    return { object: 'list', data, unusable, providers: models.providers.map(({ id }) => id) };
+  }
+
+  add(wanted: { id: string } & Record<string, unknown>, asker: Asker): Promise<StoredModelAnswer> {
+    return this.#perform('model.add', wanted.id, asker, () => this.#options.modelChanges.add(wanted));
+  }
+
+  change(id: string, members: Record<string, unknown>, asker: Asker): Promise<StoredModelAnswer> {
+    return this.#perform('model.change', id, asker, () => this.#options.modelChanges.change(id, members));
+  }
+
+  /** Removes a model. With `drain`, what waits in its queue is cancelled, which no other model may share then. */
+  async remove(id: string, { queue: becomes }: ModelRemoval, asker: Asker): Promise<RemovedModel> {
+    const { audit, modelChanges, queues, models } = this.#options;
+    const { queue } = await audit.perform(
+      { action: 'model.remove', target: id, ...asker },
+      async () => {
+        const other = becomes === 'drain' && sharesQueue(models.models, id);
+        if (other) {
+          const message = `'${id}' shares its queue with '${other}', so the queue cannot be drained. Remove it with its queue kept, and cancel its responses.`;
+          throw new ServiceError('invalid_value', message, { param: 'queue' });
+        }
+        return orRefuse(modelChanges.remove(id));
+      },
+      () => becomes,
+    );
+    const act = becomes === 'drain' ? await queues.drain(queue, asker) : null;
+    return { object: 'removed_model', id, act };
+  }
+
+  #perform(
+    action: 'model.add' | 'model.change',
+    target: string,
+    asker: Asker,
+    step: () => Promise<ModelSettings>,
+  ): Promise<StoredModelAnswer> {
+    return this.#options.audit.perform(
+      { action, target, ...asker },
+      async () => {
+        const { id, routes, queue, concurrency } = await orRefuse(step());
+        return { object: 'stored_model', id, routes, queue, concurrency: concurrency ?? null };
+      },
+      ({ routes }) => routes.map(({ provider }) => provider).join(', '),
+    );
+  }
+}
+
+/** A model other than this one that is in its queue; undefined when it has the queue alone. */
+export function sharesQueue(models: readonly ModelSettings[], id: string): string | undefined {
+  const own = models.find((model) => model.id === id)?.queue;
+  return models.find((model) => model.queue === own && model.id !== id)?.id;
+}
+
+async function orRefuse<Result>(step: Promise<Result>): Promise<Result> {
+  try {
+    return await step;
+  } catch (error) {
+    if (!(error instanceof ModelRefusal)) throw error;
+    const [first] = error.problems;
+    const text = error.problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`).join('; ');
+    throw new ServiceError(error.kind === 'unknown' ? 'not_found' : 'invalid_value', `${text}.`, {
+      param: first && first.path.length > 0 ? formatPath(first.path) : 'id',
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { ModelSettings } from '@sluice/config';
+import type { EntriesChange, EntriesSnapshot } from '@sluice/runtime';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ModelChanges } from './model-changes.ts';
+import { parseStoredModels } from './stored-models.ts';
+
+/** A store in memory, which can be changed by somebody else between a read and a change. */
+class FakeStore {
+  entries = new Map<string, string>();
+  version: string | undefined;
+  clock = 1_000;
+  beforeChange: (() => void) | undefined;
+
+  read(): Promise<EntriesSnapshot> {
+    return Promise.resolve({ version: this.version, entries: new Map(this.entries) });
+  }
+
+  change({ from, entries, version = 'v' }: EntriesChange): Promise<boolean> {
+    this.beforeChange?.();
+    this.beforeChange = undefined;
+    if (from.version !== this.version) return Promise.resolve(false);
+    this.version = version;
+    for (const [id, text] of entries) {
+      if (text === '') this.entries.delete(id);
+      else this.entries.set(id, text);
+    }
+    return Promise.resolve(true);
+  }
+
+  now(): Promise<number> {
+    return Promise.resolve(this.clock);
+  }
+}
+
+const ofFile: ModelSettings = {
+  id: 'filed',
+  queue: 'shared',
+  concurrency: 4,
+  routes: [{ provider: 'one', model: 'x' }],
+};
+let store: FakeStore;
+let changes: ModelChanges;
+
+beforeEach(() => {
+  store = new FakeStore();
+  changes = new ModelChanges({
+    store,
+    file: () => ({
+      models: [ofFile],
+      providers: [
+        { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
+      ],
+    }),
+  });
+});
+
+const routes = [{ provider: 'one' }];
+const stored = () => parseStoredModels(store);
+
+describe('a change of stored models', () => {
+  it('adds one, changes what is given, and takes away what is null', async () => {
+    await changes.add({ id: 'a', routes, concurrency: 2, contextTokens: 100 });
+    const changed = await changes.change('a', { concurrency: null, contextTokens: 200 });
+    expect(changed).toEqual({
+      id: 'a',
+      queue: 'a',
+      contextTokens: 200,
+      routes: [{ provider: 'one', model: 'a' }],
+    });
+    expect(stored().get('a')?.model).toEqual(changed);
+  });
+
+  it('keeps a removed model for those who still serve it, and forgets it after a week', async () => {
+    await changes.add({ id: 'a', routes });
+    await changes.remove('a');
+    expect(stored().get('a')).toMatchObject({ model: { id: 'a' }, removedAt: 1_000 });
+    await expect(changes.remove('a')).rejects.toMatchObject({ kind: 'unknown' });
+    store.clock += 8 * 86_400_000;
+    await changes.add({ id: 'b', routes });
+    expect([...stored().keys()]).toEqual(['b']);
+  });
+
+  it('adds one again that was removed', async () => {
+    await changes.add({ id: 'a', routes });
+    await changes.remove('a');
+    await changes.add({ id: 'a', routes });
+    expect(stored().get('a')?.removedAt).toBeUndefined();
+  });
+
+  it('loses none that somebody else makes meanwhile', async () => {
+    store.beforeChange = () => {
+      store.version = 'other';
+      store.entries.set('b', JSON.stringify({ model: { ...ofFile, id: 'b' }, changedAt: 1 }));
+    };
+    await changes.add({ id: 'a', routes });
+    expect([...stored().keys()].toSorted()).toEqual(['a', 'b']);
+  });
+
+  it.each([
+    [{ id: 'filed', routes }, 'of_file', 'id'],
+    [{ id: 'a b', routes }, 'invalid', 'id'],
+    [{ id: 'a' }, 'invalid', 'routes'],
+    [{ id: 'a', routes: [] }, 'invalid', 'routes'],
+    [{ id: 'a', routes: [{ provider: 'nope' }] }, 'invalid', 'routes.0.provider'],
+    [{ id: 'a', routes, queue: 'shared', concurrency: 5 }, 'invalid', 'concurrency'],
+    [{ id: 'a', routes, concurency: 5 }, 'invalid', 'concurency'],
+    [{ id: 'a', routes, contextTokens: 10, maxOutputTokens: 11 }, 'invalid', 'maxOutputTokens'],
+  ] as const)('refuses %j, and changes nothing', async (wanted, kind, path) => {
+    const refusal = await changes.add(wanted).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ name: 'ModelRefusal', kind });
+    expect(
+      (refusal as { problems: { path: PropertyKey[] }[] }).problems.map((each) => each.path.join('.')),
+    ).toContain(path);
+    expect(store.entries.size).toBe(0);
+  });
+
+  it('refuses another id, and one that is stored already', async () => {
+    await changes.add({ id: 'a', routes });
+    await expect(changes.add({ id: 'a', routes })).rejects.toMatchObject({ kind: 'exists' });
+    await expect(changes.change('a', { id: 'b' })).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(changes.change('b', { concurrency: 1 })).rejects.toMatchObject({ kind: 'unknown' });
+  });
+});

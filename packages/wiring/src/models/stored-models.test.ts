@@ -1,0 +1,95 @@
+import type { ModelSettings, ProviderSettings } from '@sluice/config';
+import { describe, expect, it } from 'vitest';
+import { LiveModels } from './live-models.ts';
+import { parseStoredModels, type StoredModel, usableModels } from './stored-models.ts';
+
+const providers: ProviderSettings[] = [
+  { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
+  { id: 'two', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
+];
+const model = (id: string, more: Partial<ModelSettings> = {}): ModelSettings => ({
+  id,
+  queue: id,
+  routes: [{ provider: 'one', model: id }],
+  ...more,
+});
+const storedOf = (...models: ModelSettings[]) =>
+  new Map(models.map((each): [string, StoredModel] => [each.id, { model: each, changedAt: 1 }]));
+const idsOf = (models: readonly ModelSettings[]) => models.map(({ id }) => id);
+
+describe('stored models', () => {
+  it('are offered beside those of the file, which win', () => {
+    const file = { models: [model('a')], providers };
+    const { models, unusable } = usableModels(storedOf(model('a'), model('b')), file);
+    expect(idsOf(models)).toEqual(['b']);
+    expect(unusable).toEqual([
+      { id: 'a', problem: 'the settings file names a model of this id, which wins' },
+    ]);
+  });
+
+  it('are not offered when the file has lost their provider', () => {
+    const file = { models: [], providers: providers.slice(1) };
+    const { models, unusable } = usableModels(storedOf(model('b')), file);
+    expect(models).toEqual([]);
+    expect(unusable).toEqual([
+      { id: 'b', problem: 'routes.0.provider "one" is not the id of a provider; known are two' },
+    ]);
+  });
+
+  it('have the concurrency of the queue that they share', () => {
+    const file = { models: [model('a', { concurrency: 4 })], providers };
+    const { models } = usableModels(storedOf(model('b', { queue: 'a', concurrency: 9 })), file);
+    expect(models).toMatchObject([{ id: 'b', queue: 'a', concurrency: 4 }]);
+  });
+
+  it('are read as far as this release knows them', () => {
+    const good = JSON.stringify({ model: model('a'), changedAt: 1 });
+    const entries = new Map([
+      ['a', good],
+      ['b', '{'],
+      ['c', '{"model":null}'],
+      ['d', good],
+    ]);
+    expect([...parseStoredModels({ entries }).keys()]).toEqual(['a']);
+  });
+});
+
+describe('live models', () => {
+  function aLive() {
+    return new LiveModels({
+      settings: {
+        models: [model('a')],
+        providers,
+        timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
+      },
+      backlog: () => Promise.resolve({ waiting: 0, active: 0 }),
+    });
+  }
+
+  it('serve a stored model that was removed, also in a process that starts behind that', () => {
+    const running = aLive();
+    running.takeStored(storedOf(model('b')));
+    expect([idsOf(running.models), running.originOf('b')]).toEqual([['a', 'b'], 'stored']);
+    const removed = new Map([['b', { model: model('b'), changedAt: 2, removedAt: 2 }]]);
+    running.takeStored(removed);
+    const started = aLive();
+    started.takeStored(removed);
+    for (const live of [running, started]) {
+      expect(idsOf(live.models)).toEqual(['a']);
+      expect(live.serves('b')).toBe(true);
+      expect(live.queueNames).toContain('b');
+    }
+  });
+
+  it('let a change of the file take a stored model away, and give it back', () => {
+    const live = aLive();
+    live.takeStored(storedOf(model('b')));
+    live.replace({
+      models: [model('a', { routes: [{ provider: 'two', model: 'a' }] })],
+      providers: providers.slice(1),
+    });
+    expect([idsOf(live.models), live.unusable.map(({ id }) => id)]).toEqual([['a'], ['b']]);
+    live.replace({ models: [model('a')], providers });
+    expect([idsOf(live.models), live.unusable]).toEqual([['a', 'b'], []]);
+  });
+});
