@@ -41,6 +41,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: parent,
+    path: '/models',
+    component: lazyPage(async () => (await import('./pages/models/models-page.tsx')).ModelsPage),
+  }),
+  createRoute({
+    getParentRoute: parent,
     path: '/tenants',
     component: lazyPage(async () => (await import('./pages/tenants/tenants-page.tsx')).TenantsPage),
   }),

@@ -95,6 +95,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       () => '/tenants',
       (page) => page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor(),
     ],
+    ['models', () => '/models', (page) => button(page, 'Add a model').waitFor()],
     ['keys', () => '/keys', (page) => button(page, 'Create a key').waitFor()],
     ['playground', () => '/playground', (page) => button(page, 'Send').waitFor()],
     ['audit', () => '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],

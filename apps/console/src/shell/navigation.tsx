@@ -1,6 +1,7 @@
 import {
   IconActivity,
   IconBuilding,
+  IconCube,
   IconExternalLink,
   IconHistory,
   IconKey,
@@ -17,6 +18,7 @@ const groups = [
     { to: '/', word: 'Overview', icon: IconLayoutDashboard },
     { to: '/responses', word: 'Responses', icon: IconList },
     { to: '/queues', word: 'Queues', icon: IconStack2 },
+    { to: '/models', word: 'Models', icon: IconCube },
     { to: '/tenants', word: 'Tenants', icon: IconBuilding },
     { to: '/keys', word: 'Keys', icon: IconKey },
   ],

@@ -5,6 +5,7 @@ const shortcuts = [
   ['g o', 'Overview'],
   ['g r', 'Responses'],
   ['g q', 'Queues'],
+  ['g m', 'Models'],
   ['g t', 'Tenants'],
   ['g k', 'Keys'],
   ['g p', 'Playground'],

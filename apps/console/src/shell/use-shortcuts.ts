@@ -6,6 +6,7 @@ const places = {
   o: '/',
   r: '/responses',
   q: '/queues',
+  m: '/models',
   t: '/tenants',
   k: '/keys',
   p: '/playground',

@@ -123,7 +123,8 @@ async function orRefuse<Result>(step: Promise<Result>): Promise<Result> {
     if (!(error instanceof ModelRefusal)) throw error;
     const [first] = error.problems;
     const text = error.problems.map(({ path, message }) => `'${formatPath(path)}' ${message}`).join('; ');
-    throw new ServiceError(error.kind === 'unknown' ? 'not_found' : 'invalid_value', `${text}.`, {
+    const sentence = /[.?!]$/.test(text) ? text : `${text}.`;
+    throw new ServiceError(error.kind === 'unknown' ? 'not_found' : 'invalid_value', sentence, {
       param: first && first.path.length > 0 ? formatPath(first.path) : 'id',
     });
   }
