@@ -81,26 +81,30 @@ export function modelColumns({ onChange, onRemove }: ModelActions): readonly Col
       width: '11rem',
       align: 'end',
       cell: (model) =>
-        model.origin === 'stored' && (
-          <Group gap="xs" wrap="nowrap" justify="flex-end">
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Change ${model.id}`}
-              onClick={() => onChange(model)}
-            >
-              Change
-            </Button>
-            <Button
-              variant="default"
-              size="compact-sm"
-              aria-label={`Remove ${model.id}`}
-              onClick={() => onRemove(model)}
-            >
-              Remove
-            </Button>
-          </Group>
-        ),
+        model.origin === 'stored' && <Acts model={model} onChange={onChange} onRemove={onRemove} />,
     },
   ];
+}
+
+function Acts({ model, onChange, onRemove }: ModelActions & { model: ModelRow }) {
+  return (
+    <Group gap="xs" wrap="nowrap" justify="flex-end">
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Change ${model.id}`}
+        onClick={() => onChange(model)}
+      >
+        Change
+      </Button>
+      <Button
+        variant="default"
+        size="compact-sm"
+        aria-label={`Remove ${model.id}`}
+        onClick={() => onRemove(model)}
+      >
+        Remove
+      </Button>
+    </Group>
+  );
 }
