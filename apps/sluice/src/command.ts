@@ -10,7 +10,8 @@ const usage = `Usage: sluice <command> [flags]
   keys create | list | limit | rotate | revoke    makes, shows, changes, replaces or ends API keys of a running service
   responses list | get | show | tail | cancel     finds, shows, follows or cancels responses of a running service
   queues list | pause | resume | drain            shows, stops, starts or empties whole queues
-  models [NAME]                                   shows each model, its routes, and what waits and runs in its queue
+  models [NAME] | add | change | remove           shows each model and its queue, and changes those that are stored
+  webhooks list | send                            shows deliveries of webhooks, and sends them again
   tenants [NAME]                                  shows the limits of each tenant and their use
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports its figures
@@ -43,6 +44,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runModels } = await import('./models/models-command.ts');
         return runModels(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'webhooks': {
+        const { runWebhooks } = await import('./webhooks/webhooks-command.ts');
+        return runWebhooks(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'tenants': {
         const { runTenants } = await import('./tenants/tenants-command.ts');
         return runTenants(rest, { env: process.env, cwd: process.cwd() });
@@ -66,7 +71,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, tenants, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, webhooks, tenants, doctor or bench.`,
           {
             exitCode: 2,
           },

@@ -89,6 +89,20 @@ export class DeliveryQueue<Data extends object> {
     return keptDelivery(job, found ?? 'waiting');
   }
 
+  /**
+   * Begins a delivery anew that has ended, with other data and as if it had never been tried. Returns why it does not, when it has not
+   * ended or is not known.
+   */
+  async beginAnew(id: string, renew: (data: Data) => Data): Promise<'begun' | 'under_way' | 'unknown'> {
+    const job = (await this.#queue.getJob(id)) as Job<Data> | undefined; // `add` alone makes them
+    if (!job) return 'unknown';
+    const state = await job.getState();
+    if (state !== 'completed' && state !== 'failed') return 'under_way';
+    await job.updateData(renew(job.data));
+    await job.retry(state, { resetAttemptsMade: true });
+    return 'begun';
+  }
+
   async close(): Promise<void> {
     await this.#queue.close();
   }

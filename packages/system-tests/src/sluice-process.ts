@@ -16,6 +16,7 @@ export interface SluiceProcessOptions {
     | 'queues'
     | 'models'
     | 'tenants'
+    | 'webhooks'
     | 'doctor'
     | 'bench';
   args?: readonly string[];

@@ -5,6 +5,7 @@ import { eventually } from '@sluice/testing';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
+import { startProcess } from './sluice-process.ts';
 
 let service: Service;
 let receiver: Server;
@@ -51,6 +52,14 @@ function urlOf(path: string): string {
 
 function anEndpoint(path: string, event_types: OpenAI.Webhooks.WebhookCreateParams['event_types']) {
   return client.webhooks.create({ name: path, url: urlOf(path), event_types });
+}
+
+/** `sluice webhooks …`, with the settings file of the service. */
+async function command(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const env = { SLUICE_CONFIG: service.file, REDIS_URL: service.redis.url };
+  const process = startProcess({ command: 'webhooks', args, env });
+  const { code } = await process.exited;
+  return { code, output: process.output() };
 }
 
 const inBackground = { model: 'simulator', input: 'Hello!', background: true } as const;
@@ -120,6 +129,34 @@ describe('webhooks, by the official client', () => {
     expect(await client.webhooks.delete(id)).toMatchObject({ id, deleted: true });
     await expect(client.webhooks.retrieve(id)).rejects.toMatchObject({ status: 404 });
     expect((await client.webhooks.eventTypes.list()).data).toContain('response.completed');
+  });
+
+  it('are shown by the command, and sent again', async () => {
+    answers.set('/again', [410]);
+    const { id: endpoint } = await anEndpoint('/again', ['response.completed']);
+    const { id } = await client.responses.create(inBackground);
+    const rows = async (...flags: string[]) =>
+      (await command('list', '--json', ...flags)).output
+        .trim()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line) as { id: string; endpoint: string; subject: string })
+        .filter((row) => row.endpoint === endpoint);
+    await eventually(async () => (await rows('--state', 'failed', '--tenant', 'tester')).length === 1);
+    const [row] = await rows();
+    expect(row).toMatchObject({
+      subject: id,
+      state: 'failed',
+      tries: 1,
+      note: expect.stringContaining('410'),
+    });
+    // Another URL switches the endpoint on.
+    await client.webhooks.update(endpoint, { url: urlOf('/again/new') });
+    expect(await command('send', row?.id ?? '')).toMatchObject({ code: 0 });
+    await eventually(() => at('/again/new').length === 1);
+    expect((await command('send', 'nope')).output).toContain("There is no delivery 'nope'");
+    expect((await command('list', '--state', 'lost')).output).toContain('is none of waiting, active');
+    expect((await command('list')).output).toMatch(/added +tenant +event[\s\S]*response\.completed/);
   });
 
   it.each([

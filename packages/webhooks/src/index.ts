@@ -9,6 +9,7 @@ export {
   type WebhookSettings,
 } from './webhook-endpoints.ts';
 export {
+  sendAgain,
   defaultPausesMs,
   openDeliveries,
   WebhookSender,

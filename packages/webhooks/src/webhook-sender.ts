@@ -229,6 +229,19 @@ export function openDeliveries(options: Omit<DeliveryQueueOptions, 'name'>): Del
   return new DeliveryQueue<Delivery>({ ...options, name: webhookQueueName });
 }
 
+/**
+ * Sends a delivery again that has ended, to its endpoint as it is now, under the same id. A worker does it.
+ *
+ * @param now milliseconds since 1970: it is tried for three days from then on.
+ */
+export async function sendAgain(
+  deliveries: DeliveryQueue<Delivery>,
+  id: string,
+  now: number,
+): Promise<'begun' | 'under_way' | 'unknown'> {
+  return deliveries.beginAnew(id, (delivery) => ({ ...delivery, since: now }));
+}
+
 export function isTaken(status: number): boolean {
   return status >= 200 && status < 300;
 }

@@ -1,4 +1,4 @@
-import type { ResponseQueue } from '@sluice/queue';
+import type { DeliveryQueueOptions, ResponseQueue } from '@sluice/queue';
 import type { ResponseStore } from '@sluice/response-store';
 import { createLogger, requireRedis, type Telemetry } from '@sluice/runtime';
 import { recorderOf } from '@sluice/service-stats';
@@ -17,6 +17,8 @@ import {
 
 /** The store and the queues as an operator reaches them: over Redis itself, whether an api runs or not. */
 export interface Operator {
+  /** For commands. */
+  connection: DeliveryQueueOptions['connection'];
   store: ResponseStore;
   queues: ResponseQueue;
   /** Those of the settings, those that are stored, and those that upstreams list. */
@@ -68,6 +70,7 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
   });
   recorder?.start();
   return {
+    connection,
     store,
     queues: queue,
     models,

@@ -1,0 +1,124 @@
+import type { Environment } from '@sluice/config';
+import type { DeliveryState, KeptDelivery } from '@sluice/queue';
+import { defaultCell } from '@sluice/response-store';
+import { FatalError } from '@sluice/runtime';
+import { type Delivery, openDeliveries, sendAgain } from '@sluice/webhooks';
+import { badUsage, parseFlags } from '../command-flags.ts';
+import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import { openOperator } from '../queues/operator.ts';
+import { tableText } from '../table.ts';
+
+const states: readonly DeliveryState[] = ['waiting', 'active', 'delivered', 'failed'];
+
+/** How many are shown unless more are asked for, and at most. */
+const shown = { usual: 50, most: 1_000 };
+
+export const webhooksUsage = `Usage: sluice webhooks <command> [flags]
+
+  list       shows the newest deliveries: what was told to whom, how often it was tried, and what came of it
+  send ID    sends a delivery again that has ended, to the endpoint as it is now
+
+  --tenant NAME   list: only those of a tenant
+  --state STATE   list: waiting, active, delivered or failed (may be repeated)
+  --limit N       list: how many, up to ${shown.most} [${shown.usual}]
+  --json          prints one line of JSON for each delivery
+${serviceFlagsUsage}
+
+A delivery that has ended is kept for a week. It holds the type of an event and the id of a response, and nothing of its content. The
+commands reach Redis by REDIS_URL, by the settings file, or as the service does that runs with the data folder.`;
+
+/** `sluice webhooks …`: deliveries of webhooks. Needs the Redis of the service; a worker sends what is to be sent. */
+export async function runWebhooks(
+  argv: readonly string[],
+  place: { env: Environment; cwd: string },
+): Promise<void> {
+  const { values, positionals } = parseFlags('webhooks', argv, {
+    tenant: { type: 'string' },
+    state: { type: 'string', multiple: true },
+    limit: { type: 'string' },
+    json: { type: 'boolean' },
+    ...serviceFlags,
+  });
+  const [command, id, more] = positionals;
+  if (values.help || command === undefined) {
+    console.log(webhooksUsage);
+    return;
+  }
+  if (more !== undefined) throw badUsage('webhooks', `'${more}' is one argument too many`);
+  const asked = statesIn(values.state ?? []);
+  const limit = limitIn(values.limit);
+  await using operator = await openOperator(loadWithRedis(values, place));
+  const deliveries = openDeliveries({
+    connection: operator.connection,
+    keyPrefix: operator.store.keys.inCell(defaultCell).prefix,
+    onError: () => undefined, // The command itself says when it fails.
+  });
+  try {
+    switch (command) {
+      case 'list': {
+        if (id !== undefined) throw badUsage('webhooks', "'list' takes flags only");
+        const isWanted = ({ tenant }: Delivery) => values.tenant === undefined || tenant === values.tenant;
+        const found = await deliveries.list(asked, { limit, isWanted });
+        if (values.json === true) for (const each of found) console.log(JSON.stringify(rowOf(each)));
+        else console.log(found.length === 0 ? 'There are no deliveries.' : tableOf(found));
+        return;
+      }
+      case 'send': {
+        if (id === undefined)
+          throw badUsage('webhooks', "'send' needs the id of a delivery; 'list' shows them");
+        const outcome = await sendAgain(deliveries, id, operator.now());
+        if (outcome === 'unknown')
+          throw new FatalError(`There is no delivery '${id}': 'sluice webhooks list' shows them.`);
+        if (outcome === 'under_way')
+          throw new FatalError(`The delivery '${id}' has not ended yet, and is tried again by itself.`);
+        console.log(
+          values.json === true ? JSON.stringify({ id, state: 'waiting' }) : `A worker sends '${id}' again.`,
+        );
+        return;
+      }
+      default:
+        throw badUsage('webhooks', `there is no command '${command}'`);
+    }
+  } finally {
+    await deliveries.close();
+  }
+}
+
+function statesIn(given: readonly string[]): readonly DeliveryState[] {
+  const wrong = given.find((each) => !states.some((state) => state === each));
+  if (wrong !== undefined) throw badUsage('webhooks', `--state: '${wrong}' is none of ${states.join(', ')}`);
+  return given.length === 0 ? states : states.filter((state) => given.includes(state));
+}
+
+function limitIn(text: string | undefined): number {
+  const limit = text === undefined ? shown.usual : Number(text);
+  if (Number.isInteger(limit) && limit >= 1 && limit <= shown.most) return limit;
+  throw badUsage('webhooks', `--limit: must be a whole number from 1 to ${shown.most}`);
+}
+
+function rowOf({ id, data, state, tries, addedAt, endedAt, nextAt, note }: KeptDelivery<Delivery>) {
+  return {
+    id,
+    tenant: data.tenant,
+    endpoint: data.endpointId,
+    event: data.event.type,
+    subject: data.event.data.id,
+    state,
+    tries,
+    note: note ?? null,
+    added_at: addedAt,
+    next_at: nextAt ?? null,
+    ended_at: endedAt ?? null,
+  };
+}
+
+function tableOf(deliveries: readonly KeptDelivery<Delivery>[]): string {
+  return tableText([
+    ['added', 'tenant', 'event', 'of', 'state', 'tries', 'last try', 'id'],
+    ...deliveries.map((each) => {
+      const { tenant, event, subject, state, tries, note, id } = rowOf(each);
+      const added = new Date(each.addedAt).toISOString().slice(0, 19).replace('T', ' ');
+      return [added, tenant, event, subject, state, String(tries), note ?? '-', id];
+    }),
+  ]);
+}
