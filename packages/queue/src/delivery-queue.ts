@@ -79,16 +79,6 @@ export class DeliveryQueue<Data extends object> {
     return newest.toSorted((one, other) => other.addedAt - one.addedAt).slice(0, limit);
   }
 
-  /** Reads one; undefined when it is not known, or no longer. */
-  async get(id: string): Promise<KeptDelivery<Data> | undefined> {
-    const job = (await this.#queue.getJob(id)) as Job<Data> | undefined; // `add` alone makes them
-    if (!job) return undefined;
-    const state = await job.getState();
-    const found = (Object.keys(statesOf) as DeliveryState[]) // It has no other keys.
-      .find((each) => (statesOf[each] as readonly string[]).includes(state === 'waiting' ? 'wait' : state));
-    return keptDelivery(job, found ?? 'waiting');
-  }
-
   /**
    * Begins a delivery anew that has ended, with other data and as if it had never been tried. Returns why it does not, when it has not
    * ended or is not known.
