@@ -239,6 +239,9 @@ describe('the audit log', () => {
       ['POST', '/keys', { tenant: 'other' }],
       ['POST', `/keys/${String(key['id'])}/revoke`],
       ['POST', '/tenants/team/limits', { limits: { queued: 1 } }],
+      ['POST', '/models', { id: 'new', routes: [{ provider: 'p' }] }],
+      ['POST', '/models/new', { concurrency: 1 }],
+      ['POST', '/models/new/remove', {}],
       ['POST', `/acts/act_${'0'.repeat(32)}/stop`],
     ] as const;
     // All but acting on many, which needs an index to come that far; and a tail that shows content.

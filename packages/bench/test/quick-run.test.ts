@@ -8,7 +8,8 @@ const progress = { say: () => undefined, clear: () => undefined };
 
 beforeAll(bundleCommand);
 
-it('writes a page with figures of the built apps', async () => {
+// A run of several processes, which is as slow as the machine is busy.
+it('writes a page with figures of the built apps', { timeout: 120_000 }, async () => {
   const { page } = await runBench({
     quick: true,
     scenarios: ['backlog'],

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callerOf } from './caller.ts';
 import { type Service, startService } from './service.ts';
 
-const callers = 64;
+/** A few, since who waits for long looks at the record now and then. */
+const callers = 8;
 /**
  * One, so that a job waits whenever another one ends, however slow the machine is: a worker that looks into an empty queue costs
  * commands that are no response's. A run is short, because the journal of a worker has an entry more of each one that goes on while

@@ -143,6 +143,9 @@ const permanent = [
   /:store-mark:(api|worker)$/,
   // What the console shows of the past, bounded in number, without content.
   /:(journal|audit)$/,
+  // Empty once every end in the background was told; and the queue of webhooks, which has no job of a tenant without an endpoint.
+  /:outbox(:webhooks:given)?$/,
+  /:webhooks!:(meta|id|events|marker|stalled)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
   /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,
@@ -155,6 +158,8 @@ async function lookForLeftovers({ service }: FaultSite): Promise<string[]> {
   for (const [counter, value] of Object.entries(load)) {
     if (value !== '0') found.push(`the counter ${counter} of what waits is ${value}`);
   }
+  const untold = await client.xlen(`${prefix}:{0}:outbox`);
+  if (untold > 0) found.push(`${untold} ends wait to be told`);
   const open = await client.zrange(`${prefix}:{0}:open`, '0', '-1');
   if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   for await (const page of client.scanStream({ match: `${prefix}*`, count: 1_000 })) {
