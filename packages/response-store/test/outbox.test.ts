@@ -168,6 +168,14 @@ describe('the outbox', () => {
     expect((await reader.take([]))?.lost).toBe(0);
   });
 
+  it('has no fact of an end that went after it was given and before it was told', async () => {
+    await anEnded();
+    const reader = aReader();
+    await reader.take([]);
+    await server.client.xtrim(store.keys.outbox, 'MAXLEN', '=', 0);
+    expect((await reader.take([]))?.entries.map(({ fact }) => fact)).toEqual([undefined]);
+  });
+
   it('never holds many more than it may', async () => {
     const ids = await Promise.all(Array.from({ length: 250 }, () => anEnded(10)));
     expect(ids).toHaveLength(250);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { WebhookEvent, WebhookEventType } from '@sluice/contract';
 
-/** Of the queue in BullMQ. A colon ends no model's encoded name, and no name of BullMQ has one: this is no model's, either. */
-export const webhookQueueName = 'webhooks!';
+/** Of the queue in BullMQ. It is the encoded name of no model, since it cannot be decoded. */
+export const webhookQueueName = 'webhooks%';
 
 /** An event on its way to one endpoint. */
 export interface Delivery {

@@ -35,6 +35,6 @@ export class OpenDeliveries {
   }
 
   #key(endpointId: string): string {
-    return `${this.#options.keyPrefix}webhooks:open:${endpointId}`;
+    return `${this.#options.keyPrefix}webhook-deliveries:${endpointId}`;
   }
 }

@@ -27,7 +27,7 @@ export interface EndFact extends ToldEnd {
   endedAt: number;
 }
 
-/** An entry of the outbox; `fact` is undefined when this release cannot read it. */
+/** An entry of the outbox; `fact` is undefined when this release cannot read it, and when it went before it was told. */
 export interface OutboxEntry {
   id: string;
   fact: EndFact | undefined;
@@ -80,12 +80,12 @@ export class OutboxReader {
       moreArgs: told,
     });
     // By the script.
-    const [isReading, lost = 0, entries = []] = reply as [0 | 1, number?, [string, string[]][]?];
+    const [isReading, lost = 0, entries = []] = reply as [0 | 1, number?, [string, string[] | null][]?];
     if (isReading === 0) return undefined;
     return {
       lost,
       isFull: entries.length >= count,
-      entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs) })),
+      entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs ?? []) })),
     };
   }
 }

@@ -145,7 +145,7 @@ const permanent = [
   /:(journal|audit)$/,
   // Empty once every end in the background was told; and the queue of webhooks, which has no job of a tenant without an endpoint.
   /:outbox(:webhooks:given)?$/,
-  /:webhooks!:(meta|id|events|marker|stalled)$/,
+  /:webhooks%:(meta|id|events|marker|stalled)$/,
   /:(stamped|narrow):(meta|id|events|completed|failed|marker|stalled|pc|delay)$/,
   // Finished jobs, bounded in number by the settings of the dashboard. They carry ids only.
   /:(stamped|narrow):create-response_[A-Za-z0-9]+$/,
