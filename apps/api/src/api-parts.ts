@@ -140,7 +140,11 @@ export function makeApiParts({
   const served = models.servedInSettings(started);
   const modelStore = new ModelStore({ connection: commands, keyPrefix });
   const storedModels = new StoredModelWatch({ store: modelStore, live: models, logger });
-  const modelChanges = new ModelChanges({ store: modelStore, file: () => models.file });
+  const modelChanges = new ModelChanges({
+    store: modelStore,
+    file: () => models.file,
+    timeouts: settings.timeouts,
+  });
   const discovery = new ModelDiscovery({ live: models, clock, connection: commands, keyPrefix, logger });
   logApi(telemetry, logger);
   traces?.listen(telemetry, () => clock.now());

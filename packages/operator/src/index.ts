@@ -5,4 +5,3 @@ export { drainQueue } from './queues/drain-queue.ts';
 export { type ReadQueue, readQueues } from './reports/queue-report.ts';
 export type { MatchingResponses } from './responses/matching-responses.ts';
 export type { TailReader } from './responses/response-tails.ts';
-export { sharesQueue } from './models/model-acts.ts';

@@ -69,4 +69,5 @@ export {
   type EntriesConnection,
   type EntriesSnapshot,
   StoredEntries,
+  versionField,
 } from './stored-entries/stored-entries.ts';

@@ -137,6 +137,15 @@ describe('a stored model', () => {
     await eventually(async () => expect(await statuses()).toEqual(['in_progress', 'cancelled', 'cancelled']));
   });
 
+  it('is not removed with its queue drained where another model may have something there', async () => {
+    await admin('/models', { id: 'guest', routes: [{ provider: 'local' }], queue: 'filed' });
+    const refused = await admin('/models/guest/remove', { queue: 'drain' });
+    expect(refused).toMatchObject({ status: 400, body: { error: { param: 'queue' } } });
+    const { code, output } = await command('remove', 'guest', '--drain');
+    expect([code, output]).toEqual([1, expect.stringContaining('"filed" has what waits for "filed", too')]);
+    expect((await admin('/models/guest/remove', {})).status).toBe(200);
+  });
+
   it.each([
     [{ id: 'filed', routes: [{ provider: 'local' }] }, 'id', 'is a model of the settings file'],
     [{ id: 'new', routes: [{ provider: 'lokal' }] }, 'routes[0].provider', 'did you mean'],

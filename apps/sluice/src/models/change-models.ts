@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Environment, ModelRefusal, type ModelSettings } from '@sluice/config';
-import { drainQueue, sharesQueue } from '@sluice/operator';
+import { drainQueue } from '@sluice/operator';
 import { queueName } from '@sluice/queue';
 import { FatalError, pause } from '@sluice/runtime';
 import { badUsage, parseFlags } from '../command-flags.ts';
@@ -71,13 +71,7 @@ async function remove(
   id: string,
   { drains, json }: { drains: boolean; json: boolean },
 ): Promise<void> {
-  const other = drains ? sharesQueue(models.models, id) : undefined;
-  if (other !== undefined) {
-    throw new FatalError(
-      `'${id}' shares its queue with '${other}', so the queue cannot be drained: remove it without --drain`,
-    );
-  }
-  const { queue } = await modelChanges.remove(id);
+  const { queue } = await modelChanges.remove(id, drains ? { aloneAmong: models.models } : {});
   let cancelled = 0;
   if (drains) {
     await pause(everywhereMs, new AbortController().signal);

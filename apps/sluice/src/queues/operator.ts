@@ -74,7 +74,11 @@ export async function openOperator(settings: ConnectedSettings): Promise<Operato
     store,
     queues: queue,
     models,
-    modelChanges: new ModelChanges({ store: modelStore, file: () => models.file }),
+    modelChanges: new ModelChanges({
+      store: modelStore,
+      file: () => models.file,
+      timeouts: settings.timeouts,
+    }),
     discovery,
     names: [...new Set(models.models.map((model) => model.queue))],
     now: () => clock.now(),

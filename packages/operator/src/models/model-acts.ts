@@ -14,6 +14,8 @@ import type { OperatorQueues } from '../queues/operator-queues.ts';
 /** The models in effect in this process, and where each comes from. */
 export interface ModelsInEffect {
   models: readonly ModelSettings[];
+  /** Those in effect, and removed ones for which something may wait. */
+  served: readonly ModelSettings[];
   providers: Settings['providers'];
   originOf: (id: string) => ModelRow['origin'];
   /** Stored models that are not offered. */
@@ -24,7 +26,11 @@ export interface ModelsInEffect {
 export interface ModelSteps {
   add: (wanted: Record<string, unknown>) => Promise<ModelSettings>;
   change: (id: string, members: Record<string, unknown>) => Promise<ModelSettings>;
-  remove: (id: string) => Promise<ModelSettings>;
+  /** With `aloneAmong`, it is refused if one of those models or a stored one is in the same queue. */
+  remove: (
+    id: string,
+    options?: { aloneAmong?: readonly ModelSettings[] | undefined },
+  ) => Promise<ModelSettings>;
 }
 
 export interface ModelActsOptions {
@@ -79,14 +85,7 @@ export class ModelActs {
     const { audit, modelChanges, queues, models } = this.#options;
     const { queue } = await audit.perform(
       { action: 'model.remove', target: id, ...asker },
-      async () => {
-        const other = becomes === 'drain' && sharesQueue(models.models, id);
-        if (other) {
-          const message = `'${id}' shares its queue with '${other}', so the queue cannot be drained. Remove it with its queue kept, and cancel its responses.`;
-          throw new ServiceError('invalid_value', message, { param: 'queue' });
-        }
-        return orRefuse(modelChanges.remove(id));
-      },
+      () => orRefuse(modelChanges.remove(id, becomes === 'drain' ? { aloneAmong: models.served } : {})),
       () => becomes,
     );
     const act = becomes === 'drain' ? await queues.drain(queue, asker) : null;
@@ -108,12 +107,6 @@ export class ModelActs {
       ({ routes }) => routes.map(({ provider }) => provider).join(', '),
     );
   }
-}
-
-/** A model other than this one that is in its queue; undefined when it has the queue alone. */
-export function sharesQueue(models: readonly ModelSettings[], id: string): string | undefined {
-  const own = models.find((model) => model.id === id)?.queue;
-  return models.find((model) => model.queue === own && model.id !== id)?.id;
 }
 
 async function orRefuse<Result>(step: Promise<Result>): Promise<Result> {

@@ -27,7 +27,8 @@ export interface EntriesChange {
   version?: string;
 }
 
-const versionField = 'version';
+/** The field of the version. No entry can have this id. */
+export const versionField = 'version';
 
 /** How many entries one command reads, so that Redis is held up by none. */
 const pageSize = 500;

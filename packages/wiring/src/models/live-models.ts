@@ -1,7 +1,14 @@
 import type { ModelSettings, ProviderSettings, Settings } from '@sluice/config';
 import { type QueueBacklog, queueName, type ResponseQueue } from '@sluice/queue';
 import { pause } from '@sluice/runtime';
-import { type StoredModel, type UnusableModel, usableModels } from './stored-models.ts';
+import {
+  acceptedForMs,
+  defaultKeepMs,
+  newlyRemoved,
+  type StoredModel,
+  type UnusableModel,
+  usableModels,
+} from './stored-models.ts';
 import { type DiscoveredModels, uniteModels } from './unite-models.ts';
 
 /** The models of a service and the upstreams that their routes name. */
@@ -27,7 +34,6 @@ interface Retired {
   since: number;
 }
 
-const defaultKeepMs = 300_000;
 const defaultLookEveryMs = 5_000;
 
 /**
@@ -138,16 +144,19 @@ export class LiveModels {
     const before = this.#stored;
     this.#stored = stored;
     this.#unite();
-    const fresh = [...stored.values()].filter(
-      ({ model, removedAt }) => removedAt !== undefined && !before.has(model.id) && !this.serves(model.id),
+    const fresh = newlyRemoved(stored, before).filter(
+      ({ id }) => !this.models.some((each) => each.id === id),
     );
     if (fresh.length === 0) return;
     const since = this.#now();
-    for (const { model } of fresh) {
+    const queues = queuesOf(this.models);
+    for (const model of fresh) {
       const routed = new Set(model.routes.map(({ provider }) => provider));
       const providers = this.providers.filter(({ id }) => routed.has(id));
       // Without its upstream nobody can serve it.
-      if (providers.length === routed.size) this.#retired.set(model.id, { model, providers, since });
+      if (providers.length !== routed.size) continue;
+      this.#retired.set(model.id, { model, providers, since });
+      if (!queues.has(model.queue)) this.#retiredQueues.set(model.queue, since);
     }
     this.#tell();
   }
@@ -223,9 +232,8 @@ export class LiveModels {
     const { keepMs = defaultKeepMs, backlog, settings } = this.#options;
     const keptMs = this.#now() - since;
     if (keptMs < keepMs) return false;
-    const { queueMs, backgroundQueueMs, totalMs } = settings.timeouts;
     // A queue that other models share may never be empty. Whatever was accepted for the removed one has ended by then.
-    if (keptMs > keepMs + Math.max(queueMs, backgroundQueueMs) + totalMs) return true;
+    if (keptMs > acceptedForMs(settings.timeouts, keepMs)) return true;
     return backlog(queueName(queue)).then(
       ({ waiting, active }) => waiting + active === 0,
       () => false,

@@ -1,6 +1,7 @@
 import type { ModelSettings } from '@sluice/config';
 import type { EntriesChange, EntriesSnapshot } from '@sluice/runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { ModelsAndProviders } from './live-models.ts';
 import { ModelChanges } from './model-changes.ts';
 import { parseStoredModels } from './stored-models.ts';
 
@@ -38,19 +39,23 @@ const ofFile: ModelSettings = {
   concurrency: 4,
   routes: [{ provider: 'one', model: 'x' }],
 };
+const fileOf = (): ModelsAndProviders => ({
+  models: [ofFile],
+  providers: [
+    { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
+  ],
+});
+let file: ModelsAndProviders;
 let store: FakeStore;
 let changes: ModelChanges;
 
 beforeEach(() => {
   store = new FakeStore();
+  file = fileOf();
   changes = new ModelChanges({
     store,
-    file: () => ({
-      models: [ofFile],
-      providers: [
-        { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
-      ],
-    }),
+    file: () => file,
+    timeouts: { queueMs: 1_000, backgroundQueueMs: 60_000, totalMs: 1_000 },
   });
 });
 
@@ -119,5 +124,37 @@ describe('a change of stored models', () => {
     await expect(changes.add({ id: 'a', routes })).rejects.toMatchObject({ kind: 'exists' });
     await expect(changes.change('a', { id: 'b' })).rejects.toMatchObject({ kind: 'invalid' });
     await expect(changes.change('b', { concurrency: 1 })).rejects.toMatchObject({ kind: 'unknown' });
+  });
+
+  it('removes one with its queue drained alone where no other model has something there', async () => {
+    await changes.add({ id: 'a', routes, queue: 'ours' });
+    await changes.add({ id: 'b', routes, queue: 'ours' });
+    await changes.add({ id: 'c', routes, queue: 'shared' });
+    const refused = { kind: 'shared', problems: [{ path: ['queue'] }] };
+    const alone = { aloneAmong: [ofFile] };
+    await expect(changes.remove('a', alone)).rejects.toMatchObject(refused);
+    // Whether it is offered does not matter: here its provider has left the file.
+    file = { models: [{ ...ofFile, routes: [{ provider: 'two', model: 'x' }] }], providers: [] };
+    await expect(changes.remove('c', alone)).rejects.toMatchObject(refused);
+    expect([...stored().values()].some(({ removedAt }) => removedAt !== undefined)).toBe(false);
+    await changes.remove('b');
+    // What waits for the removed one is still to be served.
+    await expect(changes.remove('a', alone)).rejects.toMatchObject(refused);
+    store.clock += 362_001;
+    expect(await changes.remove('a', alone)).toMatchObject({ id: 'a', queue: 'ours' });
+  });
+
+  it('refuses the name of the field that holds the version', async () => {
+    await expect(changes.add({ id: 'version', routes })).rejects.toMatchObject({ kind: 'invalid' });
+    expect(store.version).toBeUndefined();
+  });
+
+  it('changes a member though the file has changed the concurrency of the queue since', async () => {
+    await changes.add({ id: 'a', routes, queue: 'shared' });
+    file = { ...file, models: [{ ...ofFile, concurrency: 9 }] };
+    expect(await changes.change('a', { contextTokens: 100 })).toMatchObject({
+      contextTokens: 100,
+      concurrency: 9,
+    });
   });
 });

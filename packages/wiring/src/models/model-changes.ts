@@ -6,9 +6,15 @@ import {
   isReplyMissing,
   pause,
   StoredEntries,
+  versionField,
 } from '@sluice/runtime';
 import type { ModelsAndProviders } from './live-models.ts';
-import { parseStoredModels, type StoredModel } from './stored-models.ts';
+import {
+  type AcceptedTimeouts,
+  acceptedForMs,
+  parseStoredModels,
+  type StoredModel,
+} from './stored-models.ts';
 
 /** The stored models of a service, by their ids. */
 export class ModelStore extends StoredEntries {
@@ -25,10 +31,16 @@ export interface ModelChangesOptions {
   store: Pick<StoredEntries, 'read' | 'change' | 'now'>;
   /** What the settings file says now. */
   file: () => ModelsAndProviders;
+  timeouts: AcceptedTimeouts;
 }
 
-/** A removed model is forgotten after this long, in milliseconds: whatever was accepted for it has ended long before. */
-const forgottenAfterMs = 7 * 86_400_000;
+export interface ModelRemovalOptions {
+  /** The models that this process knows of, where the queue is to be drained: the removal is refused if another one is in it. */
+  aloneAmong?: readonly ModelSettings[] | undefined;
+}
+
+/** A removed model is kept for this long at least, in milliseconds, and until whatever was accepted for it has ended. */
+const keptAtLeastMs = 7 * 86_400_000;
 
 /** Most models that are stored, as many as a file may have. */
 const mostModels = 10_000;
@@ -57,6 +69,10 @@ export class ModelChanges {
       const { id } = wanted;
       if (typeof id === 'string') {
         this.#refuseOfFile(id);
+        if (id === versionField) {
+          const message = `"${id}" cannot be the id of a stored model; name it in the settings file`;
+          throw new ModelRefusal('invalid', [{ path: ['id'], message }]);
+        }
         const known = stored.get(id);
         if (known && known.removedAt === undefined) {
           throw new ModelRefusal('exists', [
@@ -83,7 +99,8 @@ export class ModelChanges {
           { path: ['id'], message: 'cannot be changed; add another model and remove this one' },
         ]);
       }
-      const members = Object.entries({ ...model, ...patch }).filter(([, value]) => value !== null);
+      const known = Object.hasOwn(patch, 'concurrency') ? model : this.#withConcurrencyOfFile(model);
+      const members = Object.entries({ ...known, ...patch }).filter(([, value]) => value !== null);
       return this.#checked(Object.fromEntries(members), stored);
     });
   }
@@ -92,22 +109,45 @@ export class ModelChanges {
    * Takes a model away: nothing new is accepted for it, and what waits for it is served.
    *
    * @returns the model as it was.
-   * @throws {ModelRefusal} for a model that is not stored.
+   * @throws {ModelRefusal} for a model that is not stored, and with `aloneAmong` for one that shares its queue.
    */
-  remove(id: string): Promise<ModelSettings> {
-    return this.#change((stored) => this.#known(id, stored).model, { isRemoval: true });
+  remove(id: string, { aloneAmong }: ModelRemovalOptions = {}): Promise<ModelSettings> {
+    return this.#change(
+      (stored, now) => {
+        const { model } = this.#known(id, stored);
+        if (aloneAmong) this.#refuseShared(model, [...aloneAmong, ...this.#stillServed(stored, now)]);
+        return model;
+      },
+      { isRemoval: true },
+    );
+  }
+
+  /** What waits for a model that was removed with its queue kept is served, so it counts here. */
+  #stillServed(stored: ReadonlyMap<string, StoredModel>, now: number): ModelSettings[] {
+    const servedMs = acceptedForMs(this.#options.timeouts);
+    return [...stored.values()]
+      .filter(({ removedAt = now }) => removedAt > now - servedMs)
+      .map(({ model }) => model);
+  }
+
+  #refuseShared({ id, queue }: ModelSettings, among: readonly ModelSettings[]): void {
+    const other = among.find((each) => each.queue === queue && each.id !== id);
+    if (!other) return;
+    const message = `"${queue}" has what waits for "${other.id}", too, so it cannot be drained; keep it, and cancel the responses of "${id}"`;
+    throw new ModelRefusal('shared', [{ path: ['queue'], message }]);
   }
 
   async #change(
-    decide: (stored: ReadonlyMap<string, StoredModel>) => ModelSettings,
+    decide: (stored: ReadonlyMap<string, StoredModel>, now: number) => ModelSettings,
     { isRemoval = false } = {},
   ): Promise<ModelSettings> {
-    const { store } = this.#options;
+    const { store, timeouts } = this.#options;
+    const forgottenAfterMs = Math.max(keptAtLeastMs, acceptedForMs(timeouts));
     for (let round = 0; round < mostRounds; round += 1) {
       const snapshot = await store.read();
       const now = await store.now();
       const stored = parseStoredModels(snapshot);
-      const model = decide(stored);
+      const model = decide(stored, now);
       const entry: StoredModel = { model, changedAt: now, ...(isRemoval && { removedAt: now }) };
       const entries = new Map([[model.id, JSON.stringify(entry)]]);
       for (const [id, { removedAt = now }] of stored) {
@@ -138,6 +178,13 @@ export class ModelChanges {
     const checked = checkModel(wanted, { others: [...models, ...others], providers });
     if ('problems' in checked) throw new ModelRefusal('invalid', checked.problems);
     return checked;
+  }
+
+  /** The file may have given a queue another concurrency since the model was stored. */
+  #withConcurrencyOfFile(model: ModelSettings): ModelSettings {
+    if (!this.#options.file().models.some(({ queue }) => queue === model.queue)) return model;
+    const { concurrency: _, ...rest } = model;
+    return rest;
   }
 
   #known(id: string, stored: ReadonlyMap<string, StoredModel>): StoredModel {

@@ -81,6 +81,26 @@ describe('live models', () => {
     }
   });
 
+  it('serve a model that was added and removed again between two looks', () => {
+    const live = aLive();
+    const removed = { model: model('b', { queue: 'old' }), changedAt: 2, removedAt: 2 };
+    const active: StoredModel = { model: model('c'), changedAt: 2 };
+    live.takeStored(
+      new Map([
+        ['b', removed],
+        ['c', active],
+      ]),
+    );
+    live.takeStored(
+      new Map([
+        ['b', { ...removed, model: model('b', { queue: 'new' }), removedAt: 3 }],
+        ['c', active],
+      ]),
+    );
+    expect(live.served.find(({ id }) => id === 'b')).toMatchObject({ queue: 'new' });
+    expect(live.queueNames).toEqual(expect.arrayContaining(['new', 'old']));
+  });
+
   it('let a change of the file take a stored model away, and give it back', () => {
     const live = aLive();
     live.takeStored(storedOf(model('b')));

@@ -1,4 +1,4 @@
-import { checkModel, type ModelSettings, type ProviderSettings } from '@sluice/config';
+import { checkModel, type ModelSettings, type ProviderSettings, type Settings } from '@sluice/config';
 import type { EntriesSnapshot } from '@sluice/runtime';
 
 /** A model that an operator has stored in Redis. Times are milliseconds of the store's clock. */
@@ -69,3 +69,33 @@ export function usableModels(
   }
   return { models, unusable };
 }
+
+/**
+ * Models whose removal a process has not seen, because it began behind that, or because they were added and removed again between two
+ * looks. One that it has known as not removed is not among them.
+ */
+export function newlyRemoved(
+  stored: ReadonlyMap<string, StoredModel>,
+  before: ReadonlyMap<string, StoredModel>,
+): ModelSettings[] {
+  return [...stored.values()]
+    .filter(({ model: { id }, removedAt }) => {
+      const known = before.get(id);
+      const hasSeen = known !== undefined && (known.removedAt === undefined || known.removedAt === removedAt);
+      return removedAt !== undefined && !hasSeen;
+    })
+    .map(({ model }) => model);
+}
+
+/** How long a removed model and its queue are served at least, in milliseconds. */
+export const defaultKeepMs = 300_000;
+
+/** Whatever was accepted for a model has ended this long after its removal, in milliseconds. */
+export function acceptedForMs(
+  { queueMs, backgroundQueueMs, totalMs }: AcceptedTimeouts,
+  keepMs = defaultKeepMs,
+): number {
+  return keepMs + Math.max(queueMs, backgroundQueueMs) + totalMs;
+}
+
+export type AcceptedTimeouts = Pick<Settings['timeouts'], 'queueMs' | 'backgroundQueueMs' | 'totalMs'>;

@@ -1,0 +1,56 @@
+import type { ModelSettings } from '@sluice/config';
+import { createLogger, type EntriesSnapshot } from '@sluice/runtime';
+import { expect, it } from 'vitest';
+import { LiveModels } from './live-models.ts';
+import { StoredModelWatch } from './stored-model-watch.ts';
+
+const model = (id: string): ModelSettings => ({ id, queue: id, routes: [{ provider: 'one', model: id }] });
+
+function snapshotOf(version: string | undefined, ...models: ModelSettings[]): EntriesSnapshot {
+  return {
+    version,
+    entries: new Map(models.map((each) => [each.id, JSON.stringify({ model: each, changedAt: 1 })])),
+  };
+}
+
+function aWatch() {
+  const live = new LiveModels({
+    settings: {
+      models: [model('a')],
+      providers: [
+        { id: 'one', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0, seed: 0, reasoning: false },
+      ],
+      timeouts: { queueMs: 1_000, backgroundQueueMs: 1_000, totalMs: 1_000 } as never, // The others are not read.
+    },
+    backlog: () => Promise.resolve({ waiting: 0, active: 0 }),
+  });
+  let now: EntriesSnapshot | Error = snapshotOf(undefined);
+  const answer = () => (now instanceof Error ? Promise.reject(now) : Promise.resolve(now));
+  const store = { read: answer, version: async () => (await answer()).version };
+  const watch = new StoredModelWatch({
+    store,
+    live,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  const offeredWith = async (next: EntriesSnapshot | Error) => {
+    now = next;
+    await watch.look().catch(() => undefined);
+    return live.models.map(({ id }) => id);
+  };
+  return { offeredWith };
+}
+
+it('models stay as they are known while Redis is away, and when it was emptied', async () => {
+  const { offeredWith } = aWatch();
+  expect(await offeredWith(snapshotOf(undefined))).toEqual(['a']);
+  expect(await offeredWith(snapshotOf('1', model('b'), model('c')))).toEqual(['a', 'b', 'c']);
+  expect(await offeredWith(new Error('Connection is closed.'))).toEqual(['a', 'b', 'c']);
+  expect(await offeredWith(snapshotOf(undefined))).toEqual(['a', 'b', 'c']);
+});
+
+it('models that an emptied store has lost go with the first change behind that', async () => {
+  const { offeredWith } = aWatch();
+  await offeredWith(snapshotOf('1', model('b')));
+  await offeredWith(snapshotOf(undefined));
+  expect(await offeredWith(snapshotOf('2', model('c')))).toEqual(['a', 'c']);
+});
