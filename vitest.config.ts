@@ -10,6 +10,7 @@ process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.compi
 
 // Importing everything anew for each file takes half of the unit tests and a tenth of the others. So the files of a worker share their
 // modules in every project: a file undoes its own stubs, and a module that several files import registers no hook of its own.
+// The time-outs are there for what hangs. They measure nothing: a machine that does much else may need a minute for what takes a second.
 export default defineConfig({
   test: {
     projects: [
@@ -19,6 +20,7 @@ export default defineConfig({
           name: 'unit',
           include: ['{apps,packages}/*/src/**/*.test.ts', 'apps/{console,sluice}/build/**/*.test.ts'],
           exclude: ['packages/system-tests/**'],
+          testTimeout: 60_000,
           isolate: false,
         },
       },
@@ -28,8 +30,8 @@ export default defineConfig({
           name: 'integration',
           include: ['{apps,packages}/*/test/**/*.test.ts'],
           globalSetup: redis,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           // These tests wait for locks to lapse and for connections to be given up: three of them leave a third of two cores idle.
           maxWorkers: 5,
           isolate: false,
@@ -44,8 +46,8 @@ export default defineConfig({
           name: 'system',
           include: ['packages/system-tests/src/**/*.test.ts'],
           globalSetup: ['packages/system-tests/src/bundle-for-the-run.ts', ...redis],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // So do these: three at a time keep one and a half of two cores busy.
           maxWorkers: 3,
           isolate: false,

@@ -110,14 +110,18 @@ const frameSchemas: ReadonlyMap<string, string> = new Map([
   ['/messages', 'MessageFrame'],
 ]);
 
-/** The schema of the JSON answer of each operation. */
+/** The schema of the JSON answer of each operation that has one. */
 const schemaNames: ReadonlyMap<string, string> = new Map(
   Object.values(document.paths)
     .flatMap((methods) => Object.values(methods))
-    .map((operation) => {
+    .flatMap((operation) => {
+      const done = Object.entries(operation['responses'] as Record<string, object>) // as OpenAPI has it
+        .filter(([status]) => status.startsWith('2'))
+        .map(([, answer]) => JSON.stringify(answer));
+      const isJson = done.some((answer) => answer.includes('"application/json"'));
       const found = /"application\/json":\{"schema":\{"\$ref":"#\/components\/schemas\/(\w+)"/.exec(
-        JSON.stringify(operation['responses']),
+        done.join(),
       );
-      return [String(operation['operationId']), found?.[1] ?? ''];
+      return isJson ? [[String(operation['operationId']), found?.[1] ?? 'a name']] : [];
     }),
 );

@@ -178,7 +178,7 @@ describe('a process that is told to stop', () => {
 
   it('stops at once when nothing is under way', async () => {
     await startApi();
-    await within(api.stop('terminated'), { timeoutMs: 5_000 });
+    await within(api.stop('terminated'));
   });
 
   it('can be stopped without having been started, and twice', async () => {

@@ -293,7 +293,7 @@ describe('a long-poll', () => {
     const { id, end } = await startTalk();
     const polled = read(id, '?offset=now&live=long-poll');
     await eventually(() => api.open.size === 1);
-    await within(api.open.drain(0), { timeoutMs: 5_000 });
+    await within(api.open.drain(0));
     expect(await polled).toMatchObject({ status: 204, isClosed: false });
     end();
   });
@@ -336,7 +336,7 @@ describe('an event stream', () => {
     const { id, end } = await startTalk();
     const reading = read(id, '?offset=-1&live=sse');
     await eventually(() => api.open.size === 1);
-    await within(api.open.drain(0), { timeoutMs: 5_000 });
+    await within(api.open.drain(0));
     expect((await reading).text).not.toContain('streamClosed');
     end();
   });

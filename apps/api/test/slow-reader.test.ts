@@ -84,7 +84,7 @@ describe('a reader that falls behind', () => {
     const socket = await openStream();
     const served = await serving.wait();
     await eventually(() => served.writableNeedDrain);
-    await within(api.open.drain(0), { timeoutMs: 5_000 });
+    await within(api.open.drain(0));
     expect(served.destroyed).toBe(true);
     socket.destroy();
   });

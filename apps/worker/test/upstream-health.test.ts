@@ -320,7 +320,7 @@ describe('an upstream that limits us', () => {
     const waiting = await responses.accept({ streams: false });
     await (await short.request(0)).ended;
     await responses.store.cancel(waiting, 'requested');
-    expect(await within(responses.ended(waiting), { timeoutMs: 4_000 })).toMatchObject({
+    expect(await within(responses.ended(waiting))).toMatchObject({
       status: 'cancelled',
     });
   });
@@ -331,7 +331,7 @@ describe('an upstream that limits us', () => {
     const id = await responses.accept({ streams: false });
     await eventually(async () => (await responses.queue.counts(model)).delayed === 1);
     await responses.store.cancel(id, 'requested');
-    expect(await within(responses.ended(id), { timeoutMs: 4_000 })).toMatchObject({ status: 'cancelled' });
+    expect(await within(responses.ended(id), { timeoutMs: 30_000 })).toMatchObject({ status: 'cancelled' });
     expect(upstream.requests).toHaveLength(1);
   });
 });

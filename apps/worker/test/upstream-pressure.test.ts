@@ -168,7 +168,7 @@ describe('an upstream that takes some calls a second', () => {
     const ids = await acceptMany(20);
     await eventually(async () => (await routeOf(port)).waiting > 0);
     for (const id of ids) await responses.store.cancel(id, 'requested');
-    for (const id of ids) await within(responses.ended(id), { timeoutMs: 4_000 });
+    for (const id of ids) await within(responses.ended(id));
     await eventually(async () => (await routeOf(port)).waiting === 0);
     expect(await routeOf(port)).toMatchObject({ inFlight: 0 });
   });
@@ -179,7 +179,7 @@ describe('an upstream that takes some calls a second', () => {
     await acceptMany(20);
     await eventually(async () => (await routeOf(port)).waiting > 0);
     const [worker] = started.splice(0);
-    await within(Promise.resolve(worker?.stop('terminated')), { timeoutMs: 8_000 });
+    await within(Promise.resolve(worker?.stop('terminated')));
     const { waiting, delayed } = await responses.queue.counts(model);
     expect(waiting + delayed).toBeGreaterThan(0);
   });

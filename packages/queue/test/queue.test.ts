@@ -384,7 +384,7 @@ describe('a worker that hears nothing from Redis', () => {
     expect(stuck).toEqual([{ queue: 'simulator', waiting: expect.any(Number), forMs: 31_000 }]);
     proxy.speak();
     for (const id of ['r1', 'r2', 'r3', 'r4']) finish(id);
-    await eventually(async () => (await queue.counts(name)).completed === 4, { timeoutMs: 25_000 });
+    await eventually(async () => (await queue.counts(name)).completed === 4);
   });
 });
 
@@ -524,7 +524,7 @@ describe('response worker', () => {
     aWorker(async () => settled, { connection: connect(), keyPrefix: prefix, concurrency: 1 });
     const calls = async () =>
       Number(/cmdstat_bzpopmin:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
-    await eventually(async () => (await calls()) >= 3, { timeoutMs: 8_000 });
+    await eventually(async () => (await calls()) >= 3, { timeoutMs: 30_000 });
   });
 
   it('stops when it never reached Redis', async () => {

@@ -83,9 +83,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
     Promise.all(ids.map(async (id) => (await caller.get(id)).body.status));
 
   async function endsWell(caller: Caller, ids: readonly string[]): Promise<void> {
-    await eventually(async () => (await statuses(caller, ids)).every((each) => each === 'completed'), {
-      timeoutMs: 60_000,
-    });
+    await eventually(async () => (await statuses(caller, ids)).every((each) => each === 'completed'));
     for (const [at, id] of ids.entries()) {
       expect((await caller.get(id)).body.output_text).toContain(`topic-${at}`);
     }
@@ -126,9 +124,7 @@ describe.skipIf(!hasPagePrograms)('a backup of the store (needs Redis on the PAT
     await backUp();
     await destroyStore();
     await restore();
-    await eventually(async () => (await caller.create({ input: 'Back?' })).status === 200, {
-      timeoutMs: 20_000,
-    });
+    await eventually(async () => (await caller.create({ input: 'Back?' })).status === 200);
     await endsWell(caller, ids);
   });
 });

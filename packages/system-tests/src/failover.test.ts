@@ -66,12 +66,8 @@ describe.skipIf(!hasPagePrograms)('a primary that dies (needs Redis on the PATH)
     await shell.run('Promote it', { REPLICA_URL: replica.url });
     proxy.leadTo(replica.url);
 
-    await eventually(async () => (await caller.create({ input: 'After.' })).status === 200, {
-      timeoutMs: 20_000,
-    });
-    await eventually(async () => (await statuses()).every((status) => status === 'completed'), {
-      timeoutMs: 30_000,
-    });
+    await eventually(async () => (await caller.create({ input: 'After.' })).status === 200);
+    await eventually(async () => (await statuses()).every((status) => status === 'completed'));
     for (const [at, id] of ids.entries()) {
       const { body } = await caller.get(id);
       expect(body.output_text).toContain(`topic-${at}`);

@@ -78,7 +78,7 @@ it.concurrent('a response that kills its process runs twice, and costs its neigh
   } finally {
     await stop();
   }
-}, 90_000);
+});
 
 it.concurrent('what ran in a worker that died runs again at once, and whoever dies beside others runs once more alone', async () => {
   const all = Promise.withResolvers<void>();
@@ -104,7 +104,7 @@ it.concurrent('what ran in a worker that died runs again at once, and whoever di
   } finally {
     await stop();
   }
-}, 90_000);
+});
 
 it.concurrent('a response that runs apart survives the death of its worker, too', async () => {
   const { service, calls, ask, stop } = await startWithModel({ answersFrom: () => 3 });
@@ -124,4 +124,4 @@ it.concurrent('a response that runs apart survives the death of its worker, too'
   } finally {
     await stop();
   }
-}, 90_000);
+});

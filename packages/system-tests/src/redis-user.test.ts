@@ -134,9 +134,7 @@ describe.skipIf(!hasPagePrograms)('the user of Redis of docs/operating.md (needs
     await eventually(async () => (await caller.get(body.id)).body.status === 'in_progress');
     await service.workers[0]?.kill();
     await service.addWorker();
-    await eventually(async () => (await caller.get(body.id)).body.status === 'completed', {
-      timeoutMs: 30_000,
-    });
+    await eventually(async () => (await caller.get(body.id)).body.status === 'completed');
     expect(await refused()).toEqual([]);
   });
 

@@ -41,7 +41,6 @@ async function waitingRelay() {
 }
 
 /** Sooner than anything that is looked up now and then. */
-const soon = { timeoutMs: 500 };
 
 describe('a relay whose connections are back', () => {
   it('looks for what was missed when messages arrive again, not before', async () => {
@@ -57,7 +56,7 @@ describe('a relay whose connections are back', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(read.isOpen).toBe(false);
     again.resolve();
-    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
+    expect(await within(wait.outcome)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
   });
 
   it('looks once more when the one for reads is back after the other', async () => {
@@ -67,6 +66,6 @@ describe('a relay whose connections are back', () => {
     await eventually(() => errors.length === 1);
     connection.read = () => Promise.resolve(['completed', end]);
     redis.emit('ready');
-    expect(await within(wait.outcome, soon)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
+    expect(await within(wait.outcome)).toEqual({ kind: 'ended', end: { kind: 'read', json: end } });
   });
 });

@@ -112,8 +112,10 @@ export async function startFaultSite({ root, settings, env }: FaultSiteOptions =
         ...Array.from({ length: crew - service.workers.length }, () => service.addWorker()),
       ]);
       await eventually(async () => {
-        const ready = await Promise.all(service.apiUrls.map((url) => fetch(`${url}/readyz`)));
-        return ready.every(({ status }) => status === 200);
+        const ready = await Promise.all(service.apiUrls.map(readinessOf));
+        // What is missing stands in the message.
+        if (ready.some(({ status }) => status !== 200)) throw new Error(JSON.stringify(ready));
+        return true;
       });
     },
     ask(at, wanted) {
@@ -132,4 +134,9 @@ export async function startFaultSite({ root, settings, env }: FaultSiteOptions =
       }
     },
   };
+}
+
+async function readinessOf(url: string): Promise<{ status: number; text: string }> {
+  const answer = await fetch(`${url}/readyz`);
+  return { status: answer.status, text: await answer.text() };
 }
