@@ -49,6 +49,14 @@ const requestMetrics: readonly CountedMetric[] = [
     on: 'index.ended',
     count: (_fact, add) => add([]),
   },
+  {
+    name: 'sluice_usage_ends_total',
+    help: 'Ends of responses by what usage made of them: counted, or lost because too many waited.',
+    labels: ['outcome'],
+    known: [['counted'], ['lost']],
+    on: 'usage.told',
+    count: ({ outcome, count }, add) => add([outcome], count),
+  },
 ];
 
 function responseMetrics(models: () => readonly string[]): readonly CountedMetric[] {

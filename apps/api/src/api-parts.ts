@@ -35,8 +35,10 @@ import { logApi } from './api-log.ts';
 import { makeApiOperator } from './api-operator.ts';
 import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
+import { ApiUsage } from './api-usage.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
+import { keyNames } from './key-names.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ReadLimits } from './read-limits.ts';
@@ -98,6 +100,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   sockets: SocketConnections;
   operator: Operator;
   webhooks: WebhookEndpoints | undefined;
+  usage: ApiUsage | undefined;
   stats: ProcessStats;
 }
 
@@ -255,6 +258,9 @@ export function makeApiParts({
     sockets,
     operator,
     webhooks: openEndpoints(settings.webhooks, { connection: commands, keyPrefix }),
+    usage: settings.usage.enabled
+      ? new ApiUsage({ settings, wired, keys: keyNames(() => tenants.known), logger })
+      : undefined,
     stats,
   };
 }

@@ -129,6 +129,7 @@ export class ApiProcess {
     parts.stats.start();
     parts.operator.start();
     parts.models.start();
+    parts.usage?.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
@@ -173,6 +174,7 @@ export class ApiProcess {
     await parts.responses.stop();
     await parts.store.stop();
     await parts.stats.stop();
+    await parts.usage?.stop();
     await this.#admin?.close();
     await parts.operator.stop();
     await this.#options.traces?.stop(drainTimeoutMs * traceShare);

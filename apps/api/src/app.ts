@@ -3,6 +3,7 @@ import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime
 import type { LiveSettings } from '@sluice/tenants';
 import type { WebhookEndpoints } from '@sluice/webhooks';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { ApiUsage } from './api-usage.ts';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { JsonReader } from './bodies/json-reader.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -50,6 +51,8 @@ export interface AppDependencies {
   sockets: SocketConnections;
   /** Undefined where webhooks are switched off. */
   webhooks?: WebhookEndpoints | undefined;
+  /** Undefined where usage is not counted. */
+  usage?: ApiUsage | undefined;
   /** The origins whose pages may call the API from a browser; none by default. */
   corsOrigins?: readonly string[] | undefined;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
@@ -137,7 +140,12 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
         registerReadLimits(mount, dependencies);
         registerUpgrades(mount, { dialect, sockets: dependencies.sockets });
         for (const route of routes)
-          registerRoute(mount, route, { ...dependencies, dialect, webhooks: dependencies.webhooks });
+          registerRoute(mount, route, {
+            ...dependencies,
+            dialect,
+            webhooks: dependencies.webhooks,
+            usage: dependencies.usage,
+          });
         done();
       },
       { prefix: dialect.mount },

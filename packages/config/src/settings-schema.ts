@@ -5,6 +5,7 @@ import { modelsSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
 import { recoverySchema } from './recovery-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
+import { usageSchema } from './usage-schema.ts';
 import {
   cidr,
   credential,
@@ -230,6 +231,7 @@ export const settingsSchema = z.strictObject({
   console: consoleSchema,
   retention: retentionSchema,
   webhooks: webhooksSchema,
+  usage: usageSchema,
 });
 
 /** The output of the schema, before keys are hashed and models completed. */

@@ -124,6 +124,17 @@ function isRedisUrl(value: string): boolean {
   return (url.protocol === 'redis:' || url.protocol === 'rediss:') && url.hostname !== '';
 }
 
+export const postgresUrl = z
+  .string()
+  .refine(isPostgresUrl, 'must be an address such as postgres://user:password@127.0.0.1:5432/sluice')
+  .meta({ secret: true });
+
+function isPostgresUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  return (url.protocol === 'postgres:' || url.protocol === 'postgresql:') && url.hostname !== '';
+}
+
 /** Where something listens. */
 export const host = z
   .string()

@@ -1,4 +1,4 @@
-import type { ErrorBody } from './errors.ts';
+import type { ErrorBody } from './error-body.ts';
 import type { UnnumberedEvent } from './events.ts';
 
 /**

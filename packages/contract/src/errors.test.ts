@@ -1,14 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type ErrorCode,
-  errorBodySchema,
-  errorCatalogue,
-  errorRow,
-  failureBody,
-  failureBodySchema,
-  isErrorCode,
-  isFailureCode,
-} from './errors.ts';
+import { errorBodySchema, failureBody, failureBodySchema } from './error-body.ts';
+import { type ErrorCode, errorCatalogue, errorRow, isErrorCode, isFailureCode } from './errors.ts';
 import { ServiceError } from './service-error.ts';
 
 const codes = Object.keys(errorCatalogue).filter(isErrorCode);

@@ -1,5 +1,3 @@
-import { z } from 'zod';
-
 /** One code of the catalogue. */
 interface ErrorRow {
   /** The kind of error, sent beside the code. */
@@ -136,6 +134,17 @@ export const errorCatalogue = {
     status: 403,
     message: 'Webhooks are switched off here: the operator has set webhooks.enabled to false.',
   },
+  usage_off: {
+    type: 'permission_error',
+    status: 403,
+    message: 'Usage is not counted here: the operator has not set usage.enabled.',
+  },
+  usage_unavailable: {
+    type: 'server_error',
+    status: 503,
+    message: 'Usage cannot be read at the moment. Please try again.',
+    retry: 'later',
+  },
   webhook_endpoint_failed: { ...badRequest, message: 'The endpoint did not take the event.' },
   not_found: { type: 'not_found', status: 404, message: 'There is nothing at this path.' },
   item_not_found: {
@@ -266,34 +275,7 @@ export function isFailureCode(code: string): code is FailureCode {
   return isErrorCode(code) && errorRow(code).isFailure === true;
 }
 
-const errorCodes = Object.keys(errorCatalogue).filter(isErrorCode);
+export const errorCodes = Object.keys(errorCatalogue).filter(isErrorCode);
 
 /** Codes that the `error` of a failed response can have. */
 export const failureCodes: readonly FailureCode[] = errorCodes.filter(isFailureCode);
-
-/** The `error` member of the body of every refusal. */
-export const errorBodySchema = z.object({
-  message: z.string(),
-  type: z.enum([...new Set(errorCodes.map((code) => errorCatalogue[code].type))]),
-  param: z.string().nullable(),
-  code: z.enum(errorCodes),
-});
-export type ErrorBody = z.output<typeof errorBodySchema>;
-
-/** The body of every answer whose status is not 2xx. */
-export const errorEnvelopeSchema = z.object({ error: errorBodySchema });
-
-/** The `error` member of a failed response. */
-export const failureBodySchema = errorBodySchema.extend({
-  code: z.enum(failureCodes),
-});
-export type FailureBody = z.output<typeof failureBodySchema>;
-
-/** Makes the `error` of a failed response. Message and param default to those of the catalogue. */
-export function failureBody(
-  code: FailureCode,
-  message: string = errorRow(code).message,
-  param: string | null = errorRow(code).param ?? null,
-): FailureBody {
-  return { message, type: errorRow(code).type, param, code };
-}

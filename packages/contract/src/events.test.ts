@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { responseFor } from './build-response.ts';
 import { errorEvent } from './error-event.ts';
-import { failureBody } from './errors.ts';
+import { failureBody } from './error-body.ts';
 import { eventSchema, isLifecycleType, isTerminalType, lifecycleTypes, parseEvent } from './events.ts';
 
 const accepted = responseFor(

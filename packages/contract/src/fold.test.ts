@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { closeAll, trackAll } from './close-items.ts';
 import { countDerivedEvents, deriveEvents } from './derive-events.ts';
-import { failureBody } from './errors.ts';
+import { failureBody } from './error-body.ts';
 import type { ContentEvent, UnnumberedEvent } from './events.ts';
 import { applyEvent, emptyFold, foldEvents } from './fold.ts';
 import type { OutputItem } from './output.ts';

@@ -1,17 +1,19 @@
 export {
   errorBodySchema,
-  errorCatalogue,
   errorEnvelopeSchema,
-  errorRow,
   failureBody,
   failureBodySchema,
+  type ErrorBody,
+  type FailureBody,
+} from './error-body.ts';
+export {
+  errorCatalogue,
+  errorRow,
   failureCodes,
   isErrorCode,
   isFailureCode,
-  type ErrorBody,
   type ErrorCode,
   type ErrorType,
-  type FailureBody,
   type FailureCode,
 } from './errors.ts';
 export { ServiceError, type ServiceErrorOptions } from './service-error.ts';
@@ -200,6 +202,17 @@ export {
   webhookEventTypes,
   webhookTestResultSchema,
 } from './webhooks.ts';
+export {
+  bucketWidths,
+  type UsageGroup,
+  usageGroups,
+  type UsagePage,
+  usagePageSchema,
+  type UsageQueryParams,
+  usageQuerySchema,
+  type UsageResult,
+  usageResultSchema,
+} from './usage.ts';
 export { canonicalJson } from './canonical-json.ts';
 export { errorEvent } from './error-event.ts';
 export { dialectOf, type SchemaDialect } from './strict-schema/schema-keywords.ts';

@@ -1,4 +1,4 @@
-import type { FailureBody } from './errors.ts';
+import type { FailureBody } from './error-body.ts';
 import type { LifecycleType } from './events.ts';
 import type { OutputItem, Usage } from './output.ts';
 import type { IncompleteReason, ResponseEnd, Status } from './response.ts';

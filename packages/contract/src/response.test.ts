@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { responseFor, withEnd } from './build-response.ts';
-import { failureBody } from './errors.ts';
+import { failureBody } from './error-body.ts';
 import { cancelled, completed, failed, incomplete, nothingProduced } from './lifecycle.ts';
 import { parseCreateResponse } from './parse-create-response.ts';
 import { responseBodySchema, responseEndSchema, responseSchema } from './response.ts';

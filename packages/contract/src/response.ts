@@ -6,7 +6,7 @@ import {
   namedToolSchema,
   toolModeSchema,
 } from './create-response.ts';
-import { failureBodySchema } from './errors.ts';
+import { failureBodySchema } from './error-body.ts';
 import { responseIdSchema } from './ids.ts';
 import { outputItemSchema, usageSchema } from './output.ts';
 import { serviceTiers } from './service-tier.ts';

@@ -1,4 +1,5 @@
-import { type ErrorBody, type ErrorCode, errorRow } from './errors.ts';
+import { type ErrorBody } from './error-body.ts';
+import { type ErrorCode, errorRow } from './errors.ts';
 
 /** The details that an error adds to its row of the catalogue, or replaces in it. */
 export interface ServiceErrorOptions {

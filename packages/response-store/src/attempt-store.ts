@@ -123,7 +123,7 @@ export class AttemptStore extends ResponseStore {
       ends: this.access.ends,
       keys: this.keys,
       onLetIn: this.access.onLetIn,
-      outboxMost: this.access.outboxMost,
+      outbox: this.access.outbox,
       responseId: record.id,
       model: record.request.model,
       token: record.token,

@@ -43,7 +43,7 @@ export interface EventWriterOptions {
   ends: LargeValues;
   keys: RedisKeys;
   onLetIn?: StoreAccess['onLetIn'];
-  outboxMost?: StoreAccess['outboxMost'];
+  outbox?: StoreAccess['outbox'];
   responseId: string;
   /** Of the response, for the outbox. */
   model: string;
@@ -159,8 +159,8 @@ export class EventWriter {
       if (isApart) await writeLongEnd({ ends, keys: access.keys }, { responseId, token }, printed);
       if (isRepeated) await this.#writeLong(batch);
       isRepeated = true;
-      const { keys, onLetIn, outboxMost } = access;
-      return finish({ redis, keys, onLetIn, outboxMost }, responseId, finishing);
+      const { keys, onLetIn, outbox } = access;
+      return finish({ redis, keys, onLetIn, outbox }, responseId, finishing);
     });
     if (result === 'ok') this.#options.onEnded?.(end, Buffer.byteLength(printed));
     return result;

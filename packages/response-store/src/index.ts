@@ -53,7 +53,7 @@ export {
   type StoredRequest,
   UnknownVersion,
 } from './record/record.ts';
-export type { LetIn, QueuedEnd } from './record/store-access.ts';
+export type { LetIn, OutboxWriting, QueuedEnd } from './record/store-access.ts';
 export type { RetentionSettings } from './record/retention.ts';
 export type { JobOrder } from './rescue/renumber.ts';
 export type { Finding } from './rescue/survey.ts';

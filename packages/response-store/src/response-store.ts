@@ -41,7 +41,7 @@ export interface ResponseStoreOptions {
   /** Told of responses that this process ends without a worker; see `endIfQueued`. */
   onQueuedEnd?: StoreAccess['onQueuedEnd'];
   /** How many ends wait in the outbox at most; without it none is written there. */
-  outboxMost?: StoreAccess['outboxMost'];
+  outbox?: StoreAccess['outbox'];
 }
 
 /**
@@ -66,7 +66,7 @@ export class ResponseStore {
       retention,
       onLetIn,
       onQueuedEnd,
-      outboxMost,
+      outbox,
     }: ResponseStoreOptions,
     mostInLine?: number,
   ) {
@@ -80,7 +80,7 @@ export class ResponseStore {
       keys: this.keys,
       onLetIn,
       onQueuedEnd,
-      outboxMost,
+      outbox,
     };
     this.retention = retention;
   }

@@ -6,11 +6,12 @@ import {
   OutboxFollower,
   OutboxReader,
   type OutboxReaderOptions,
+  type OutboxWriting,
   ResponseStore,
 } from '../src/index.ts';
 import { oneServer, type Server, StoreUnderTest } from './store-under-test.ts';
 
-const outboxMost = 1_000;
+const outbox: OutboxWriting = { ends: 'background', most: 1_000 };
 const usage = {
   input_tokens: 12,
   input_tokens_details: { cached_tokens: 4, cache_write_tokens: 1 },
@@ -32,11 +33,14 @@ afterEach(async () => {
   await server.close();
 });
 
+const two = ['webhooks', 'usage'];
+
 function aReader(options: Partial<OutboxReaderOptions> = {}): OutboxReader {
   return new OutboxReader({
     redis: server.client,
     keys: store.keys,
     reader: 'webhooks',
+    readers: ['webhooks'],
     process: 'one',
     leaseMs: 60_000,
     count: 100,
@@ -44,9 +48,9 @@ function aReader(options: Partial<OutboxReaderOptions> = {}): OutboxReader {
   });
 }
 
-async function anEnded(most: number | null = outboxMost): Promise<string> {
+async function anEnded(writing: OutboxWriting | null = outbox): Promise<string> {
   const responseId = await store.running('a', { streams: false });
-  await store.write(responseId, 'a', 3, [], anEnd, { outboxMost: most ?? undefined });
+  await store.write(responseId, 'a', 3, [], anEnd, { outbox: writing ?? undefined });
   return responseId;
 }
 
@@ -58,7 +62,7 @@ function aTellingStore(): ResponseStore {
     largeValues: client,
     keyPrefix: `${prefix}:`,
     retention: { responseSeconds: 600, eventLogSeconds: 600 },
-    outboxMost,
+    outbox,
   });
 }
 
@@ -92,7 +96,7 @@ describe('the outbox', () => {
 
   it('has an end once, also when its call is repeated after a lost reply', async () => {
     const responseId = await anEnded();
-    await store.write(responseId, 'a', 3, [], anEnd, { outboxMost });
+    await store.write(responseId, 'a', 3, [], anEnd, { outbox });
     expect(idsOf(await aReader().take([]))).toEqual([responseId]);
   });
 
@@ -113,8 +117,15 @@ describe('the outbox', () => {
 
   it('has nothing of a response whose caller waits for it', async () => {
     const responseId = await store.running('a', { background: false, watchers: ['1'] });
-    await store.write(responseId, 'a', 3, [], anEnd, { outboxMost });
+    await store.write(responseId, 'a', 3, [], anEnd, { outbox });
     expect(await server.client.exists(store.keys.outbox)).toBe(0);
+  });
+
+  it('has the end of a response whose caller waits for it, where all are read', async () => {
+    const responseId = await store.running('a', { background: false, watchers: ['1'] });
+    await store.write(responseId, 'a', 3, [], anEnd, { outbox: { ...outbox, ends: 'all' } });
+    const [entry] = (await aReader().take([]))?.entries ?? [];
+    expect(entry?.fact).toMatchObject({ id: responseId, background: false, usage: { input: 12 } });
   });
 
   it('has nothing where nobody reads it', async () => {
@@ -146,7 +157,7 @@ describe('the outbox', () => {
 
   it('keeps an end until every reader has told it', async () => {
     const responseId = await anEnded();
-    const readers = [aReader(), aReader({ reader: 'usage' })] as const;
+    const readers = [aReader({ readers: two }), aReader({ reader: 'usage', readers: two })] as const;
     const [one, other] = await Promise.all(readers.map((reader) => reader.take([])));
     expect([idsOf(one), idsOf(other)]).toEqual([[responseId], [responseId]]);
     const told = one?.entries.map(({ id }) => id) ?? [];
@@ -154,6 +165,13 @@ describe('the outbox', () => {
     expect(await server.client.xlen(store.keys.outbox)).toBe(1);
     await readers[1].take(told);
     expect(await server.client.xlen(store.keys.outbox)).toBe(0);
+  });
+
+  it('keeps an end for a reader that has not come yet', async () => {
+    const responseId = await anEnded();
+    const reader = aReader({ readers: two });
+    await reader.take((await reader.take([]))?.entries.map(({ id }) => id) ?? []);
+    expect(idsOf(await aReader({ reader: 'usage', readers: two }).take([]))).toEqual([responseId]);
   });
 
   it('says how many ends went before they were read', async () => {
@@ -177,7 +195,7 @@ describe('the outbox', () => {
   });
 
   it('never holds many more than it may', async () => {
-    const ids = await Promise.all(Array.from({ length: 250 }, () => anEnded(10)));
+    const ids = await Promise.all(Array.from({ length: 250 }, () => anEnded({ ...outbox, most: 10 })));
     expect(ids).toHaveLength(250);
     expect(await server.client.xlen(store.keys.outbox)).toBeLessThan(130);
   });

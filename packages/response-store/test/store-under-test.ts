@@ -21,6 +21,7 @@ import {
   type ContextLimits,
   type LargeValueConnection,
   type LetIn,
+  type OutboxWriting,
   type QueuedEnd,
   defaultCell,
   prepareRequest,
@@ -146,7 +147,7 @@ export interface WriteOptions extends Partial<Pick<Finish, 'retention' | 'now'>>
   /** Writes an end of any length into the record. */
   inRecord?: boolean;
   /** How many ends wait in the outbox; none are written there by default. */
-  outboxMost?: number | undefined;
+  outbox?: OutboxWriting | undefined;
 }
 
 /** The store over one server as an api process and a worker process see it, and what tests do with it. */
@@ -341,9 +342,9 @@ export class StoreUnderTest {
     sequenceNumber: number,
     events: string[],
     end?: ResponseEnd,
-    { redis = this.server.client, inRecord = false, outboxMost, ...more }: WriteOptions = {},
+    { redis = this.server.client, inRecord = false, outbox, ...more }: WriteOptions = {},
   ): Promise<{ kind: AppendResult | FinishResult }> {
-    const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn, outboxMost };
+    const access = { redis, keys: this.caller.keys, onLetIn: this.#onLetIn, outbox };
     if (!end) {
       const [kind] = await append(access, [{ responseId, token, sequenceNumber, events }]);
       if (kind === undefined || kind instanceof Error) throw kind ?? new Error('No answer');

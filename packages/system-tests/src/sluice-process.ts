@@ -16,6 +16,7 @@ export interface SluiceProcessOptions {
     | 'queues'
     | 'models'
     | 'tenants'
+    | 'usage'
     | 'webhooks'
     | 'doctor'
     | 'bench';

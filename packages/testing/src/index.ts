@@ -12,6 +12,7 @@ export type { FakeUpstream, UpstreamHandler } from './fake-upstream.ts';
 export { freePort } from './free-ports.ts';
 export { startLocalCluster, type LocalCluster } from './local-cluster.ts';
 export { costAgainstParsing } from './cost-against-parsing.ts';
+export { hasPostgres, type LocalPostgres, startLocalPostgres } from './local-postgres.ts';
 export { hasServer, isServerAtLeast, serverOnPath, startLocalRedis } from './local-redis.ts';
 export type { LocalRedis, LocalRedisOptions } from './local-redis.ts';
 export { dockerAnswers } from './docker-engine.ts';

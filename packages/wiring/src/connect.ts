@@ -11,10 +11,8 @@ import {
   throttledWarning,
 } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import { outboxWriting } from './outbox-readers.ts';
 import type { ConnectedSettings, Role } from './roles.ts';
-
-/** How many ends wait to be told at most: some 30 MB of Redis. */
-const outboxMost = 100_000;
 
 /** The parts that every process of the service has in common, connected with each other but not started. */
 export interface Wired<Clients, Store> {
@@ -74,7 +72,7 @@ export function connect<Clients extends { commands: Redis }, Store extends Respo
       keyPrefix: settings.keyPrefix,
       retention: settings.retention,
       onLetIn: letInAll,
-      outboxMost: settings.webhooks.enabled ? outboxMost : undefined,
+      outbox: outboxWriting(settings),
       onQueuedEnd: (ended) => telemetry.emit('response.ended', queuedEndFact(ended)),
     },
   });

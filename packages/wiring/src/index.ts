@@ -5,6 +5,7 @@ export {
   type Wired,
   watchRedis,
 } from './connect.ts';
+export { type OutboxReaderName, outboxReaders } from './outbox-readers.ts';
 export {
   type ApiClients,
   apiClients,

@@ -36,7 +36,7 @@ interface StoreParts<Clients> {
   clients: Clients;
   clock: RedisClock;
   /** The same for every store. */
-  common: Pick<ResponseStoreOptions, 'keyPrefix' | 'retention' | 'onLetIn' | 'onQueuedEnd' | 'outboxMost'>;
+  common: Pick<ResponseStoreOptions, 'keyPrefix' | 'retention' | 'onLetIn' | 'onQueuedEnd' | 'outbox'>;
 }
 
 export type ApiRoleOptions = Pick<CallerStoreOptions, 'leaseOver' | 'onError'>;

@@ -29,6 +29,8 @@ export interface AdminAppOptions {
   /** None by default. */
   developmentKey?: AdminContext['developmentKey'];
   apiUrl: AdminContext['apiUrl'];
+  /** Absent where usage is not counted. */
+  usage?: AdminContext['usage'];
   failedLogins: FailedLogins;
   /** The same for action tokens. */
   failedTokens: FailedLogins;
@@ -51,6 +53,7 @@ export async function buildAdminApp({
   actionToken,
   developmentKey = async () => undefined,
   apiUrl,
+  usage,
   failedLogins,
   failedTokens: failed,
   logger,
@@ -88,6 +91,7 @@ export async function buildAdminApp({
     actionToken,
     failedTokens,
     developmentKey,
+    usage,
     apiUrl,
     logger,
   });

@@ -24,6 +24,7 @@ import {
   rotateWebhookSecretSchema,
   testWebhookEndpointSchema,
   updateWebhookEndpointSchema,
+  usagePageSchema,
   usageSchema,
   webhookEndpointListSchema,
   webhookEndpointSchema,
@@ -134,6 +135,7 @@ export const answerSchemas = {
   DeletedWebhookEndpoint: deletedWebhookEndpointSchema,
   WebhookTestResult: webhookTestResultSchema,
   WebhookEventTypeList: webhookEventTypeListSchema,
+  UsagePage: usagePageSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

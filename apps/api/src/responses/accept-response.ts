@@ -5,6 +5,7 @@ import { queueName } from '@sluice/queue';
 import { type AcceptResult, largeFrom, type PreparedRequest, type TenantUse } from '@sluice/response-store';
 import { isNeverSent, printTraceparent } from '@sluice/runtime';
 import { limitsInEffect } from '@sluice/tenants';
+import { storedNameOf } from '../key-names.ts';
 import { AcceptedResponse } from './accepted-response.ts';
 import type { BackgroundWork } from './background-work.ts';
 import type { ResponsesDependencies } from './dependencies.ts';
@@ -62,9 +63,6 @@ interface Admission {
   /** When missing replies are no longer asked for, by `performance.now`; later when something large goes ahead. */
   budget: { giveUpAt: number };
 }
-
-/** So many characters of the digest of a key tell it apart from the other keys of a service. */
-const keyIdLength = 16;
 
 /** Takes responses in: everything between a valid body and a job in the queue. */
 export class ResponseAcceptor {
@@ -220,7 +218,7 @@ export class ResponseAcceptor {
         tier: serviceTier,
         queue,
         request_id: requestId,
-        key: key.hash.slice(0, keyIdLength),
+        key: storedNameOf(key),
         traceparent: caller.trace && printTraceparent(caller.trace),
         most_output: mostOutputTokens,
         grace_ms: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,

@@ -1,16 +1,21 @@
+import { startLocalPostgres } from '@sluice/testing';
 import { type Child, ownProcess, startChild } from '../child-process.ts';
 import { folderOf, type Installable } from '../installs.ts';
 import { acceptTarget, generateTarget } from '../targets.ts';
-import type { PeerSurroundings, RunningPeer } from './durable-peer.ts';
+import type { Durability, PeerSurroundings, RunningPeer } from './durable-peer.ts';
 import { peerVariables } from './peer-place.ts';
-import { startPostgres, synchronousCommit } from './postgres.ts';
+
+const synchronousCommit: ReadonlyMap<Durability, string> = new Map([
+  ['soon', 'synchronous_commit off'],
+  ['at once', 'synchronous_commit on'],
+]);
 
 /** Starts the api and the worker in the folder of a peer's name, on a Postgres of their own. */
 export async function startOnPostgres(
   peer: Installable,
   { upstreamUrl, slots }: PeerSurroundings,
 ): Promise<RunningPeer> {
-  const postgres = await startPostgres();
+  const postgres = await startLocalPostgres();
   const children: Child[] = [];
   const stop = async () => {
     await Promise.all(children.map((child) => child.stop()));
@@ -33,7 +38,7 @@ export async function startOnPostgres(
     return {
       store: postgres.version,
       settings: synchronousCommit,
-      use: (durability) => postgres.use(durability),
+      use: (durability) => postgres.set('synchronous_commit', durability === 'at once' ? 'on' : 'off'),
       whole: generateTarget(url),
       background: acceptTarget(url),
       processes: new Map<string, Pick<Child, 'pid'>>([

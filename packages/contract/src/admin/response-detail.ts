@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { failureBodySchema } from '../errors.ts';
+import { failureBodySchema } from '../error-body.ts';
 import { usageSchema } from '../output.ts';
 import { responseRowSchema } from './response-rows.ts';
 import { count, moment, span } from './values.ts';

@@ -8,7 +8,7 @@ const takeScript = defineScript({
   by: 'rescue',
   file: new URL('../../src/outbox/take-ends.lua', import.meta.url),
   keys: ['outbox', 'lease', 'given'],
-  args: ['reader', 'process', 'lease_ms', 'count'],
+  args: ['reader', 'readers', 'process', 'lease_ms', 'count'],
   numbers: ['lease_ms', 'count'],
 });
 
@@ -46,6 +46,8 @@ export interface OutboxReaderOptions {
   keys: CellKeys;
   /** Its name. Each reader is given every end, and has told some of them. */
   reader: string;
+  /** All that are to be told, this one among them: nothing goes before each of them has had it. */
+  readers: readonly string[];
   /** The process that reads, by a name of its own. */
   process: string;
   /** How long the process reads alone after each call, in milliseconds. */
@@ -55,8 +57,8 @@ export interface OutboxReaderOptions {
 }
 
 /**
- * The outbox: a Redis stream in which the script of an end writes what it has ended, in the same step: the ends of responses in the
- * background, for which nobody waits. So an end that is written is told, whatever dies, and one that is not is never told.
+ * The outbox: a Redis stream in which the script of an end writes what it has ended, in the same step: every
+ * end, or those in the background, as the readers need them. So an end that is written is told, whatever dies, and one that is not is never told.
  *
  * Each reader is given every end at least once, in the order in which they were written: what it has not noted as told comes again, also
  * to the process that reads for it next. What all readers have told goes; when too much waits, the oldest goes and is counted as lost.
@@ -73,10 +75,11 @@ export class OutboxReader {
    * after a lost reply returns the same again.
    */
   async take(told: readonly string[]): Promise<TakenEnds | undefined> {
-    const { redis, keys, reader, process, leaseMs, count } = this.#options;
+    const { redis, keys, reader, readers, process, leaseMs, count } = this.#options;
     const reply = await takeScript(redis, {
       keys: { outbox: keys.outbox, lease: keys.outboxLease(reader), given: keys.outboxGiven(reader) },
-      args: { reader, process, lease_ms: leaseMs, count },
+      args: { reader, readers: readers.join(' '), process, lease_ms: leaseMs, count },
+      moreKeys: readers.map((each) => keys.outboxGiven(each)),
       moreArgs: told,
     });
     // By the script.

@@ -1,7 +1,8 @@
 -- Takes ends out of the outbox for a reader: notes those that it has told, and returns the next ones. One process reads for it.
 --
--- KEYS  outbox, lease, given
+-- KEYS  outbox, lease, given; then what each of the readers was given
 -- ARGV  reader     its name, which is that of its consumer group
+--       readers    of all that are to be told, joined by spaces, in the order of their keys
 --       process    that reads
 --       lease_ms   how long it is the only one
 --       count      most ends that are returned
@@ -33,19 +34,18 @@ local function counts()
   return stream['entries-added'], stream['length']
 end
 
-local function has_group()
-  for _, group in ipairs(groups()) do
-    if group['name'] == reader then return true end
-  end
-  return false
-end
-
 if redis.call('EXISTS', outbox) == 0 then return { 1, 0, {} } end
--- The outbox is new, or the store was emptied.
-if not has_group() then
-  redis.call('XGROUP', 'CREATE', outbox, reader, '0')
-  local added, length = counts()
-  redis.call('HSET', given, 'of', added - length, 'count', 0)
+-- The outbox is new, a reader is, or the store was emptied. Those that have not come yet count, too: nothing may go before they have it.
+local has_group = {}
+for _, group in ipairs(groups()) do has_group[group['name']] = true end
+local at = 0
+for name in string.gmatch(readers, '%S+') do
+  at = at + 1
+  if not has_group[name] then
+    redis.call('XGROUP', 'CREATE', outbox, name, '0')
+    local added, length = counts()
+    redis.call('HSET', KEYS[more_keys + at - 1], 'of', added - length, 'count', 0)
+  end
 end
 
 -- What every reader has told goes.

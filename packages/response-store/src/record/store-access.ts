@@ -9,10 +9,18 @@ export interface StoreAccess {
   keys: RedisKeys;
   /** Is told of responses whose jobs may go into their queues now; see `LetIn`. */
   onLetIn?: ((letIn: readonly LetIn[]) => void) | undefined;
-  /** How many ends wait in the outbox at most; undefined when nobody reads it, and none is written there. */
-  outboxMost?: number | undefined;
+  /** Which ends are written into the outbox; undefined when nobody reads it, and none is. */
+  outbox?: OutboxWriting | undefined;
   /** Is told of each response that was ended here without a worker. */
   onQueuedEnd?: ((ended: QueuedEnd) => void) | undefined;
+}
+
+/** What the readers of the outbox need of it. */
+export interface OutboxWriting {
+  /** Whether they are told of every end, or of those in the background alone, for which nobody waits. */
+  ends: 'all' | 'background';
+  /** How many ends wait there at most. */
+  most: number;
 }
 
 /** The end of a response that no worker had taken. Two who write it at once may both be told. */

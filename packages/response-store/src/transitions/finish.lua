@@ -13,8 +13,8 @@
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       reason   why somebody asked for this end; empty when that is known, or nobody did
 --       server   that ran it, where its provider has several; empty otherwise
---       told, outbox_most  what the outbox tells of the end beside what the record says, and how many ends wait there at most;
---                both empty when nobody reads it
+--       told, outbox_most, outbox_ends  what the outbox tells of the end beside what the record says, how many ends wait there at
+--                most, and whether all are told or those in the background; each empty when nobody reads it
 --       then, for a streamed response, events as JSON, in order, a long one as long-events.lua says; the last one ends the
 --       response and is its type alone
 --
@@ -85,8 +85,8 @@ if is_repeatable(status) and f.idempotency then
   end
 end
 replace_held(load, f.tenant, now, before_parts, parts)
--- The callers of others wait for their ends and know them, and nobody was told of a response that was refused.
-if outbox_most and f.background and f.cancel ~= 'refused' then
+-- The callers of others wait for their ends and know them, but usage needs them all. Nobody was told of a response that was refused.
+if outbox_most and (f.background or outbox_ends == 'all') and f.cancel ~= 'refused' then
   redis.call('XADD', outbox, 'MAXLEN', '~', outbox_most, '*', 'id', id, 'status', status, 'tenant', f.tenant, 'tier', f.tier,
     'key', f.key or '', 'background', f.background and 1 or 0, 'accepted', f.accepted_at, 'started', f.started_at or '',
     'ended', string.format('%.0f', now), 'told', told)

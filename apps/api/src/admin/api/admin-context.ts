@@ -2,6 +2,7 @@ import type { Settings } from '@sluice/config';
 import type { Operator } from '@sluice/operator';
 import type { Logger } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
+import type { UsageContext } from '../../routes/usage.ts';
 import type { RefusedTokens } from './refused-tokens.ts';
 
 /** Everything that the routes of the admin API work with. */
@@ -17,5 +18,7 @@ export interface AdminContext {
   developmentKey: () => Promise<string | undefined>;
   /** Where the API answers. */
   apiUrl: () => string;
+  /** Undefined where usage is not counted. */
+  usage: UsageContext['usage'];
   logger: Logger;
 }

@@ -11,6 +11,7 @@ import { listTenants } from './routes/list-tenants.ts';
 import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
 import { listAllModels } from './routes/steer-models.ts';
+import { readUsage } from './routes/read-usage.ts';
 import { readSession } from './routes/read-session.ts';
 
 /** Every route of the admin API. The document of the API is made from this list, too. */
@@ -27,5 +28,6 @@ export const adminRoutes: readonly AdminRoute[] = [
   listTenants,
   listKeys,
   listAllModels,
+  readUsage,
   ...actingRoutes,
 ];

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '@sluice/config';
+import { ServiceError, type UsagePage, type UsageQueryParams } from '@sluice/contract';
+import {
+  type CallerStore,
+  defaultCell,
+  type EndFact,
+  OutboxFollower,
+  OutboxReader,
+} from '@sluice/response-store';
+import { type Logger, throttledWarning } from '@sluice/runtime';
+import {
+  askedPage,
+  openUsage,
+  type UsageDatabase,
+  type UsageFact,
+  UsageHome,
+  usagePage,
+} from '@sluice/usage';
+import { type ApiClients, type OutboxReaderName, outboxReaders, type Wired } from '@sluice/wiring';
+import type { KeyNames } from './key-names.ts';
+
+const readerName = 'usage' satisfies OutboxReaderName;
+
+/** Most ends that are counted in one go. */
+const mostAtOnce = 500;
+
+export interface ApiUsageOptions {
+  settings: Pick<Settings, 'recovery' | 'dataDir' | 'usage' | 'webhooks'>;
+  wired: Wired<ApiClients, CallerStore>;
+  keys: KeyNames;
+  logger: Logger;
+  /** In place of the file in `dataDir`. */
+  database?: UsageDatabase | undefined;
+}
+
+/**
+ * The part of an api that counts what responses took, and says it. One api at a time counts; each that has the database says what was
+ * counted. No request waits for it but those that ask for usage.
+ */
+export class ApiUsage {
+  readonly #options: ApiUsageOptions;
+  readonly #database: UsageDatabase;
+  readonly #home: UsageHome;
+  readonly #follower: OutboxFollower;
+  #isElsewhere = false;
+
+  constructor(options: ApiUsageOptions) {
+    this.#options = options;
+    const { settings, wired, logger } = options;
+    const { commands } = wired.clients;
+    const { warn } = throttledWarning(logger, 'usage not counted, it waits');
+    this.#database = options.database ?? openUsage(settings, warn);
+    this.#home = new UsageHome({
+      connection: commands,
+      keyPrefix: wired.keyPrefix,
+      database: this.#database,
+    });
+    const reader = new OutboxReader({
+      redis: commands,
+      keys: wired.store.keys.inCell(defaultCell),
+      reader: readerName,
+      readers: outboxReaders(settings),
+      process: randomUUID(),
+      leaseMs: settings.recovery.lockMs,
+      count: mostAtOnce,
+    });
+    this.#follower = new OutboxFollower({
+      reader: { take: async (told) => ((await this.#isHere()) ? reader.take(told) : undefined) },
+      tell: async (ends) => {
+        await this.#database.record(ends.map(usageOf));
+        wired.telemetry.emit('usage.told', { outcome: 'counted', count: ends.length });
+      },
+      onLost: (count) => {
+        wired.telemetry.emit('usage.told', { outcome: 'lost', count });
+        logger.error({ count }, 'ends of responses are missing from usage: too many waited');
+      },
+      onError: warn,
+    });
+  }
+
+  start(): void {
+    this.#follower.start();
+  }
+
+  /** Counts what it has begun with, and closes the database. */
+  async stop(): Promise<void> {
+    await this.#follower.stop();
+    await this.#database.close();
+  }
+
+  /**
+   * A page of the usage of a tenant, or of all.
+   *
+   * @throws {ServiceError} when the database cannot be read here.
+   */
+  async page(params: UsageQueryParams, { tenant }: { tenant?: string | undefined }): Promise<UsagePage> {
+    const { wired, keys, logger } = this.#options;
+    const asked = askedPage(
+      { ...params, api_key_ids: params.api_key_ids?.map(keys.storedOf) },
+      { now: wired.clock.now() / 1_000, tenant },
+    );
+    try {
+      if (!(await this.#isHere())) throw new ServiceError('usage_unavailable', elsewhere);
+      const sums = await this.#database.sums(asked.query, tenant ?? '');
+      return usagePage(
+        asked,
+        sums.map((sum) => ({ ...sum, key: sum.key === null ? null : keys.idOf(sum.key) })),
+      );
+    } catch (error) {
+      if (error instanceof ServiceError) throw error;
+      logger.warn({ err: error }, 'usage not read');
+      throw new ServiceError('usage_unavailable');
+    }
+  }
+
+  async #isHere(): Promise<boolean> {
+    const isHere = await this.#home.isHere();
+    if (!isHere && !this.#isElsewhere) {
+      this.#options.logger.warn(
+        'another database has the usage of this service: let every api have the same dataDir, or set usage.databaseUrl',
+      );
+    }
+    this.#isElsewhere = !isHere;
+    return isHere;
+  }
+}
+
+const elsewhere =
+  'Another api has the usage of this service: usage.databaseUrl is not set, and dataDir is not the same folder for all.';
+
+function usageOf({ status, usage, uncounted, ...end }: EndFact): UsageFact {
+  return {
+    id: end.id,
+    tenant: end.tenant,
+    key: end.key,
+    model: end.model,
+    tier: end.tier,
+    outcome: outcomes.find((each) => each === status) ?? 'failed',
+    startedAt: end.startedAt,
+    endedAt: end.endedAt,
+    tokens: { ...usage, ...(uncounted !== undefined && { uncounted }) },
+  };
+}
+
+const outcomes = ['completed', 'failed', 'incomplete', 'cancelled'] as const;

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { type Environment, loadSettings, type Settings } from '@sluice/config';
+import { FatalError } from '@sluice/runtime';
+import { dimensions, openUsage, type UsageDatabase, usageFile } from '@sluice/usage';
+import { badUsage, parseFlags } from '../command-flags.ts';
+import { serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
+import { askedUsage } from './asked-usage.ts';
+import { usageCsv, usageTable } from './usage-rows.ts';
+
+export const usageUsage = `Usage: sluice usage [flags]
+
+Shows what responses took, by the time of their ends: how many there were, their tokens, and how long they held slots of workers.
+
+  --since TIME    from when on: a date, a time, or an age such as 24h or 30d [7d]
+  --until TIME    until when [now]
+  --each PERIOD   hour, day or all: what is summed up together [all]
+  --by NAMES      ${dimensions.join(', ')}: by what, separated by commas [tenant,model]
+  --tenant NAME   only those of a tenant (may be repeated)
+  --model NAME    only those of a model (may be repeated)
+  --csv, --json   prints CSV, or one line of JSON for each row
+${serviceFlagsUsage}
+
+Hours and days are those of UTC, and whole. Usage is counted while usage.enabled is set, in usage.databaseUrl or the data folder of the apis: this command reads it there.`;
+
+/** `sluice usage`: what was counted, from the database itself, whether an api runs or not. */
+export async function runUsage(
+  argv: readonly string[],
+  { env, cwd }: { env: Environment; cwd: string },
+): Promise<void> {
+  const { values, positionals } = parseFlags('usage', argv, {
+    since: { type: 'string' },
+    until: { type: 'string' },
+    each: { type: 'string' },
+    by: { type: 'string' },
+    tenant: { type: 'string', multiple: true },
+    model: { type: 'string', multiple: true },
+    csv: { type: 'boolean' },
+    json: { type: 'boolean' },
+    ...serviceFlags,
+  });
+  if (values.help) return console.log(usageUsage);
+  if (positionals.length > 0) throw badUsage('usage', `'${positionals[0]}' is one argument too many`);
+  if (values.csv && values.json) throw badUsage('usage', '--csv and --json exclude each other');
+  const asked = askedUsage(values, Date.now());
+  const database = open(settingsOf(values, { env, cwd }));
+  try {
+    const sums = await database.sums(asked.query, '');
+    if (values.json)
+      for (const sum of sums) console.log(JSON.stringify({ ...sum, hour: undefined, ...asked.timesOf(sum) }));
+    else if (values.csv) console.log(usageCsv(sums, asked));
+    else console.log(sums.length === 0 ? 'Nothing has ended in that time.' : usageTable(sums, asked));
+  } catch (error) {
+    throw new FatalError(error instanceof Error ? error.message : 'usage cannot be read');
+  } finally {
+    await database.close();
+  }
+}
+
+function open(settings: Pick<Settings, 'dataDir' | 'usage'>): UsageDatabase {
+  const path = usageFile(settings.dataDir);
+  // Opening it would make an empty one.
+  if (settings.usage.databaseUrl === undefined && !existsSync(path)) {
+    throw new FatalError(
+      `There is no usage at ${path}: set usage.enabled, or name the data folder of the apis with --data-dir.`,
+    );
+  }
+  return openUsage(settings, () => undefined); // A call says when it fails.
+}
+
+function settingsOf(
+  { config, 'data-dir': dataDir }: { config?: string | undefined; 'data-dir'?: string | undefined },
+  { env, cwd }: { env: Environment; cwd: string },
+): Settings {
+  const argv = [
+    ...(config === undefined ? [] : ['--config', config]),
+    ...(dataDir === undefined ? [] : ['--data-dir', dataDir]),
+  ];
+  return loadSettings({ env, argv, cwd });
+}

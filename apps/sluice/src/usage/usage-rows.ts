@@ -1,0 +1,48 @@
+import type { UsageSum } from '@sluice/usage';
+import { tableText } from '../table.ts';
+import type { AskedUsage } from './asked-usage.ts';
+
+/** The columns of figures, in both forms. */
+const figures = [
+  ['responses', ({ responses }) => responses],
+  ['failed', ({ failed }) => failed],
+  ['input', ({ input }) => input],
+  ['cached', ({ cached }) => cached],
+  ['output', ({ output }) => output],
+  ['reasoning', ({ reasoning }) => reasoning],
+  ['uncounted', ({ uncounted }) => uncounted],
+  ['slot seconds', ({ slotMs }) => slotMs / 1_000],
+] as const satisfies [string, (sum: UsageSum) => number][];
+
+export function usageTable(sums: readonly UsageSum[], asked: AskedUsage): string {
+  const { groupBy } = asked.query;
+  const rows = sums.map((sum) => [
+    ...(asked.hasTimes ? [asked.timesOf(sum).since] : []),
+    ...groupBy.map((name) => sum[name] ?? ''),
+    ...figures.map(([, of]) => of(sum).toLocaleString('en', { maximumFractionDigits: 1 })),
+  ]);
+  const titles = [...(asked.hasTimes ? ['from'] : []), ...groupBy, ...figures.map(([name]) => name)];
+  return tableText([titles, ...rows]);
+}
+
+/** As RFC 4180 has it. */
+export function usageCsv(sums: readonly UsageSum[], asked: AskedUsage): string {
+  const { groupBy } = asked.query;
+  const titles = ['since', 'until', ...groupBy, ...figures.map(([name]) => name.replace(' ', '_'))];
+  const rows = sums.map((sum) => {
+    const { since, until } = asked.timesOf(sum);
+    return [
+      since,
+      until,
+      ...groupBy.map((name) => sum[name] ?? ''),
+      ...figures.map(([, of]) => String(of(sum))),
+    ];
+  });
+  return [titles, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');
+}
+
+/** A name that a spreadsheet would take for a formula stands behind an apostrophe. */
+function csvCell(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

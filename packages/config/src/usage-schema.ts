@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { postgresUrl } from './value-schemas.ts';
+
+/** How it is counted what responses took. */
+export const usageSchema = z
+  .strictObject({
+    enabled: z.boolean().default(false).meta({
+      description:
+        'Whether it is summed up what responses took, by hour, tenant, key, model and tier. The sums stand in `usage.sqlite` in `dataDir`, which must be the same folder for every api, unless there is a `databaseUrl`.',
+    }),
+    databaseUrl: postgresUrl.exactOptional().meta({
+      description: 'Address of a database of Postgres in which the sums stand, for apis on several machines.',
+    }),
+  })
+  .prefault({})
+  .meta({ description: 'What responses took, for bills and reports.' });

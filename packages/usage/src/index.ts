@@ -1,0 +1,15 @@
+export { openSqlite, type OpenSqliteOptions, usageFile } from './sqlite/open-sqlite.ts';
+export { openUsage, type UsagePlace } from './open-usage.ts';
+export { openPostgres, type OpenPostgresOptions } from './postgres/open-postgres.ts';
+export {
+  type Dimension,
+  dimensions,
+  hourOf,
+  msPerHour,
+  type UsageDatabase,
+  type UsageFact,
+  type UsageQuery,
+  type UsageSum,
+} from './usage-database.ts';
+export { UsageHome, type UsageHomeOptions } from './usage-home.ts';
+export { type AskedPage, askedPage, usagePage } from './usage-page.ts';

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import {
+  hourOf,
+  rememberedHours,
+  type UsageDatabase,
+  type UsageFact,
+  type UsageSum,
+} from '../usage-database.ts';
+import {
+  addToSums,
+  counted,
+  createTables,
+  forgetTold,
+  insertId,
+  rowsOf,
+  selectId,
+  selectSums,
+} from '../usage-tables.ts';
+
+export interface OpenPostgresOptions {
+  /** Such as `postgres://user:password@host:5432/database`. */
+  url: string;
+  onError: (error: unknown) => void;
+  /** How long one statement may take, in milliseconds; half a minute by default. */
+  withinMs?: number;
+}
+
+/** Two apis that start at once would otherwise create the same table. */
+const tablesLock = 7_381_001;
+
+/** A process has one writer, and a few questions at a time. */
+const mostConnections = 4;
+
+/** Usage in a database of Postgres, for apis on several machines. Connected when it is first used, and again after each loss. */
+export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOptions): UsageDatabase {
+  let pool: Promise<pg.Pool> | undefined;
+  let ready: Promise<string> | undefined;
+  let forgottenHour = 0;
+
+  // Most services have no Postgres, and need not load its client.
+  const open = async () => {
+    const { Pool } = (await import('pg')).default;
+    const made = new Pool({
+      connectionString: url,
+      max: mostConnections,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: withinMs,
+      statement_timeout: withinMs,
+      application_name: 'sluice',
+    });
+    return made.on('error', onError); // A connection that nobody uses was lost.
+  };
+  const opened = () => (pool ??= open());
+  const inTransaction = async <Result>(
+    change: (client: pg.PoolClient) => Promise<Result>,
+  ): Promise<Result> => {
+    const client = await (await opened()).connect();
+    let failure: unknown;
+    try {
+      await client.query('BEGIN');
+      const result = await change(client);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      // The server rolls back what a connection leaves that is thrown away.
+      client.release(failure !== undefined);
+    }
+  };
+  const create = () =>
+    inTransaction(async (client) => {
+      await client.query(`SELECT pg_advisory_xact_lock(${tablesLock})`);
+      for (const sql of createTables) await client.query(sql);
+      await client.query(insertId, [randomUUID()]);
+      const { rows } = await client.query<{ value: string }>(selectId);
+      return String(rows[0]?.value);
+    });
+  const id = async () => {
+    ready ??= create();
+    try {
+      return await ready;
+    } catch (error) {
+      ready = undefined;
+      throw error;
+    }
+  };
+  return {
+    id,
+    async record(facts) {
+      await id();
+      const hour = Math.max(0, ...facts.map(({ endedAt }) => hourOf(endedAt)));
+      await inTransaction(async (client) => {
+        for (const row of rowsOf(await newAmong(client, facts))) await client.query(addToSums, row);
+        if (hour <= forgottenHour) return;
+        await client.query(forgetTold, [hour - rememberedHours]);
+      });
+      forgottenHour = Math.max(forgottenHour, hour);
+    },
+    async sums(query) {
+      await id();
+      const { sql, values } = selectSums(query);
+      const { rows } = await (await opened()).query<Record<string, string | null>>(sql, values);
+      return rows.map(sumOf);
+    },
+    async close() {
+      await (await pool)?.end();
+    },
+  };
+}
+
+/** Notes the ids of facts, and returns those that nobody had noted. */
+async function newAmong(client: pg.PoolClient, facts: readonly UsageFact[]): Promise<UsageFact[]> {
+  const byId = new Map(facts.map((fact) => [fact.id, fact]));
+  const { rows } = await client.query<{ id: string }>(
+    'INSERT INTO usage_told (id, hour) SELECT * FROM unnest($1::text[], $2::bigint[]) ON CONFLICT (id) DO NOTHING RETURNING id',
+    [[...byId.keys()], [...byId.values()].map(({ endedAt }) => hourOf(endedAt))],
+  );
+  return rows.flatMap(({ id }) => byId.get(id) ?? []);
+}
+
+/** Sums arrive as text, because they may be longer than a number is exact. */
+function sumOf(row: Record<string, string | null>): UsageSum {
+  const numbers = ['hour', ...counted].map((name) => [name, Number(row[name])]);
+  return { ...row, ...Object.fromEntries(numbers) };
+}

@@ -1,0 +1,96 @@
+import { usagePageSchema, usageQuerySchema } from '@sluice/contract';
+import { describe, expect, it } from 'vitest';
+import type { UsageSum } from './usage-database.ts';
+import { askedPage, usagePage } from './usage-page.ts';
+
+const day = 86_400;
+const today = 20_000 * day;
+const now = today + 3_600;
+const asked = (query: Record<string, unknown>, tenant?: string) =>
+  askedPage(usageQuerySchema.parse({ start_time: String(today - 9 * day), ...query }), { now, tenant });
+
+const aSum = (more: Partial<UsageSum> = {}): UsageSum => ({
+  hour: (today - 9 * day) / 3_600,
+  ...{ tenant: null, key: null, model: null, tier: null },
+  ...{ responses: 2, completed: 1, failed: 1, incomplete: 0, cancelled: 0 },
+  ...{ input: 10, cached: 4, cacheWrite: 1, output: 5, reasoning: 2, uncounted: 3, slotMs: 1_500 },
+  ...more,
+});
+
+describe('a page of usage', () => {
+  it('has seven days, and the next page has the rest up to now', () => {
+    const page = usagePage(asked({}), [aSum()]);
+    expect(usagePageSchema.parse(page)).toEqual(page);
+    expect(page.data.map(({ start_time }) => start_time)).toEqual(
+      Array.from({ length: 7 }, (_, at) => today - (9 - at) * day),
+    );
+    expect(page).toMatchObject({
+      has_more: true,
+      next_page: `page_${today - 2 * day}`,
+      data: [
+        {
+          end_time: today - 8 * day,
+          results: [{ num_model_requests: 2, input_tokens: 10, slot_seconds: 1.5 }],
+        },
+        { results: [] },
+        {},
+        {},
+        {},
+        {},
+        {},
+      ],
+    });
+    const rest = usagePage(asked({ page: page.next_page }), []);
+    expect(rest.data.map(({ start_time }) => start_time)).toEqual([today - 2 * day, today - day, today]);
+    expect(rest).toMatchObject({ has_more: false, next_page: null });
+  });
+
+  it('has hours where they are asked for, whole ones', () => {
+    const { query, starts, next } = asked({
+      start_time: String(today + 100),
+      end_time: String(today + 7_201),
+      bucket_width: '1h',
+    });
+    expect(query).toMatchObject({ from: today / 3_600, until: today / 3_600 + 3, hoursEach: 1 });
+    expect(starts).toEqual([today, today + 3_600, today + 7_200]);
+    expect(next).toBeUndefined();
+  });
+
+  it('is of the tenant who asks alone', () => {
+    expect(asked({}, 'team-a').query.where).toEqual({ tenant: ['team-a'] });
+    expect(asked({ project_ids: ['team-a', 'team-b'] }, 'team-a').query.where).toEqual({
+      tenant: ['team-a'],
+    });
+    expect(asked({ 'project_ids[]': 'team-b' }, 'team-a').query.where).toEqual({ tenant: [] });
+    expect(asked({ project_ids: 'team-b' }).query.where).toEqual({ tenant: ['team-b'] });
+  });
+
+  it('brings tiers together where it is grouped by batch alone', () => {
+    const sums = [aSum({ tier: 'batch' }), aSum({ tier: 'default' }), aSum({ tier: 'flex' })];
+    const results = usagePage(asked({ group_by: 'batch' }), sums).data[0]?.results;
+    expect(results).toMatchObject([
+      { batch: true, service_tier: null, num_model_requests: 2 },
+      { batch: false, service_tier: null, num_model_requests: 4, input_tokens: 20, slot_seconds: 3 },
+    ]);
+    const byTier = usagePage(asked({ 'group_by[]': ['batch', 'service_tier'] }), sums).data[0]?.results;
+    expect(byTier?.map(({ service_tier }) => service_tier)).toEqual(['batch', 'default', 'flex']);
+  });
+});
+
+describe('a question for usage', () => {
+  it.each([
+    [{}, 'start_time'],
+    [{ start_time: 'yesterday' }, 'start_time'],
+    [{ start_time: '5', end_time: '5' }, 'end_time'],
+    [{ start_time: '5', bucket_width: '1m' }, 'bucket_width'],
+    [{ start_time: '5', limit: '32' }, 'limit'],
+    [{ start_time: '5', limit: '0' }, 'limit'],
+    [{ start_time: '5', group_by: 'user' }, 'group_by'],
+    [{ start_time: '5', batch: 'maybe' }, 'batch'],
+    [{ start_time: '5', page: 'page_x' }, 'page'],
+    [{ start_time: '5', models: Array.from({ length: 101 }, () => 'm') }, 'models'],
+  ])('of %j is refused for its %s', (query, name) => {
+    const parsed = usageQuerySchema.safeParse(query);
+    expect(parsed.error?.issues[0]?.path[0]).toBe(name);
+  });
+});

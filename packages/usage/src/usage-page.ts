@@ -1,0 +1,157 @@
+import {
+  bucketWidths,
+  type UsageGroup,
+  type UsagePage,
+  type UsageQueryParams,
+  type UsageResult,
+} from '@sluice/contract';
+import type { Dimension, UsageQuery, UsageSum } from './usage-database.ts';
+
+const hour = 3_600;
+
+/** What groups are made of. */
+const dimensionOf: Record<UsageGroup, Dimension> = {
+  project_id: 'tenant',
+  api_key_id: 'key',
+  model: 'model',
+  batch: 'tier',
+  service_tier: 'tier',
+};
+
+/** A page of buckets, as a request asks for it. Times are in seconds since 1970. */
+export interface AskedPage {
+  query: UsageQuery;
+  groups: readonly UsageGroup[];
+  /** Where its buckets begin. */
+  starts: readonly number[];
+  widthSeconds: number;
+  /** Undefined when it is the last page. */
+  next: number | undefined;
+}
+
+/**
+ * What to ask a database for. `tenant` is the only one whose usage is shown; all are, where there is none.
+ *
+ * A bucket begins at a multiple of its width and has all that ended within it, also what ended before the first second that was asked for.
+ */
+export function askedPage(
+  params: UsageQueryParams,
+  { now, tenant }: { now: number; tenant?: string | undefined },
+): AskedPage {
+  const { start_time, end_time = Math.floor(now), bucket_width, group_by = [], page } = params;
+  const { seconds, usual } = bucketWidths[bucket_width];
+  const limit = params.limit ?? usual;
+  const from = page === undefined ? start_time : Math.max(start_time, Number(page.slice('page_'.length)));
+  const first = Math.floor(from / seconds);
+  const end = Math.max(first, Math.ceil(end_time / seconds));
+  const until = Math.min(end, first + limit);
+  const starts = Array.from({ length: until - first }, (_, at) => (first + at) * seconds);
+  const { project_ids: projects, api_key_ids: key, models: model } = params;
+  return {
+    query: {
+      from: (first * seconds) / hour,
+      until: (until * seconds) / hour,
+      hoursEach: seconds / hour,
+      groupBy: [...new Set(group_by.map((group) => dimensionOf[group]))],
+      where: {
+        ...(tenant === undefined
+          ? projects && { tenant: projects }
+          : { tenant: projects && !projects.includes(tenant) ? [] : [tenant] }),
+        ...(key && { key }),
+        ...(model && { model }),
+      },
+      isBatch: params.batch,
+    },
+    groups: group_by,
+    starts,
+    widthSeconds: seconds,
+    next: until < end ? until * seconds : undefined,
+  };
+}
+
+/** The answer to a request, from the sums that the database has for it. */
+export function usagePage(
+  { starts, widthSeconds, groups, next }: AskedPage,
+  sums: readonly UsageSum[],
+): UsagePage {
+  const found = new Map<number, UsageSum[]>();
+  for (const sum of sums) {
+    const start = sum.hour * hour;
+    found.set(start, [...(found.get(start) ?? []), sum]);
+  }
+  return {
+    object: 'page',
+    data: starts.map((start) => ({
+      object: 'bucket',
+      start_time: start,
+      end_time: start + widthSeconds,
+      results: resultsOf(found.get(start) ?? [], groups),
+    })),
+    has_more: next !== undefined,
+    next_page: next === undefined ? null : `page_${next}`,
+  };
+}
+
+/** Grouped by `batch` alone, the tiers that are not that come together. */
+function resultsOf(sums: readonly UsageSum[], groups: readonly UsageGroup[]): UsageResult[] {
+  const results = new Map<string, UsageResult>();
+  for (const sum of sums) {
+    const result = resultOf(sum, groups);
+    const group = JSON.stringify([
+      result.project_id,
+      result.api_key_id,
+      result.model,
+      result.batch,
+      result.service_tier,
+    ]);
+    const before = results.get(group);
+    results.set(group, before ? together(before, result) : result);
+  }
+  return [...results.values()];
+}
+
+function resultOf(sum: UsageSum, groups: readonly UsageGroup[]): UsageResult {
+  const by = (group: UsageGroup) => groups.includes(group);
+  return {
+    object: 'organization.usage.completions.result',
+    num_model_requests: sum.responses,
+    input_tokens: sum.input,
+    input_cached_tokens: sum.cached,
+    input_cache_write_tokens: sum.cacheWrite,
+    output_tokens: sum.output,
+    project_id: sum.tenant,
+    user_id: null,
+    api_key_id: sum.key,
+    model: sum.model,
+    batch: by('batch') ? sum.tier === 'batch' : null,
+    service_tier: by('service_tier') ? sum.tier : null,
+    output_reasoning_tokens: sum.reasoning,
+    uncounted_tokens: sum.uncounted,
+    num_completed: sum.completed,
+    num_failed: sum.failed,
+    num_incomplete: sum.incomplete,
+    num_cancelled: sum.cancelled,
+    slot_seconds: sum.slotMs / 1_000,
+  };
+}
+
+function together(one: UsageResult, other: UsageResult): UsageResult {
+  const sum = { ...one };
+  for (const name of summed) sum[name] += other[name];
+  return sum;
+}
+
+const summed = [
+  'num_model_requests',
+  'input_tokens',
+  'input_cached_tokens',
+  'input_cache_write_tokens',
+  'output_tokens',
+  'output_reasoning_tokens',
+  'uncounted_tokens',
+  'num_completed',
+  'num_failed',
+  'num_incomplete',
+  'num_cancelled',
+  'slot_seconds',
+] as const satisfies (keyof UsageResult)[];

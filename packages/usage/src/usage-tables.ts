@@ -1,0 +1,99 @@
+import { dimensions, hourOf, tokenKinds, type UsageFact, type UsageQuery } from './usage-database.ts';
+
+const outcomes = ['completed', 'failed', 'incomplete', 'cancelled'] as const satisfies UsageFact['outcome'][];
+
+/** What is summed up, by its name in `UsageSum` and its column. */
+export const counted = ['responses', ...outcomes, ...tokenKinds, 'slotMs'] as const;
+
+const columnOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+const columnsOfSums = [
+  'hour BIGINT NOT NULL',
+  ...dimensions.map((name) => `${name} TEXT NOT NULL`),
+  ...counted.map((name) => `${columnOf(name)} BIGINT NOT NULL`),
+  `PRIMARY KEY (hour, ${dimensions.join(', ')})`,
+];
+
+/**
+ * Makes the tables, in any database that speaks SQL: what the database is, the ids of the facts that were counted, and a row of sums for
+ * each hour and group. Columns are members of `UsageSum` in snake case.
+ */
+export const createTables = [
+  'CREATE TABLE IF NOT EXISTS usage_about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
+  'CREATE TABLE IF NOT EXISTS usage_told (id TEXT PRIMARY KEY, hour BIGINT NOT NULL)',
+  'CREATE INDEX IF NOT EXISTS usage_told_by_hour ON usage_told (hour)',
+  `CREATE TABLE IF NOT EXISTS usage_sums (${columnsOfSums.join(', ')})`,
+];
+
+/** Names the database, if it has no name, by the value that is given. */
+export const insertId =
+  "INSERT INTO usage_about (name, value) VALUES ('id', $1) ON CONFLICT (name) DO NOTHING";
+export const selectId = "SELECT value FROM usage_about WHERE name = 'id'";
+
+/** Forgets the facts of the hours before the one that is given. */
+export const forgetTold = 'DELETE FROM usage_told WHERE hour < $1';
+
+const columns = ['hour', ...dimensions, ...counted.map(columnOf)];
+
+/** Adds the values of a row to those that stand there. */
+export const addToSums = `INSERT INTO usage_sums (${columns.join(', ')}) VALUES (${columns
+  .map((_, at) => `$${at + 1}`)
+  .join(', ')}) ON CONFLICT (hour, ${dimensions.join(', ')}) DO UPDATE SET ${counted
+  .map(columnOf)
+  .map((column) => `${column} = usage_sums.${column} + excluded.${column}`)
+  .join(', ')}`;
+
+/** The values of `addToSums` for what facts took together: one row for each hour and group. */
+export function rowsOf(facts: readonly UsageFact[]): (string | number)[][] {
+  const rows = new Map<string, (string | number)[]>();
+  for (const fact of facts) {
+    const group = [hourOf(fact.endedAt), ...dimensions.map((name) => fact[name])];
+    const values = counted.map((name) => valueOf(fact, name));
+    const id = JSON.stringify(group);
+    const row = rows.get(id);
+    if (!row) rows.set(id, [...group, ...values]);
+    else
+      for (const [at, value] of values.entries())
+        row[group.length + at] = Number(row[group.length + at]) + value;
+  }
+  return [...rows.values()];
+}
+
+function valueOf(fact: UsageFact, name: (typeof counted)[number]): number {
+  switch (name) {
+    case 'responses':
+      return 1;
+    case 'completed':
+    case 'failed':
+    case 'incomplete':
+    case 'cancelled':
+      return fact.outcome === name ? 1 : 0;
+    case 'slotMs':
+      return fact.startedAt === undefined ? 0 : Math.max(0, Math.round(fact.endedAt - fact.startedAt));
+    default:
+      return fact.tokens[name] ?? 0;
+  }
+}
+
+/** The query of `UsageDatabase.sums`, whose columns are the members of a `UsageSum`. */
+export function selectSums(query: UsageQuery): { sql: string; values: (string | number)[] } {
+  const values: (string | number)[] = [];
+  const value = (given: string | number) => `$${values.push(given)}`;
+  // SQLite takes a value that is given for a number with a fraction.
+  const each = Math.max(1, Math.trunc(query.hoursEach));
+  const bucket = `hour / ${each} * ${each}`;
+  const conditions = [`hour >= ${value(query.from)}`, `hour < ${value(query.until)}`];
+  for (const name of dimensions) {
+    const wanted = query.where?.[name];
+    if (wanted) conditions.push(wanted.length > 0 ? `${name} IN (${wanted.map(value).join(', ')})` : '1 = 0');
+  }
+  if (query.isBatch !== undefined) conditions.push(`tier ${query.isBatch ? '=' : '<>'} 'batch'`);
+  const selected = [
+    `${bucket} AS hour`,
+    ...dimensions.map((name) => (query.groupBy.includes(name) ? name : `NULL AS ${name}`)),
+    ...counted.map((name) => `SUM(${columnOf(name)}) AS "${name}"`),
+  ];
+  const groups = [bucket, ...dimensions.filter((name) => query.groupBy.includes(name))];
+  const sql = `SELECT ${selected.join(', ')} FROM usage_sums WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
+  return { sql, values };
+}

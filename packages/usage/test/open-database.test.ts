@@ -1,0 +1,144 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hasPostgres, type LocalPostgres, startLocalPostgres } from '@sluice/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import {
+  openPostgres,
+  openSqlite,
+  type UsageDatabase,
+  type UsageFact,
+  type UsageQuery,
+} from '../src/index.ts';
+
+const msPerHour = 3_600_000;
+const hour = 480_000;
+const all: UsageQuery = { from: 0, until: hour * 2, hoursEach: 24, groupBy: ['tenant', 'tier'] };
+const closing: UsageDatabase[] = [];
+
+let folder: string;
+let postgres: LocalPostgres | undefined;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-usage-'));
+  if (hasPostgres) postgres = await startLocalPostgres();
+});
+afterAll(async () => {
+  await postgres?.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((database) => database.close()));
+});
+
+let made = 0;
+function aFact(more: Partial<UsageFact> = {}): UsageFact {
+  made += 1;
+  return {
+    id: `create-response_${made}`,
+    tenant: 'team-a',
+    key: 'a1b2',
+    model: 'm',
+    tier: 'default',
+    outcome: 'completed',
+    startedAt: hour * msPerHour,
+    endedAt: hour * msPerHour + 1_500,
+    tokens: { input: 10, cached: 4, output: 5, reasoning: 2 },
+    ...more,
+  };
+}
+
+function opened(
+  kind: 'SQLite' | 'Postgres',
+  onError: (error: unknown) => void = () => undefined,
+): UsageDatabase {
+  const database =
+    kind === 'SQLite'
+      ? openSqlite({ path: join(folder, 'deep', 'usage.sqlite'), onError })
+      : openPostgres({ url: postgres?.url ?? '', onError });
+  closing.push(database);
+  return database;
+}
+
+describe.each([
+  ['SQLite', true],
+  ['Postgres', hasPostgres],
+] as const)('usage in %s', (kind, isHere) => {
+  it.skipIf(!isHere)('is the same by two who count at once (Postgres needs initdb on the PATH)', async () => {
+    const [one, other] = [opened(kind), opened(kind)];
+    // Both make the tables.
+    const [id] = await Promise.all([one.id(), other.id()]);
+    expect(await other.id()).toBe(id);
+    const facts = Array.from({ length: 60 }, () => aFact());
+    const batch = aFact({
+      tier: 'batch',
+      tenant: 'team-b',
+      outcome: 'cancelled',
+      startedAt: undefined,
+      tokens: {},
+    });
+    await Promise.all([
+      one.record(facts.slice(0, 40)),
+      other.record([...facts.slice(20), batch, batch]),
+      one.record(facts.slice(10, 30)),
+    ]);
+    expect(await other.sums(all, 'team-a')).toEqual([
+      {
+        ...{ hour, tenant: 'team-a', key: null, model: null, tier: 'default' },
+        ...{ responses: 60, completed: 60, failed: 0, incomplete: 0, cancelled: 0 },
+        ...{ input: 600, cached: 240, cacheWrite: 0, output: 300, reasoning: 120, uncounted: 0 },
+        slotMs: 90_000,
+      },
+      expect.objectContaining({ tenant: 'team-b', tier: 'batch', responses: 1, cancelled: 1, slotMs: 0 }),
+    ]);
+    expect(
+      await one.sums({ ...all, isBatch: true, where: { tenant: ['team-b'], model: ['m'] } }, ''),
+    ).toHaveLength(1);
+    expect(await one.sums({ ...all, from: hour + 1 }, '')).toEqual([]);
+    expect(await one.sums({ ...all, where: { key: ["'; DROP TABLE usage_sums; --"] } }, '')).toEqual([]);
+  });
+
+  it.skipIf(!isHere)('keeps none of a call that failed', async () => {
+    const database = opened(kind);
+    const fact = aFact({ tenant: 'team-c' });
+    const broken = aFact({ tenant: 'team-c', model: null as unknown as string });
+    await expect(database.record([fact, broken])).rejects.toThrow(/null/i);
+    const ofTeam = { ...all, where: { tenant: ['team-c'] } };
+    expect(await database.sums(ofTeam, '')).toEqual([]);
+    await database.record([fact]);
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 1 }]);
+  });
+});
+
+it.skipIf(!hasPostgres)(
+  'a database that goes away takes nothing, and takes it when it is back (needs initdb on the PATH)',
+  async () => {
+    const errors: unknown[] = [];
+    const database = opened('Postgres', (error) => errors.push(error));
+    const ofTeam = { ...all, where: { tenant: ['team-d'] } };
+    const fact = aFact({ tenant: 'team-d' });
+    await database.record([fact]);
+    await postgres?.restart();
+    const record = async () => {
+      for (;;) {
+        try {
+          return await database.record([fact, aFact({ tenant: 'team-d' })]);
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    };
+    await record();
+    expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
+    expect(errors.length).toBeGreaterThan(0);
+  },
+);
+
+it('a database that cannot be opened says why, each time', async () => {
+  const sqlite = openSqlite({ path: folder, onError: () => undefined });
+  closing.push(sqlite);
+  await expect(sqlite.record([aFact()])).rejects.toThrow(folder);
+  const absent = openPostgres({ url: 'postgres://127.0.0.1:1/none', onError: () => undefined });
+  closing.push(absent);
+  await expect(absent.sums(all, '')).rejects.toThrow();
+});
