@@ -1,4 +1,5 @@
 import type { OpenSettings, SettingsWatch } from '@sluice/config';
+import type { Files } from '@sluice/files';
 import type { Operator } from '@sluice/operator';
 import type { CallerStore, CallerStoreOptions } from '@sluice/response-store';
 import {
@@ -38,6 +39,7 @@ import { apiStats } from './api-stats.ts';
 import { ApiUsage } from './api-usage.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
+import { openFiles } from './open-files.ts';
 import { keyNames } from './key-names.ts';
 import { LeaseThread } from './lease/lease-thread.ts';
 import { OpenRequests } from './open-requests.ts';
@@ -101,6 +103,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   operator: Operator;
   webhooks: WebhookEndpoints | undefined;
   usage: ApiUsage | undefined;
+  files: Files | undefined;
   stats: ProcessStats;
 }
 
@@ -261,6 +264,7 @@ export function makeApiParts({
     usage: settings.usage.enabled
       ? new ApiUsage({ settings, wired, keys: keyNames(() => tenants.known), logger })
       : undefined,
+    files: openFiles(settings, logger),
     stats,
   };
 }

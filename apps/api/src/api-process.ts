@@ -130,6 +130,7 @@ export class ApiProcess {
     parts.operator.start();
     parts.models.start();
     parts.usage?.start();
+    parts.files?.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
@@ -175,6 +176,7 @@ export class ApiProcess {
     await parts.store.stop();
     await parts.stats.stop();
     await parts.usage?.stop();
+    parts.files?.stop();
     await this.#admin?.close();
     await parts.operator.stop();
     await this.#options.traces?.stop(drainTimeoutMs * traceShare);

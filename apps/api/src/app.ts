@@ -1,4 +1,5 @@
 import { ServiceError } from '@sluice/contract';
+import type { Files } from '@sluice/files';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
 import type { WebhookEndpoints } from '@sluice/webhooks';
@@ -13,6 +14,7 @@ import { answerBrokenRequest } from './plugins/broken-requests.ts';
 import { crossOriginHeaders, registerCrossOrigin } from './plugins/cross-origin.ts';
 import { registerDraining } from './plugins/draining.ts';
 import { asServiceError, registerErrorHandler, sendError } from './plugins/error-handler.ts';
+import { registerFormBody } from './plugins/form-body.ts';
 import { registerJsonBody } from './plugins/json-body.ts';
 import {
   contextHeaders,
@@ -53,6 +55,8 @@ export interface AppDependencies {
   webhooks?: WebhookEndpoints | undefined;
   /** Undefined where usage is not counted. */
   usage?: ApiUsage | undefined;
+  /** Undefined where files are switched off. */
+  files?: Files | undefined;
   /** The origins whose pages may call the API from a browser; none by default. */
   corsOrigins?: readonly string[] | undefined;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
@@ -127,6 +131,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
     budget: dependencies.bodyBudget,
     telemetry,
   });
+  registerFormBody(app);
   registerDraining(app, dependencies);
   registerUnreadAnswers(app, dependencies);
   registerAnswered(app, telemetry, isDebug);
@@ -145,6 +150,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
             dialect,
             webhooks: dependencies.webhooks,
             usage: dependencies.usage,
+            files: dependencies.files,
           });
         done();
       },

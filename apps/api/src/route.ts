@@ -16,6 +16,8 @@ export interface RouteDescription {
   readonly query?: z.ZodType;
   readonly headers?: z.ZodType;
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
+  /** For a body that is a form with a file, which the handler reads: the other parts of the form. */
+  readonly form?: { readonly schema: z.ZodType };
   /** Whether it creates nothing although it takes a body: it counts as a read then. */
   readonly isRead?: boolean;
   readonly answers: readonly Answer[];
@@ -98,11 +100,16 @@ export function defineRoute<
 }
 
 export function registerRoute<Context>(app: FastifyInstance, route: Route<Context>, context: Context): void {
-  const { method, path, answer, body, isRead = false, protocol } = route;
+  const { method, path, answer, body, form, isRead = false, protocol } = route;
   app.route({
     method,
     url: path,
-    config: { takesBody: body !== undefined, isRead, ...(protocol && { protocol }) },
+    config: {
+      takesBody: body !== undefined,
+      takesForm: form !== undefined,
+      isRead,
+      ...(protocol && { protocol }),
+    },
     handler: (request, reply) => answer(request, reply, context),
   });
 }

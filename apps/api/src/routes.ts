@@ -9,6 +9,7 @@ import { createChatCompletion } from './routes/create-chat-completion.ts';
 import { createEmbeddings } from './routes/create-embeddings.ts';
 import { createMessage } from './routes/create-message.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
+import { fileRoutes, type FilesContext } from './routes/files.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
 import { getResponse } from './routes/get-response.ts';
@@ -24,7 +25,8 @@ export type MountContext = CreateResponseContext &
   ListModelsContext &
   ReadEventsContext &
   WebhooksContext &
-  UsageContext;
+  UsageContext &
+  FilesContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -44,6 +46,7 @@ export const routes: readonly Route<MountContext>[] = [
   listModels,
   getModel,
   ...webhookRoutes,
+  ...fileRoutes,
   listUsage,
 ];
 

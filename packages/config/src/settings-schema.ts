@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { consoleSchema } from './console-schema.ts';
+import { filesSchema } from './files-schema.ts';
 import { keySchema } from './key-schema.ts';
 import { modelsSchema } from './model-schema.ts';
 import { providerSchema } from './provider-schema.ts';
@@ -232,6 +233,7 @@ export const settingsSchema = z.strictObject({
   retention: retentionSchema,
   webhooks: webhooksSchema,
   usage: usageSchema,
+  files: filesSchema,
 });
 
 /** The output of the schema, before keys are hashed and models completed. */

@@ -134,6 +134,12 @@ export const errorCatalogue = {
     status: 403,
     message: 'Webhooks are switched off here: the operator has set webhooks.enabled to false.',
   },
+  files_off: {
+    type: 'permission_error',
+    status: 403,
+    message: 'Files are switched off here: the operator has not set files.enabled.',
+  },
+  file_limit_reached: { ...badRequest, message: 'You have as many files as you may: delete some.' },
   usage_off: {
     type: 'permission_error',
     status: 403,

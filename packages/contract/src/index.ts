@@ -203,6 +203,20 @@ export {
   webhookTestResultSchema,
 } from './webhooks.ts';
 export {
+  deletedFileSchema,
+  fileIdPrefix,
+  fileListSchema,
+  type FileObject,
+  type FilePurpose,
+  filePurposes,
+  fileSchema,
+  type ListFilesQuery,
+  listFilesQuerySchema,
+  uploadFieldsSchema,
+  type UploadPurpose,
+  uploadPurposes,
+} from './files.ts';
+export {
   bucketWidths,
   type UsageGroup,
   usageGroups,

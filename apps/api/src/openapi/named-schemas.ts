@@ -4,12 +4,15 @@ import {
   countInputTokensSchema,
   createResponseSchema,
   createWebhookEndpointSchema,
+  deletedFileSchema,
   deletedResponseSchema,
   deletedWebhookEndpointSchema,
   errorEnvelopeSchema,
   eventBatchSchema,
   eventPageSchema,
   eventSchema,
+  fileListSchema,
+  fileSchema,
   inputItemListSchema,
   inputItemSchema,
   inputTokensSchema,
@@ -136,6 +139,9 @@ export const answerSchemas = {
   WebhookTestResult: webhookTestResultSchema,
   WebhookEventTypeList: webhookEventTypeListSchema,
   UsagePage: usagePageSchema,
+  File: fileSchema,
+  FileList: fileListSchema,
+  DeletedFile: deletedFileSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

@@ -2,7 +2,7 @@ import { type ErrorCode, errorEnvelopeSchema, errorRow } from '@sluice/contract'
 import { z } from 'zod';
 import type { Answer, RouteDescription } from '../route.ts';
 import type { Json } from './json.ts';
-import { schemaOf } from './named-schemas.ts';
+import { plain, schemaOf } from './named-schemas.ts';
 
 /** The path as OpenAPI writes it. What `*` stands for is the id of a model, which may contain slashes. */
 export function pathOf(path: string): string {
@@ -17,6 +17,7 @@ export function operationOf({
   query,
   headers,
   body,
+  form,
   answers,
   errors,
   protocol,
@@ -29,6 +30,7 @@ export function operationOf({
       ...parametersOf('query', query),
       ...parametersOf('header', headers),
     ],
+    ...(form && { requestBody: formOf(form.schema) }),
     ...(body && {
       requestBody: {
         required: true,
@@ -37,6 +39,13 @@ export function operationOf({
     }),
     responses: { ...answersOf(answers), ...errorsOf(errors, protocol?.errorSchema ?? errorEnvelopeSchema) },
   };
+}
+
+function formOf(schema: z.ZodType): Json {
+  const { properties, required = [], ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  const file = { type: 'string', format: 'binary' };
+  const parts = plain({ ...rest, properties: { ...properties, file }, required: [...required, 'file'] });
+  return { required: true, content: { 'multipart/form-data': { schema: parts } } };
 }
 
 function parametersOf(where: 'path' | 'query' | 'header', part: z.ZodType | undefined): Json[] {

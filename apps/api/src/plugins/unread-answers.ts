@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { pipeline, Readable, Transform } from 'node:stream';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { Caller } from '../responses/caller.ts';
@@ -69,7 +70,9 @@ export function registerUnreadAnswers(
       held?.release();
     });
     const body =
-      long === undefined ? payload : slicedBody(typeof long === 'string' ? Buffer.from(long) : long);
+      long === undefined
+        ? watched(payload, answer)
+        : slicedBody(typeof long === 'string' ? Buffer.from(long) : long);
     if (body instanceof SlicedBody) {
       body.turns = app.sliceTurns;
       body.onTaken = () => {
@@ -111,6 +114,18 @@ export function sendLong(
 ): FastifyReply {
   whenOver(reply.raw, free);
   return reply.send(new SlicedBody(texts.bodyOf(body)));
+}
+
+/** A stream of another kind, which says when its reader takes something. */
+function watched(payload: unknown, answer: UnreadAnswer): unknown {
+  if (!(payload instanceof Readable) || payload instanceof SlicedBody) return payload;
+  const taken = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      answer.takenAt = performance.now();
+      done(null, chunk);
+    },
+  });
+  return pipeline(payload, taken, () => undefined); // `taken` tells of an error
 }
 
 function slicedBody(bytes: Buffer): SlicedBody {

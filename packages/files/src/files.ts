@@ -1,0 +1,176 @@
+import { rm } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { type FileObject, type FilePurpose, type ListFilesQuery, ServiceError } from '@sluice/contract';
+import type { Logger } from '@sluice/runtime';
+import { type Draft, FileFolder, type Through } from './file-folder.ts';
+import { isExpired, newFileId, presentFile, type StoredFile } from './stored-file.ts';
+
+export interface FileLimits {
+  /** Most bytes of a file. */
+  bytes: number;
+  /** Most bytes of all files of a tenant together. */
+  tenantBytes: number;
+  /** Most files of a tenant. */
+  tenantFiles: number;
+}
+
+export interface FilesOptions {
+  folder: string;
+  limits: FileLimits;
+  logger: Logger;
+  /** Milliseconds since 1970; `Date.now` by default. */
+  now?: () => number;
+}
+
+export interface NewFile {
+  /** A new one by default. */
+  id?: string;
+  name: string;
+  purpose: FilePurpose;
+  expiresAfterSeconds?: number | undefined;
+}
+
+/** How often what has expired is swept away, in milliseconds: an hour. A file is gone for everybody before. */
+const sweepEveryMs = 3_600_000;
+
+/** Files of a batch go by themselves, as OpenAI's do, after thirty days. */
+const batchSeconds = 30 * 86_400;
+
+/** Most bytes of the name of a file. */
+const longestName = 255;
+
+/** The files of tenants, in a folder that every api has. One of another tenant does not exist. */
+export class Files {
+  readonly folder: FileFolder;
+  readonly #options: FilesOptions;
+  readonly #now: () => number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: FilesOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.folder = new FileFolder(options.folder);
+  }
+
+  start(): void {
+    const sweep = () =>
+      this.folder
+        .sweep(this.#now())
+        .catch((error: unknown) => this.#options.logger.warn({ err: error }, 'files not swept'));
+    this.#timer = setInterval(() => void sweep(), sweepEveryMs);
+    void sweep();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * Writes the content of a new file to a draft, until it is on the disk. Nothing stays of content that breaks off.
+   *
+   * @throws {ServiceError} when it is too large, or the tenant has too much.
+   */
+  async receive(tenant: string, content: Readable): Promise<Draft> {
+    const room = await this.#roomOf(tenant);
+    return this.folder.writeDraft(content, bounded(room));
+  }
+
+  /** Takes a draft away that is no file. */
+  async drop({ path }: Draft): Promise<void> {
+    await rm(path, { force: true });
+  }
+
+  /** Makes a file of a draft, under an id that may have been made before: done twice, it is one file. */
+  async keep(
+    tenant: string,
+    { id = newFileId(), name, purpose, expiresAfterSeconds }: NewFile,
+    { path, bytes }: Draft,
+  ): Promise<FileObject> {
+    const createdAt = this.#now();
+    const seconds = expiresAfterSeconds ?? (purpose === 'batch' ? batchSeconds : undefined);
+    const file: StoredFile = {
+      id,
+      name: plainName(name),
+      purpose,
+      bytes,
+      createdAt,
+      expiresAt: seconds === undefined ? undefined : createdAt + seconds * 1_000,
+    };
+    await this.folder.keep(tenant, file, path);
+    return presentFile(file);
+  }
+
+  async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery) {
+    const now = this.#now();
+    const all = (await this.folder.list(tenant)).filter(
+      (file) => !isExpired(file, now) && (purpose === undefined || file.purpose === purpose),
+    );
+    const sign = order === 'asc' ? 1 : -1;
+    const sorted = all.toSorted(
+      (one, other) => sign * (one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)),
+    );
+    const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
+    if (after !== undefined && from === 0)
+      throw new ServiceError('invalid_value', "'after' names no file of yours.", { param: 'after' });
+    const data = sorted.slice(from, from + limit).map(presentFile);
+    return { data, hasMore: from + limit < sorted.length };
+  }
+
+  /** @throws {ServiceError} when the tenant has no such file, or no more. */
+  async get(tenant: string, id: string): Promise<FileObject> {
+    const file = await this.folder.find(tenant, id);
+    if (!file || isExpired(file, this.#now())) throw fileNotFound(id);
+    return presentFile(file);
+  }
+
+  /** @throws {ServiceError} as `get` does. */
+  async read(tenant: string, id: string): Promise<{ file: FileObject; content: Readable }> {
+    const file = await this.get(tenant, id);
+    return { file, content: this.folder.read(tenant, id) };
+  }
+
+  /** @throws {ServiceError} as `get` does. */
+  async remove(tenant: string, id: string): Promise<void> {
+    await this.get(tenant, id);
+    await this.folder.remove(tenant, id);
+  }
+
+  /** How many bytes a new file may have. Two that come at once may both have what is left. */
+  async #roomOf(tenant: string): Promise<number> {
+    const { limits } = this.#options;
+    const all = await this.folder.list(tenant);
+    const bytes = all.reduce((sum, file) => sum + file.bytes, 0);
+    if (all.length >= limits.tenantFiles || bytes >= limits.tenantBytes) {
+      const message = `You have ${all.length} files of ${bytes} bytes, which is as much as you may: delete some.`;
+      throw new ServiceError('file_limit_reached', message);
+    }
+    return Math.min(limits.bytes, limits.tenantBytes - bytes);
+  }
+}
+
+function bounded(most: number): Through {
+  return async function* (source) {
+    let bytes = 0;
+    for await (const chunk of source) {
+      bytes += chunk.length;
+      if (bytes > most)
+        throw new ServiceError('request_too_large', `The file has more than ${most} bytes.`, {
+          param: 'file',
+        });
+      yield chunk;
+    }
+  };
+}
+
+/** The last part of a path, without what no name should have. */
+function plainName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? '';
+  return Buffer.from(last.replaceAll(/\p{Cc}/gu, ''))
+    .subarray(0, longestName)
+    .toString('utf8')
+    .replaceAll('\ufffd', '');
+}
+
+export function fileNotFound(id: string): ServiceError {
+  return new ServiceError('not_found', `There is no file '${id.slice(0, 100)}'.`, { param: 'id' });
+}

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { eventually } from '@sluice/testing';
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Service, startService } from './service.ts';
+
+let service: Service;
+
+const keys = { 'team-a': `sk-test-${'a'.repeat(32)}`, 'team-b': `sk-test-${'b'.repeat(32)}` } as const;
+const tenantBytes = 12_000_000;
+
+beforeAll(async () => {
+  service = await startService({
+    apis: 2,
+    workers: 0,
+    settings: {
+      files: { enabled: true, bytes: 10_000_000, tenantBytes, tenantFiles: 6 },
+      keys: Object.entries(keys).map(([name, key]) => ({ name, key })),
+      providers: [{ id: 'simulator', type: 'simulator' }],
+      models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+    },
+  });
+});
+afterAll(() => service?.stop());
+
+function clientOf(team: keyof typeof keys, api = 0): OpenAI {
+  return new OpenAI({ apiKey: keys[team], baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 0 });
+}
+
+const lines = (count: number) =>
+  Buffer.from(Array.from({ length: count }, (_, at) => `{"custom_id":"${at}"}\n`).join(''));
+
+/** A form as somebody writes it by hand. */
+async function send(parts: (form: FormData) => void, team: keyof typeof keys = 'team-b') {
+  const form = new FormData();
+  parts(form);
+  const answer = await fetch(`${service.apiUrls[0]}/v1/files`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys[team]}` },
+    body: form,
+  });
+  return {
+    status: answer.status,
+    body: (await answer.json()) as { error?: { code: string; param: string } },
+  };
+}
+
+describe('files, by the official client', () => {
+  it('are uploaded, listed, read and deleted, at any api, by their tenant alone', async () => {
+    const client = clientOf('team-a');
+    const other = clientOf('team-a', 1);
+    const content = lines(1_000);
+    const file = await client.files.create({
+      file: await toFile(content, '../../in.jsonl'),
+      purpose: 'batch',
+    });
+    expect(file).toMatchObject({
+      object: 'file',
+      bytes: content.length,
+      filename: 'in.jsonl',
+      purpose: 'batch',
+    });
+    expect(file.expires_at).toBe(file.created_at + 30 * 86_400);
+    expect(await other.files.retrieve(file.id)).toEqual(file);
+    const read = await other.files.content(file.id);
+    expect(Buffer.from(await read.arrayBuffer()).equals(content)).toBe(true);
+    const data = await client.files.create({
+      file: await toFile(randomBytes(3_000_000), 'b"ild\r\n.png'),
+      purpose: 'user_data',
+      expires_after: { anchor: 'created_at', seconds: 3_600 },
+    });
+    expect(data.expires_at).toBe(data.created_at + 3_600);
+    const listed = [];
+    for await (const each of client.files.list({ limit: 1 })) listed.push(each.id);
+    expect(listed).toEqual([data.id, file.id]);
+    expect((await client.files.list({ purpose: 'batch' })).data).toEqual([file]);
+    const stranger = clientOf('team-b');
+    expect((await stranger.files.list()).data).toEqual([]);
+    await expect(stranger.files.retrieve(file.id)).rejects.toMatchObject({ status: 404 });
+    await expect(stranger.files.content(file.id)).rejects.toMatchObject({ status: 404 });
+    await expect(stranger.files.delete(file.id)).rejects.toMatchObject({ status: 404 });
+    expect(await other.files.delete(file.id)).toEqual({ id: file.id, object: 'file', deleted: true });
+    await expect(client.files.content(file.id)).rejects.toMatchObject({ status: 404 });
+    await client.files.delete(data.id);
+  });
+
+  it('are refused beyond what a tenant may have, and leave nothing', async () => {
+    const client = clientOf('team-a');
+    const upload = async (bytes: number) =>
+      client.files.create({ file: await toFile(Buffer.alloc(bytes), 'x.bin'), purpose: 'user_data' });
+    await expect(upload(10_000_001)).rejects.toMatchObject({ status: 413, param: 'file' });
+    const kept = [await upload(9_000_000), await upload(2_900_000)];
+    await expect(upload(200_000)).rejects.toMatchObject({ status: 413 });
+    await client.files.delete(kept.shift()?.id ?? '');
+    for (let at = 0; at < 5; at += 1) kept.push(await upload(10));
+    await expect(upload(10)).rejects.toMatchObject({ status: 400, code: 'file_limit_reached' });
+    expect((await client.files.list()).data).toHaveLength(6);
+    for (const { id } of kept) await client.files.delete(id);
+  });
+
+  it('leave nothing when their upload breaks off', async () => {
+    const { hostname, port } = new URL(service.apiUrls[0] ?? '');
+    const socket = connect(Number(port), hostname);
+    const head = [
+      'POST /v1/files HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${keys['team-b']}`,
+      'Content-Type: multipart/form-data; boundary=x',
+      'Content-Length: 5000000',
+      '',
+      '--x',
+      'Content-Disposition: form-data; name="file"; filename="a.bin"',
+      '',
+      '',
+    ].join('\r\n');
+    socket.write(head);
+    socket.write(Buffer.alloc(100_000));
+    await eventually(() => socket.bytesWritten > 100_000);
+    const drafts = join(dirname(service.file), 'files', 'drafts');
+    await eventually(async () => (await readdir(drafts)).length === 1);
+    socket.destroy();
+    await eventually(async () => (await readdir(drafts)).length === 0);
+    expect((await clientOf('team-b').files.list()).data).toEqual([]);
+  });
+
+  it.each([
+    ['no file', (form: FormData) => form.append('purpose', 'batch'), 'missing_required_parameter', 'file'],
+    [
+      'no purpose',
+      (form: FormData) => form.append('file', new Blob(['{}']), 'a.jsonl'),
+      'missing_required_parameter',
+      'purpose',
+    ],
+    [
+      'another purpose',
+      (form: FormData) => {
+        form.append('file', new Blob(['{}']), 'a.jsonl');
+        form.append('purpose', 'fine-tune');
+      },
+      'invalid_value',
+      'purpose',
+    ],
+    [
+      'a name that no batch has',
+      (form: FormData) => {
+        form.append('purpose', 'batch');
+        form.append('file', new Blob(['{}']), 'a.txt');
+      },
+      'invalid_value',
+      'file',
+    ],
+    [
+      'an empty file',
+      (form: FormData) => {
+        form.append('purpose', 'batch');
+        form.append('file', new Blob([]), 'a.jsonl');
+      },
+      'invalid_value',
+      'file',
+    ],
+    [
+      'two files',
+      (form: FormData) => {
+        form.append('purpose', 'user_data');
+        form.append('file', new Blob(['{}']), 'a');
+        form.append('file', new Blob(['{}']), 'b');
+      },
+      'invalid_value',
+      'file',
+    ],
+    [
+      'an unknown part',
+      (form: FormData) => {
+        form.append('purpose', 'user_data');
+        form.append('colour', 'blue');
+        form.append('file', new Blob(['{}']), 'a');
+      },
+      'unsupported_parameter',
+      'colour',
+    ],
+  ])('are refused with %s, by name', async (_, parts, code, param) => {
+    expect(await send(parts)).toMatchObject({ status: 400, body: { error: { code, param } } });
+    expect((await clientOf('team-b').files.list()).data).toEqual([]);
+  });
+
+  it('are refused as JSON', async () => {
+    const answer = await fetch(`${service.apiUrls[0]}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys['team-a']}`, 'content-type': 'application/json' },
+      body: '{"purpose":"batch"}',
+    });
+    expect(answer.status).toBe(415);
+  });
+});
