@@ -61,9 +61,13 @@ function parse(
   { onField, onFile }: PartListeners,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let open: Readable | undefined;
   const fail = (error: unknown) => {
     payload.unpipe();
-    reject(error instanceof Error ? error : new Error(String(error)));
+    const reason = error instanceof Error ? error : new Error(String(error));
+    // Whoever receives the file would wait for the rest of it for ever.
+    open?.destroy(reason);
+    reject(reason);
   };
   const wrong = (message: string, param: string | null = null) =>
     fail(new ServiceError('invalid_value', message, { param }));
@@ -74,6 +78,8 @@ function parse(
       content.resume();
       return wrong(`The form has an unknown file '${part.slice(0, 100)}'.`, part.slice(0, 100));
     }
+    open = content;
+    content.on('error', () => undefined); // whoever receives it says so
     isFileRead = onFile(name ?? '', content);
     isFileRead.catch(fail);
   });
@@ -90,7 +96,7 @@ function parse(
   form.on('finish', () => void isFileRead.then(() => resolve(), fail));
   payload.on('error', fail);
   payload.on('close', () => {
-    if (!payload.readableEnded) form.destroy(new Error('aborted'));
+    if (!payload.readableEnded) fail(new Error('aborted'));
   });
   payload.pipe(form);
   return promise;
