@@ -27,6 +27,7 @@ COPY packages/contract/package.json packages/contract/
 COPY packages/embedded-store/package.json packages/embedded-store/
 COPY packages/journal/package.json packages/journal/
 COPY packages/traces/package.json packages/traces/
+COPY packages/batches/package.json packages/batches/
 COPY packages/files/package.json packages/files/
 COPY packages/usage/package.json packages/usage/
 COPY packages/webhooks/package.json packages/webhooks/

@@ -37,6 +37,7 @@ import { makeApiOperator } from './api-operator.ts';
 import { measureApi } from './measure-api.ts';
 import { apiStats } from './api-stats.ts';
 import { ApiUsage } from './api-usage.ts';
+import { ApiBatches } from './batches/api-batches.ts';
 import { BodyBudget } from './bodies/body-budget.ts';
 import { BodyThreads } from './bodies/body-threads.ts';
 import { openFiles } from './open-files.ts';
@@ -104,6 +105,7 @@ export interface ApiParts extends Wired<ApiClients, CallerStore> {
   webhooks: WebhookEndpoints | undefined;
   usage: ApiUsage | undefined;
   files: Files | undefined;
+  batches: ApiBatches | undefined;
   stats: ProcessStats;
 }
 
@@ -214,6 +216,7 @@ export function makeApiParts({
     modelChanges,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
+  const files = openFiles(settings, logger);
   const stats = apiStats({
     isOn: settings.console.statistics,
     connection: commands,
@@ -264,7 +267,13 @@ export function makeApiParts({
     usage: settings.usage.enabled
       ? new ApiUsage({ settings, wired, keys: keyNames(() => tenants.known), logger })
       : undefined,
-    files: openFiles(settings, logger),
+    files,
+    batches:
+      files &&
+      new ApiBatches({
+        ...{ settings, wired, files, responses, live, bodyBudget, logger },
+        json: bodies.reader,
+      }),
     stats,
   };
 }

@@ -131,6 +131,7 @@ export class ApiProcess {
     parts.models.start();
     parts.usage?.start();
     parts.files?.start();
+    parts.batches?.start();
     parts.watch?.start();
     onReady({ url, adminUrl, acceptsDevelopmentKey: parts.tenants.acceptsDevelopmentKey });
   }
@@ -154,6 +155,8 @@ export class ApiProcess {
       await new Promise((resolve) => setTimeout(resolve, announcing));
       graceMs -= announcing;
     }
+    // What its batches have under way goes on in another api.
+    const batches = parts.batches?.stop();
     const closing = this.#app?.close();
     parts.sockets.drain();
     await parts.open.drain(graceMs);
@@ -165,6 +168,7 @@ export class ApiProcess {
     await closing;
     clearTimeout(cut);
     await acts;
+    await batches;
     await parts.watch?.stop();
     await Promise.all([parts.models.stop(), parts.storedModels.stop(), parts.discovery.stop()]);
     await parts.tenants.stop();

@@ -9,6 +9,7 @@ import { createChatCompletion } from './routes/create-chat-completion.ts';
 import { createEmbeddings } from './routes/create-embeddings.ts';
 import { createMessage } from './routes/create-message.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
+import { batchRoutes, type BatchesContext } from './routes/batches.ts';
 import { fileRoutes, type FilesContext } from './routes/files.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -26,7 +27,8 @@ export type MountContext = CreateResponseContext &
   ReadEventsContext &
   WebhooksContext &
   UsageContext &
-  FilesContext;
+  FilesContext &
+  BatchesContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -47,6 +49,7 @@ export const routes: readonly Route<MountContext>[] = [
   getModel,
   ...webhookRoutes,
   ...fileRoutes,
+  ...batchRoutes,
   listUsage,
 ];
 

@@ -17,6 +17,9 @@ export const filesSchema = z
       .default(10_737_418_240)
       .meta({ description: 'Most bytes of all files of a tenant together.' }),
     tenantFiles: wholeNumber(1, 100_000).default(1_000).meta({ description: 'Most files of a tenant.' }),
+    batchLines: wholeNumber(1, 10_000)
+      .default(50)
+      .meta({ description: 'How many lines of a batch wait or run at a time.' }),
   })
   .prefault({})
-  .meta({ description: 'Files of tenants.' });
+  .meta({ description: 'Files of tenants, and their batches.' });

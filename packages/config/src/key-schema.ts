@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { type ServiceTier, serviceTiers } from '@sluice/contract';
+import { type KeyTier, keyTiers } from '@sluice/contract';
 import { describeLimit, forEachLimit } from '@sluice/contract/tenant-limits';
 import { z } from 'zod';
 import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
 
 /** The default share and the default tiers of a tenant. */
 export const defaultWeight = 1;
-export const defaultTiers: readonly ServiceTier[] = ['default', 'flex'];
+export const defaultTiers: readonly KeyTier[] = ['default', 'flex'];
 
 /** The limits of its tenant that a key may set. */
 export const limitsSchema = z.strictObject(
@@ -47,7 +47,7 @@ export const keySchema = z.strictObject({
     .default(['*'])
     .meta({ description: 'Ids of the models that this key may use. `"*"` is all of them.' }),
   tiers: z
-    .array(z.enum(serviceTiers))
+    .array(z.enum(keyTiers))
     .min(1)
     .default([...defaultTiers])
     .meta({

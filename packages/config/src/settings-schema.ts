@@ -174,6 +174,9 @@ export const settingsSchema = z.strictObject({
     .meta({ description: 'Limits of the whole service.' }),
   fairness: z
     .strictObject({
+      batchWeight: weight()
+        .default(0.1)
+        .meta({ description: 'Weight of the tier `batch`, in which the lines of batches run.' }),
       flexWeight: weight().default(0.25).meta({ description: 'Weight of the tier `flex`.' }),
       defaultWeight: weight().default(1).meta({ description: 'Weight of the tier `default`.' }),
       priorityWeight: weight().default(4).meta({ description: 'Weight of the tier `priority`.' }),

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { ServiceTier } from '@sluice/contract';
+import type { KeyTier } from '@sluice/contract';
 import { constantLimits, type GivenLimits, type TenantLimits } from '@sluice/contract/tenant-limits';
 import { defaultWeight, hashKey } from './key-schema.ts';
 import type { ParsedSettings } from './settings-schema.ts';
@@ -44,7 +44,7 @@ export interface KeySettings {
   hash: string;
   /** Ids of models; `*` is all of them. */
   models: string[];
-  tiers: ServiceTier[];
+  tiers: KeyTier[];
   /** The weight of the tenant. All of its keys have the same weight and limits. */
   weight: number;
   limits: TenantLimits;

@@ -93,7 +93,7 @@ function checkSchema(member: string, { strict, schema }: SchemaCheck, context: z
   context.addIssue({ code: 'custom', path: [member], params: { code: 'invalid_value', message } });
 }
 
-const metadataSchema = z
+export const metadataSchema = z
   .record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, {
     params: { code: 'invalid_value', message: 'metadata may have at most 16 pairs.' },

@@ -140,6 +140,7 @@ export const errorCatalogue = {
     message: 'Files are switched off here: the operator has not set files.enabled.',
   },
   file_limit_reached: { ...badRequest, message: 'You have as many files as you may: delete some.' },
+  batch_limit_reached: { ...badRequest, message: 'You have as many batches as you may.' },
   usage_off: {
     type: 'permission_error',
     status: 403,

@@ -104,7 +104,7 @@ export {
   type SummaryPart,
   type Usage,
 } from './output.ts';
-export { requestedTier, serviceTiers, type ServiceTier } from './service-tier.ts';
+export { type KeyTier, keyTiers, requestedTier, serviceTiers, type ServiceTier } from './service-tier.ts';
 export {
   responseBodySchema,
   responseEndSchema,
@@ -202,6 +202,18 @@ export {
   webhookEventTypes,
   webhookTestResultSchema,
 } from './webhooks.ts';
+export {
+  type Batch,
+  type BatchEndpoint,
+  batchEndpoints,
+  type BatchError,
+  batchListSchema,
+  batchSchema,
+  type BatchStatus,
+  batchStatuses,
+  createBatchSchema,
+  listBatchesQuerySchema,
+} from './batches.ts';
 export {
   deletedFileSchema,
   fileIdPrefix,

@@ -1,6 +1,19 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream, type ReadStream } from 'node:fs';
-import { access, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  access,
+  constants,
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -26,15 +39,16 @@ const readAtOnce = 16;
  * beside it. A file is there once its description is, which comes last and goes first; whatever a process that dies leaves is swept away.
  */
 export class FileFolder {
-  readonly #folder: string;
+  /** Where everything is. */
+  readonly path: string;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(path: string) {
+    this.path = path;
   }
 
   /** A place for something that is not a file yet, in the same file system. */
   async draft(): Promise<string> {
-    const drafts = join(this.#folder, 'drafts');
+    const drafts = join(this.path, 'drafts');
     await mkdir(drafts, { recursive: true, mode: 0o700 });
     return join(drafts, randomUUID());
   }
@@ -52,16 +66,12 @@ export class FileFolder {
     }
   }
 
-  /** Makes a file of a draft. Done twice, also when the draft went with the first time, it is one file. */
+  /** Makes a file of a draft, which stays where it is. Done twice it is one file, which has the content of the first time. */
   async keep(tenant: string, file: StoredFile, draft: string): Promise<void> {
     const folder = this.#folderOf(tenant);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const content = join(folder, file.id);
-    try {
-      await rename(draft, content);
-    } catch (error) {
-      await access(content).catch(() => Promise.reject(error));
-    }
+    await linkOrCopy(draft, content);
     const description = await this.draft();
     await writeFile(description, JSON.stringify({ ...file, tenant }), { mode: 0o600, flush: true });
     await rename(description, `${content}.json`);
@@ -111,16 +121,16 @@ export class FileFolder {
 
   /** Takes away files that have expired, and what was half made when a process died. */
   async sweep(now: number): Promise<void> {
-    const folders = (await readdir(this.#folder).catch(orNone)) ?? [];
-    for (const name of folders) {
-      const folder = join(this.#folder, name);
+    const folders = (await readdir(this.path).catch(orNone)) ?? [];
+    for (const name of folders.filter((each) => each === 'drafts' || /^[0-9a-f]{32}$/.test(each))) {
+      const folder = join(this.path, name);
       for (const entry of (await readdir(folder).catch(orNone)) ?? []) await sweepEntry(folder, entry, now);
     }
   }
 
   #folderOf(tenant: string): string {
     // Whatever characters its name has, and whatever the file system makes of them.
-    return join(this.#folder, createHash('sha256').update(tenant).digest('hex').slice(0, 32));
+    return join(this.path, createHash('sha256').update(tenant).digest('hex').slice(0, 32));
   }
 }
 
@@ -139,6 +149,22 @@ async function sweepEntry(folder: string, entry: string, now: number): Promise<v
   if (age > halfMadeMs && !isDescribed) await rm(path, { force: true, recursive: true });
 }
 
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === 'EEXIST') return;
+    if (code === 'ENOENT') throw error;
+    // A file system without links.
+    await copyFile(from, to, constants.COPYFILE_EXCL).catch((copying: unknown) => {
+      if (codeOf(copying) !== 'EEXIST') throw copying;
+    });
+  }
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code; // as the file system names it
+
 const yes = () => true;
 const no = () => false;
 
@@ -152,5 +178,5 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 function orNone(error: unknown): undefined {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error; // as the file system names it
+  if (codeOf(error) !== 'ENOENT') throw error;
 }

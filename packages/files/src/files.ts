@@ -80,7 +80,7 @@ export class Files {
     await rm(path, { force: true });
   }
 
-  /** Makes a file of a draft, under an id that may have been made before: done twice, it is one file. */
+  /** Makes a file of a draft, under an id that may have been made before: done twice, it is one file. The draft stays. */
   async keep(
     tenant: string,
     { id = newFileId(), name, purpose, expiresAfterSeconds }: NewFile,

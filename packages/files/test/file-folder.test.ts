@@ -25,6 +25,7 @@ async function aFile(tenant: string, id: string, expiresAt?: number): Promise<vo
     (source) => source,
   );
   await folder.keep(tenant, { id, name: 'a', purpose: 'user_data', bytes, createdAt: now, expiresAt }, draft);
+  await rm(draft);
 }
 
 /** All that lies in the folder. */
@@ -57,11 +58,13 @@ describe('a folder of files', () => {
     };
     await folder.keep('t', file, draft);
     // Its description was not written yet.
-    const [description] = (await entries()).filter(({ name }) => name.endsWith('.json'));
+    const description = (await entries()).find(({ name }) => name.endsWith('.json'));
     await rm(join(description?.parentPath ?? '', description?.name ?? ''));
     expect(await folder.list('t')).toEqual([]);
+    await writeFile(draft, 'other');
     await folder.keep('t', file, draft);
     expect(await folder.list('t')).toEqual([file]);
+    await rm(draft);
     await expect(folder.keep('t', { ...file, id: idOf('b') }, draft)).rejects.toThrow('ENOENT');
   });
 
@@ -80,8 +83,8 @@ describe('a folder of files', () => {
     await aFile('t', idOf('c'));
     const draft = await folder.draft();
     await writeFile(draft, 'old');
-    const tenants = (await readdir(path)).filter((name) => name !== 'drafts');
-    const orphan = join(path, tenants[0] ?? '', idOf('d'));
+    const tenant = (await readdir(path)).find((name) => name !== 'drafts');
+    const orphan = join(path, tenant ?? '', idOf('d'));
     await writeFile(orphan, 'old');
     for (const each of [draft, orphan])
       await utimes(each, now / 1_000 - 2 * 86_400, now / 1_000 - 2 * 86_400);

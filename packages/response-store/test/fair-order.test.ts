@@ -45,7 +45,7 @@ interface Arriving extends AcceptedOptions {
   weight?: number;
 }
 
-const tierWeight = { flex: 0.25, default: 1, priority: 4 };
+const tierWeight = { batch: 0.1, flex: 0.25, default: 1, priority: 4 };
 
 /** Accepts a response and adds its job. */
 async function arrive(

@@ -63,6 +63,11 @@ export { RedisWatch } from './redis-watch.ts';
 export type { RedisWatchOptions } from './redis-watch.ts';
 export { awaitRedis, requireRedis, untilRedisTakes } from './require-redis.ts';
 export type { RedisToFind } from './require-redis.ts';
+export {
+  TenantEntries,
+  type TenantEntriesOptions,
+  type TenantEntry,
+} from './tenant-entries/tenant-entries.ts';
 export { EntriesWatch, type EntriesWatchOptions } from './stored-entries/entries-watch.ts';
 export {
   type EntriesChange,

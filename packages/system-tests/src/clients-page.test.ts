@@ -1,6 +1,8 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -31,7 +33,7 @@ const hasPython = (() => {
 let service: Service;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await startService({ settings: { files: { enabled: true }, usage: { enabled: true } } });
 });
 afterAll(() => service?.stop());
 
@@ -145,13 +147,35 @@ describe('the examples of the page on clients', () => {
     expect(output).toContain('Hello!');
   });
 
+  it('run a batch', async () => {
+    const file = join(dirname(service.file), 'night.jsonl');
+    const body = { model: 'simulator', input: 'Good night!' };
+    await writeFile(file, JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/responses', body }));
+    const program = `import OpenAI from 'openai';
+      import { createReadStream as open } from 'node:fs';
+      const client = new OpenAI();
+      const createReadStream = () => open(${JSON.stringify(file)});
+      ${blocksOf('js')[7] ?? expect.unreachable()}`;
+    const output = await run(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(JSON.parse(output)).toMatchObject({ custom_id: 'a', response: { body: { status: 'completed' } } });
+  });
+
+  it('ask for usage', async () => {
+    const program = `import OpenAI from 'openai';
+      const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey } = process.env;
+      ${blocksOf('js')[8] ?? expect.unreachable()}
+      console.log(JSON.stringify(data));`;
+    const output = await run(process.execPath, ['--input-type=module', '--eval', program]);
+    expect(JSON.parse(output)).toHaveLength(7);
+  });
+
   it('are all of them', () => {
     expect({
       js: blocksOf('js').length,
       python: blocksOf('python').length,
       sh: blocksOf('sh').length,
     }).toEqual({
-      js: 7,
+      js: 9,
       python: 3,
       sh: 2,
     });

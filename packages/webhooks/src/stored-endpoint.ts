@@ -24,15 +24,13 @@ export type StoredEndpoint = z.infer<typeof storedEndpointSchema>;
 export interface KnownEndpoint {
   id: string;
   endpoint: StoredEndpoint;
-  /** What is stored, to change it by. */
-  text: string;
 }
 
 /** Undefined for what no release of this service has written. */
-export function parseEndpoint(id: string, text: string): KnownEndpoint | undefined {
+export function parseEndpoint(text: string): StoredEndpoint | undefined {
   try {
     const parsed = storedEndpointSchema.safeParse(JSON.parse(text));
-    return parsed.success ? { id, endpoint: parsed.data, text } : undefined;
+    return parsed.success ? parsed.data : undefined;
   } catch {
     return undefined;
   }
@@ -48,7 +46,7 @@ export function secretsAt({ secret, oldSecret }: StoredEndpoint, now: number): s
 }
 
 /** The endpoint as its owner is shown it. */
-export function presentEndpoint({ id, endpoint }: Omit<KnownEndpoint, 'text'>): WebhookEndpoint {
+export function presentEndpoint({ id, endpoint }: KnownEndpoint): WebhookEndpoint {
   const seconds = (ms: number) => Math.floor(ms / 1000);
   return {
     id,

@@ -59,14 +59,15 @@ export class JsonReader {
       tenant,
       withDigest = false,
       form = 'create',
-    }: { tenant: string; withDigest?: boolean; form?: BodyForm },
+      inBackground = false,
+    }: { tenant: string; withDigest?: boolean; form?: BodyForm; inBackground?: boolean },
   ): PreparedBody | Promise<PreparedBody> {
     const keys = this.#sealingKeys();
     const hostedTools = this.#hostedTools?.();
     if (body === undefined || isCheap(body)) {
-      return prepareBody(body, { withDigest, form, hostedTools, sealing: { tenant, keys } });
+      return prepareBody(body, { withDigest, form, hostedTools, inBackground, sealing: { tenant, keys } });
     }
-    return this.#threads.prepare(tenant, { body, withDigest, form, hostedTools, keys });
+    return this.#threads.prepare(tenant, { body, withDigest, form, hostedTools, inBackground, keys });
   }
 
   /** Counts the tokens of a prompt, always in a thread: the tokenizer alone would hold up the event loop. */

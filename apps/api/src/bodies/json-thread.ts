@@ -21,6 +21,7 @@ export type JsonTask =
       body: Uint8Array<ArrayBuffer>;
       withDigest: boolean;
       form: BodyForm;
+      inBackground?: boolean;
       hostedTools?: HostedToolsOfModels | undefined;
       sealing: Sealing;
     }

@@ -59,6 +59,7 @@ export class JsonThreads {
       body: Uint8Array<ArrayBuffer>;
       withDigest: boolean;
       form: BodyForm;
+      inBackground?: boolean;
       hostedTools?: HostedToolsOfModels | undefined;
       keys: readonly SealingKey[];
     },

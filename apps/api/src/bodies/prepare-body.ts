@@ -88,6 +88,8 @@ export interface BodyOptions extends PreparationOptions, Pick<ParserOptions, 'ho
   /** `create` by default. */
   form?: BodyForm;
   sealing: Sealing;
+  /** Whether it runs in the background, and is stored, whatever it says; see `packages/batches`. */
+  inBackground?: boolean | undefined;
   /** Frees the bytes, which must have a buffer of their own, as soon as they are decoded. */
   consume?: boolean;
 }
@@ -102,13 +104,14 @@ export interface BodyOptions extends PreparationOptions, Pick<ParserOptions, 'ho
  */
 export function prepareBody(
   body: Uint8Array<ArrayBuffer> | undefined,
-  { consume = false, sealing, form = 'create', hostedTools, ...options }: BodyOptions,
+  { consume = false, sealing, form = 'create', hostedTools, inBackground = false, ...options }: BodyOptions,
 ): PreparedBody {
   const value = body && readJson(body, { consume });
   const { request, named, chat, message, embedding } = parsers[form](value, {
     hostedTools,
     withDigest: options.withDigest,
   });
+  if (inBackground) Object.assign(request, { background: true, store: true });
   try {
     const prepared = prepareChecked(request, { ...options, sealing });
     return {

@@ -1,7 +1,10 @@
 import {
+  batchListSchema,
+  batchSchema,
   compactionSchema,
   compactResponseSchema,
   countInputTokensSchema,
+  createBatchSchema,
   createResponseSchema,
   createWebhookEndpointSchema,
   deletedFileSchema,
@@ -100,6 +103,7 @@ export const requestSchemas = {
   CreateMessage: messageRequestSchema,
   CountMessageTokens: countMessageTokensSchema,
   CreateEmbeddings: embeddingRequestSchema,
+  CreateBatch: createBatchSchema,
   CreateWebhookEndpoint: createWebhookEndpointSchema,
   UpdateWebhookEndpoint: updateWebhookEndpointSchema,
   RotateWebhookSecret: rotateWebhookSecretSchema,
@@ -142,6 +146,8 @@ export const answerSchemas = {
   File: fileSchema,
   FileList: fileListSchema,
   DeletedFile: deletedFileSchema,
+  Batch: batchSchema,
+  BatchList: batchListSchema,
 } satisfies Record<string, z.ZodType>;
 
 /** Those of the admin API, whose names say so: what clients are made from has no use for them. */

@@ -36,6 +36,8 @@ const listSlackMs = 3_600_000;
 
 export interface NewResponse extends UncheckedRequest {
   idempotencyKey: string | undefined;
+  /** The tier in which it is served, whatever it asks for. */
+  tier?: ServiceTier | undefined;
   /** Called with what was accepted, all that it refers to included. */
   onTaken?: ((responseId: string, prepared: PreparedRequest) => void) | undefined;
 }
@@ -103,7 +105,7 @@ export class ResponseAcceptor {
     const { key, requestId } = caller;
     const { request } = pending;
     const { model, prepared } = await this.#checks.prepare(caller, accepting);
-    const serviceTier = tierFor(request, key);
+    const serviceTier = accepting.tier ?? tierFor(request, key);
     const queue = queueName(model.queue);
     const budget = { giveUpAt: performance.now() + repeatWithinMs };
     const admission = { responseId, idempotencyKey, prepared, model, serviceTier, queue, budget };

@@ -64,8 +64,8 @@ export function tierFor(request: StoredRequest, key: KeySettings): ServiceTier {
 
 /** The weight of a tier in the queue. */
 export function weightOfTier(
-  { flexWeight, defaultWeight, priorityWeight }: Settings['fairness'],
+  { batchWeight, flexWeight, defaultWeight, priorityWeight }: Settings['fairness'],
   tier: ServiceTier,
 ): number {
-  return { flex: flexWeight, default: defaultWeight, priority: priorityWeight }[tier];
+  return { batch: batchWeight, flex: flexWeight, default: defaultWeight, priority: priorityWeight }[tier];
 }

@@ -8,15 +8,9 @@ import {
   ServiceError,
   type Status,
 } from '@sluice/contract';
-import {
-  type InputPage,
-  lastNumberOf,
-  type PickedPage,
-  type ResponseRecord,
-  responseOf,
-} from '@sluice/response-store';
+import { type InputPage, type PickedPage, type ResponseRecord, responseOf } from '@sluice/response-store';
 import { ResponseAcceptor } from './accept-response.ts';
-import { type Answer, answerOf, shortAnswer } from './answer.ts';
+import { type Answer, shortAnswer } from './answer.ts';
 import { Attachments } from './attachments.ts';
 import { BackgroundWork } from './background-work.ts';
 import type { Caller } from './caller.ts';
@@ -27,6 +21,7 @@ import type { PresentationOptions } from './event-presentation.ts';
 import { Compactor } from './compact-response.ts';
 import { TokenCounter } from './count-tokens.ts';
 import type { EventSink } from './event-sink.ts';
+import { ResponseFinder } from './find-response.ts';
 import { followResponse } from './follow-response.ts';
 import { ModelDirectory } from './model-directory.ts';
 import { withPosition } from './present-position.ts';
@@ -60,6 +55,9 @@ export class Responses {
   readonly #attachments: Attachments;
   readonly #items: StoredItems;
   readonly #positions: QueuePositions;
+  /** The models that there are, and who may use them. */
+  readonly directory: ModelDirectory;
+  readonly #found: ResponseFinder;
 
   constructor(dependencies: ResponsesDependencies) {
     this.#dependencies = dependencies;
@@ -75,6 +73,8 @@ export class Responses {
     });
     const references = new ReferenceResolver(dependencies, this.#items);
     const models = new ModelDirectory(() => dependencies.settings.models);
+    this.directory = models;
+    this.#found = new ResponseFinder(dependencies.store);
     this.tokens = new TokenCounter(dependencies, { models, references });
     const checks = new RequestChecks(dependencies, { models, references });
     const acceptor = new ResponseAcceptor(dependencies, {
@@ -105,10 +105,28 @@ export class Responses {
 
   /** The response as it stands, and where it stands in its queue as long as it waits there. */
   async retrieve({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
-    const record = await this.#find(key.name, responseId);
-    if (record.status !== 'queued') return this.#answerOf(record, hold);
+    const record = await this.#found.find(key.name, responseId);
+    if (record.status !== 'queued') return this.#found.answerOf(record, hold);
     const position = await this.#positions.ofIfKnown(record.queue, responseId);
     return shortAnswer(withPosition(responseOf(record), position, this.#dependencies.now()));
+  }
+
+  /**
+   * The response of a caller once it has ended. Ends when the caller leaves; the response goes on.
+   *
+   * @throws {ServiceError} when it is gone.
+   */
+  async atItsEnd(caller: Caller, responseId: string): Promise<Answer | undefined> {
+    const wait = this.#dependencies.store.awaitEnd(responseId);
+    try {
+      wait.begin(Number.POSITIVE_INFINITY);
+      caller.presence.onEnd((departure) => wait.giveUp(departure));
+      const { kind } = await wait.outcome;
+      if (kind === 'given_up') return undefined;
+      return await this.#found.answerOf(await this.#found.find(caller.key.name, responseId), caller.hold);
+    } finally {
+      wait.close();
+    }
   }
 
   /** Where a response stands in a queue; undefined when it does not wait there, or nobody can tell. */
@@ -132,11 +150,11 @@ export class Responses {
       expiredAs?: ErrorCode;
     },
   ): Promise<void> {
-    const record = await this.#findWithEvents(caller.key.name, responseId, expiredAs);
+    const record = await this.#found.findWithEvents(caller.key.name, responseId, expiredAs);
     await followResponse({ ...this.#dependencies, positions: this.#positions }, this.#attachments, caller, {
       ...following,
       record,
-      cursor: cursor === 'now' ? await this.#lastNumberOf(record, caller) : cursor,
+      cursor: cursor === 'now' ? await this.#found.lastNumberOf(record, caller) : cursor,
       derived: !record.streams,
     });
   }
@@ -151,13 +169,13 @@ export class Responses {
       waitMs,
     }: { cursor: EventCursor; presentation: PresentationOptions; waitMs: number },
   ): Promise<EventPage> {
-    const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
+    const record = await this.#found.findWithEvents(caller.key.name, responseId, 'events_gone');
     if (cursor === 'now' && waitMs === 0) {
       return { events: [], free: () => undefined, ...(await this.#positionOf(record, caller)) };
     }
     return readEventPage(this.#dependencies, this.#attachments, caller, {
       record,
-      cursor: cursor === 'now' ? await this.#lastNumberOf(record, caller) : cursor,
+      cursor: cursor === 'now' ? await this.#found.lastNumberOf(record, caller) : cursor,
       presentation,
       derived: !record.streams,
       waitMs,
@@ -169,21 +187,21 @@ export class Responses {
     caller: Pick<Caller, 'key' | 'hold'>,
     responseId: string,
   ): Promise<Omit<EventPage, 'events' | 'free'>> {
-    const record = await this.#findWithEvents(caller.key.name, responseId, 'events_gone');
+    const record = await this.#found.findWithEvents(caller.key.name, responseId, 'events_gone');
     return this.#positionOf(record, caller);
   }
 
   /** Cancels a response, in whichever mode it was created. A response that has ended is returned unchanged. */
   async cancel({ key, hold }: Pick<Caller, 'key' | 'hold'>, responseId: string): Promise<Answer> {
     const { store } = this.#dependencies;
-    const found = await this.#find(key.name, responseId);
-    if (isTerminal(found.status)) return this.#answerOf(found, hold);
+    const found = await this.#found.find(key.name, responseId);
+    if (isTerminal(found.status)) return this.#found.answerOf(found, hold);
     const record = await this.#attached(responseId, async () => {
       await this.#ends.cancel(responseId, 'requested');
       return store.read(responseId);
     });
     // Deleted meanwhile, or not to be stored: what is known of it is still the answer.
-    return this.#answerOf(record ?? found, hold);
+    return this.#found.answerOf(record ?? found, hold);
   }
 
   /**
@@ -201,7 +219,7 @@ export class Responses {
 
   /** Takes a response away for good; one that still runs is cancelled first. */
   async remove(tenant: string, responseId: string): Promise<void> {
-    const { status } = await this.#find(tenant, responseId);
+    const { status } = await this.#found.find(tenant, responseId);
     if (!isTerminal(status)) {
       await this.#attached(responseId, () => this.#ends.cancel(responseId, 'deleted'));
     }
@@ -244,12 +262,6 @@ export class Responses {
     await this.#background.stop();
   }
 
-  /** The answer of a record, whose end is told when it is durable. */
-  async #answerOf(record: ResponseRecord, hold: Caller['hold']): Promise<Answer> {
-    if (isTerminal(record.status) && !(await this.#dependencies.store.isDurable())) throw notDurable();
-    return answerOf(this.#dependencies.store, record, hold);
-  }
-
   /** Does something as one who waits for a response, so that nothing of the response goes meanwhile. */
   async #attached<Result>(responseId: string, run: () => Promise<Result>): Promise<Result> {
     const attachment = this.#attachments.open({ responseId, tenant: '', isKept: true, canReturn: true });
@@ -266,35 +278,6 @@ export class Responses {
   ): Promise<Omit<EventPage, 'events' | 'free'>> {
     const isClosed = isTerminal(record.status);
     if (isClosed && !(await this.#dependencies.store.isDurable())) throw notDurable();
-    return { next: (await this.#lastNumberOf(record, caller)) + 1, isUpToDate: true, isClosed };
-  }
-
-  /** The number of the last event there is. Those of a long answer that was not streamed are counted, and not made. */
-  async #lastNumberOf(record: ResponseRecord, { hold }: Pick<Caller, 'hold'>): Promise<number> {
-    const { id, streams, longEndBytes: bytes } = record;
-    if (streams || bytes === 0) return lastNumberOf(record);
-    const open = await this.#dependencies.store.openEnd(id, { bytes, hold });
-    if (!open) throw responseNotFound();
-    try {
-      return lastNumberOf(record, open.end);
-    } finally {
-      open.close();
-    }
-  }
-
-  async #findWithEvents(tenant: string, responseId: string, expiredAs: ErrorCode): Promise<ResponseRecord> {
-    const record = await this.#find(tenant, responseId);
-    if (record.streams && isTerminal(record.status) && !(await this.#dependencies.store.hasLog(responseId))) {
-      throw new ServiceError(expiredAs);
-    }
-    return record;
-  }
-
-  /** A response of this tenant that has not expired, and has not ended if it was never to be kept. */
-  async #find(tenant: string, responseId: string): Promise<ResponseRecord> {
-    const record = isResponseId(responseId) ? await this.#dependencies.store.read(responseId) : undefined;
-    if (record?.tenant !== tenant || (isTerminal(record.status) && !isKeptAfterEnd(record.request)))
-      throw responseNotFound();
-    return record;
+    return { next: (await this.#found.lastNumberOf(record, caller)) + 1, isUpToDate: true, isClosed };
   }
 }

@@ -67,9 +67,8 @@ export const createFile = defineRoute({
         { name: file.name, purpose: asked.purpose, expiresAfterSeconds },
         draft,
       );
-    } catch (error) {
+    } finally {
       await files.drop(draft);
-      throw error;
     }
   },
 });

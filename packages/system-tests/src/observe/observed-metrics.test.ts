@@ -84,6 +84,7 @@ const boundedLabels = new Set(
     'begun',
     'direction',
     'because',
+    'outcome',
     'provider',
     'upstream_model',
   ]),

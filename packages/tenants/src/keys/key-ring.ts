@@ -48,8 +48,19 @@ export class KeyRing {
     const digest = hash('sha256', plain, 'hex');
     const entry = this.#entries.get(digest);
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined;
-    if (entry.key.disabled || this.#now() >= entry.expiresAtMs) return undefined;
-    return entry.key;
+    return this.#inEffect(entry);
+  }
+
+  /** Finds the key whose hash begins so, if it counts now: for what was begun with it and goes on. */
+  findByHash(beginning: string): KeySettings | undefined {
+    for (const [digest, entry] of this.#entries) {
+      if (digest.startsWith(beginning)) return this.#inEffect(entry);
+    }
+    return undefined;
+  }
+
+  #inEffect({ key, expiresAtMs }: Entry): KeySettings | undefined {
+    return key.disabled || this.#now() >= expiresAtMs ? undefined : key;
   }
 
   /** Every key, those that are disabled or expired included. */

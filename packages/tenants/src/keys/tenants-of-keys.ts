@@ -1,5 +1,5 @@
 import type { KeySettings } from '@sluice/config';
-import type { ServiceTier } from '@sluice/contract';
+import type { KeyTier } from '@sluice/contract';
 import type { TenantLimits } from '@sluice/contract/tenant-limits';
 
 /** What the keys of a tenant let it do, without the keys. */
@@ -7,7 +7,7 @@ export interface Tenant {
   name: string;
   weight: number;
   /** What any of its keys may ask for. Empty when none of them is accepted: all are disabled or expired. */
-  tiers: ServiceTier[];
+  tiers: KeyTier[];
   /** The same of models, by their ids; `*` alone is all of them. */
   models: string[];
   limits: TenantLimits;

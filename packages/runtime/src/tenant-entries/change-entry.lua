@@ -1,6 +1,6 @@
--- Changes one endpoint of a tenant, if it is what the change was made from.
+-- Changes one entry of a tenant, if it is what the change was made from.
 --
--- KEYS  the endpoints of the tenant
+-- KEYS  the entries of the tenant
 -- ARGV  id, what it was (empty: it was not there), what it is from now on (empty: it is gone), the most that a tenant has
 --
 -- Returns 'ok', 'changed' when it is another one meanwhile, or 'full'; nothing is written then.

@@ -1,0 +1,191 @@
+import {
+  type BatchOwner,
+  type LineAnswer,
+  LineLeft,
+  type LineRequest,
+  type LineRun,
+  type LineServer,
+} from '@sluice/batches';
+import type { KeySettings } from '@sluice/config';
+import { type ErrorBody, newRequestId, ServiceError } from '@sluice/contract';
+import { type Logger, loggedError, pause, randomBytes } from '@sluice/runtime';
+import type { LiveSettings } from '@sluice/tenants';
+import type { BodyBudget } from '../bodies/body-budget.ts';
+import type { JsonReader } from '../bodies/json-reader.ts';
+import type { PreparedBody } from '../bodies/prepare-body.ts';
+import { holdWhenThereIsRoom } from '../plugins/caller.ts';
+import { asServiceError } from '../plugins/error-handler.ts';
+import type { Answer } from '../responses/answer.ts';
+import { type Caller, CallerPresence } from '../responses/caller.ts';
+import { PendingRequest } from '../responses/pending-request.ts';
+import type { Responses } from '../responses/responses.ts';
+import { answerOfLine, formOf, refusedLine } from './line-answer.ts';
+
+export interface ApiLineServerOptions {
+  responses: Responses;
+  json: JsonReader;
+  live: Pick<LiveSettings, 'keys'>;
+  bodyBudget: BodyBudget;
+  logger: Logger;
+}
+
+/** How long a line waits that there was no room for, unless that says how long, in milliseconds. */
+const laterMs = 2_000;
+
+/** Serves the lines of batches: each is a response in the background, in the tier of batches, by the key that made its batch. */
+export class ApiLineServer implements LineServer {
+  readonly #options: ApiLineServerOptions;
+
+  constructor(options: ApiLineServerOptions) {
+    this.#options = options;
+  }
+
+  async check(
+    owner: BatchOwner,
+    { endpoint, body }: Omit<LineRequest, 'idempotencyKey'>,
+  ): Promise<ErrorBody | undefined> {
+    const { responses } = this.#options;
+    try {
+      const key = this.#keyOf(owner);
+      const { request } = await this.#prepared(owner, { endpoint, body });
+      responses.directory.find(request.model, key);
+      return undefined;
+    } catch (error) {
+      if (error instanceof ServiceError && !mayPass(error)) return error.toBody();
+      // Nobody can tell now; it is said when the line runs.
+      return undefined;
+    }
+  }
+
+  async run(owner: BatchOwner, request: LineRequest, { leaving, ending }: LineRun): Promise<LineAnswer> {
+    const stop = AbortSignal.any([leaving, ending]);
+    const requestId = newRequestId(randomBytes);
+    for (;;) {
+      if (stop.aborted) throw new LineLeft();
+      try {
+        return await this.#runOnce(owner, request, { requestId, leaving, ending });
+      } catch (error) {
+        if (error instanceof LineLeft) throw error;
+        const known = asServiceError(error);
+        if (!known)
+          this.#options.logger.error({ err: loggedError(error), requestId }, 'line of a batch failed');
+        const told = known ?? new ServiceError('server_error', 'The server had an error.');
+        if (!mayPass(told)) return refusedLine(told, requestId);
+        await pause(told.retryAfterMs ?? laterMs, stop);
+      }
+    }
+  }
+
+  async #runOnce(
+    owner: BatchOwner,
+    request: LineRequest,
+    { requestId, leaving, ending }: LineRun & { requestId: string },
+  ): Promise<LineAnswer> {
+    const { responses } = this.#options;
+    const presence = new CallerPresence();
+    const onLeaving = () => presence.end('interrupted');
+    leaving.addEventListener('abort', onLeaving, { once: true });
+    if (leaving.aborted) onLeaving();
+    const caller = this.#callerOf(owner, requestId, presence);
+    let onEnding: (() => void) | undefined;
+    try {
+      const { responseId, prepared } = await this.#accept(caller, owner, request);
+      onEnding = () => void responses.cancel(caller, responseId).catch(() => undefined); // its end says so
+      ending.addEventListener('abort', onEnding, { once: true });
+      if (ending.aborted) onEnding();
+      const answer = await responses.atItsEnd(caller, responseId);
+      if (!answer) throw new LineLeft();
+      return this.#answer(answer, { caller, request, prepared });
+    } finally {
+      leaving.removeEventListener('abort', onLeaving);
+      if (onEnding) ending.removeEventListener('abort', onEnding);
+    }
+  }
+
+  async #accept(
+    caller: Caller,
+    owner: BatchOwner,
+    { endpoint, body, idempotencyKey }: LineRequest,
+  ): Promise<{ responseId: string; prepared: Pick<PreparedBody, 'embedding'> }> {
+    const { embedding, ...prepared } = await this.#prepared(owner, { endpoint, body });
+    const free = await caller.hold(prepared.input.length);
+    try {
+      const created = await this.#options.responses.create.inBackground(caller, {
+        pending: new PendingRequest(prepared),
+        idempotencyKey,
+        tier: 'batch',
+        reserve: () => undefined,
+        onAccepted: () => undefined,
+      });
+      if (created.kind === 'left') throw new LineLeft();
+      created.answer.free();
+      return { responseId: created.answer.response.id, prepared: { embedding } };
+    } finally {
+      free();
+    }
+  }
+
+  #answer(
+    answer: Answer,
+    {
+      caller,
+      request,
+      prepared,
+    }: { caller: Caller; request: LineRequest; prepared: Pick<PreparedBody, 'embedding'> },
+  ): LineAnswer {
+    const { responses } = this.#options;
+    const { id } = answer.response;
+    try {
+      return {
+        ...answerOfLine(answer, { endpoint: request.endpoint, embedding: prepared.embedding }),
+        requestId: caller.requestId,
+        // It stands in the file. It stays where its line asks for that.
+        forget: request.body['store'] === true ? undefined : () => responses.remove(caller.key.name, id),
+      };
+    } finally {
+      answer.free();
+    }
+  }
+
+  #prepared(
+    { tenant }: BatchOwner,
+    { endpoint, body }: Pick<LineRequest, 'endpoint' | 'body'>,
+  ): PreparedBody | Promise<PreparedBody> {
+    // The bytes go to a thread if they are many, so they have a buffer of their own.
+    const bytes = Buffer.from(new TextEncoder().encode(JSON.stringify(body)).buffer);
+    return this.#options.json.prepare(bytes, {
+      tenant,
+      withDigest: true,
+      form: formOf(endpoint),
+      inBackground: true,
+    });
+  }
+
+  #callerOf(owner: BatchOwner, requestId: string, presence: CallerPresence): Caller {
+    const { bodyBudget: budget } = this.#options;
+    const { tenant } = owner;
+    const since = performance.now();
+    return {
+      key: this.#keyOf(owner),
+      requestId,
+      presence,
+      hold: (bytes, withinMs) => holdWhenThereIsRoom(budget, { tenant, bytes, presence, withinMs }),
+      elapsedMs: () => performance.now() - since,
+    };
+  }
+
+  #keyOf({ tenant, key }: BatchOwner): KeySettings {
+    const { keys } = this.#options.live;
+    const found = keys.findByHash(key);
+    if (found?.name === tenant) return found;
+    // Without the stored keys nobody can tell.
+    if (!keys.isComplete) throw new ServiceError('server_is_overloaded');
+    throw new ServiceError('invalid_api_key', 'The key that made the batch does not count any more.');
+  }
+}
+
+/** Whether what is refused now may be taken later. */
+function mayPass({ status, retryAfterMs, code }: ServiceError): boolean {
+  if (code === 'server_error') return false;
+  return status === 503 || (status === 429 && retryAfterMs !== undefined) || code === 'request_timeout';
+}

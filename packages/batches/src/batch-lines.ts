@@ -1,0 +1,92 @@
+import type { Readable } from 'node:stream';
+import type { BatchEndpoint, BatchError } from '@sluice/contract';
+
+/** Most lines of a batch. */
+export const mostLines = 50_000;
+
+/** Most bytes of a line. */
+export const longestLine = 16 * 1024 * 1024;
+
+/** A line of the input, with its number from 1 on. */
+export interface RawLine {
+  number: number;
+  /** Undefined for one that is too long. */
+  text: string | undefined;
+}
+
+/** What a line asks for. */
+export interface BatchLine {
+  number: number;
+  customId: string;
+  body: Record<string, unknown>;
+}
+
+/** The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. */
+export async function* linesOf(content: Readable): AsyncGenerator<RawLine> {
+  let number = 0;
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  const line = (): RawLine | undefined => {
+    number += 1;
+    const text = bytes > longestLine ? undefined : Buffer.concat(pieces).toString('utf8').trim();
+    [pieces, bytes] = [[], 0];
+    return text === '' ? undefined : { number, text };
+  };
+  const take = (piece: Buffer) => {
+    bytes += piece.length;
+    // The rest of one that is too long is read past.
+    if (bytes > longestLine) pieces = [];
+    else pieces.push(piece);
+  };
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
+      take(chunk.subarray(from, end));
+      from = end + 1;
+      const found = line();
+      if (found) yield found;
+    }
+    if (from < chunk.length) take(Buffer.from(chunk.subarray(from)));
+  }
+  if (bytes > 0) {
+    const found = line();
+    if (found) yield found;
+  }
+}
+
+/** Most characters of a `custom_id`. */
+const longestCustomId = 512;
+
+/** Reads a line, or says what is wrong with it. */
+export function parseLine(
+  { number, text }: RawLine,
+  endpoint: BatchEndpoint,
+): { line: BatchLine } | { problem: BatchError } {
+  const problem = (code: string, message: string, param: string | null = null) => ({
+    problem: { code, line: number, message, param },
+  });
+  if (text === undefined) return problem('line_too_long', `The line has more than ${longestLine} bytes.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return problem('invalid_json_line', 'The line is not valid JSON.');
+  }
+  if (!isObject(value)) return problem('invalid_json_line', 'The line is not a JSON object.');
+  const { custom_id: customId, method, url, body } = value;
+  if (typeof customId !== 'string' || customId === '')
+    return problem('missing_required_parameter', "The line has no 'custom_id'.", 'custom_id');
+  if (customId.length > longestCustomId)
+    return problem('string_above_max_length', "'custom_id' is too long.", 'custom_id');
+  if (method !== 'POST') return problem('invalid_method', "'method' must be POST.", 'method');
+  if (url !== endpoint)
+    return problem('mismatched_endpoint', `'url' must be ${endpoint}, as the batch says.`, 'url');
+  if (!isObject(body)) return problem('missing_required_parameter', "The line has no 'body'.", 'body');
+  if (body['stream'] === true)
+    return problem('unsupported_value', "A line cannot be streamed: leave 'stream' out.", 'body.stream');
+  return { line: { number, customId, body } };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

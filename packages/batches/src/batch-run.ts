@@ -1,0 +1,256 @@
+import { ServiceError } from '@sluice/contract';
+import type { Files } from '@sluice/files';
+import { newFileId } from '@sluice/files';
+import { pause } from '@sluice/runtime';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BatchLine, linesOf, parseLine } from './batch-lines.ts';
+import type { BatchName, BatchStore } from './batch-store.ts';
+import { checkInput } from './check-input.ts';
+import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
+import { answered, ResultFiles, unanswered } from './result-files.ts';
+import { type BatchEnding, hasEnded, type StoredBatch } from './stored-batch.ts';
+
+export interface BatchRunOptions {
+  name: BatchName;
+  /** The process that runs it, by a name of its own. */
+  runner: string;
+  store: BatchStore;
+  files: Files;
+  server: LineServer;
+  /** How many of its lines wait or run at a time. */
+  linesAtOnce: number;
+  /** Aborted when this process is to leave the batch to another one. */
+  leaving: AbortSignal;
+  now: () => number;
+  /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
+  everyMs?: number;
+}
+
+/** Another process runs the batch, or it is gone. */
+export class BatchLost extends Error {
+  override readonly name = 'BatchLost';
+}
+
+/** Where the results of a batch are while it runs. */
+export function resultsFolder(files: Files, id: string): string {
+  return join(files.folder.path, 'batches', id);
+}
+
+/**
+ * One process runs a batch, from wherever it stands: it checks the input, runs each line, and makes the files. Whatever has been done
+ * is not done again: results stand in the files, and a line that was accepted and has none is the same response when it is asked for
+ * again.
+ */
+export class BatchRun {
+  readonly #options: BatchRunOptions;
+  /** Aborted when it ends before its lines have. */
+  readonly #ending = new AbortController();
+  readonly #over = new AbortController();
+  readonly #lost = new AbortController();
+  /** Aborted when this process is to leave the batch, or has lost it. */
+  readonly #gone: AbortSignal;
+
+  constructor(options: BatchRunOptions) {
+    this.#options = options;
+    this.#gone = AbortSignal.any([options.leaving, this.#lost.signal]);
+  }
+
+  /**
+   * Resolves when the batch has ended, or was left.
+   *
+   * @throws {BatchLost} when another process has it.
+   */
+  async run(): Promise<void> {
+    const { store, name, runner, leaving } = this.#options;
+    let batch = await store.change(name, (stored) => (hasEnded(stored) ? stored : { ...stored, runner }));
+    if (!batch || hasEnded(batch)) return;
+    try {
+      if (batch.status === 'validating') batch = await this.#check(batch);
+      if (batch.status === 'in_progress' || batch.status === 'cancelling')
+        batch = await this.#runLines(batch);
+      if (batch.status === 'finalizing') await this.#finish(batch);
+    } catch (error) {
+      // It stands where it stood, for the process that goes on.
+      if (!leaving.aborted) throw error;
+    } finally {
+      this.#over.abort();
+    }
+  }
+
+  async #check(batch: StoredBatch): Promise<StoredBatch> {
+    const { name, files, server, leaving, now } = this.#options;
+    const owner = { tenant: name.tenant, key: batch.key };
+    let checked;
+    try {
+      checked = await checkInput(owner, batch, { files, server, signal: leaving });
+    } catch (error) {
+      // Its file was deleted meanwhile.
+      if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+      const { code, message } = error;
+      checked = { total: 0, errors: [{ code, message, line: null, param: 'input_file_id' }] };
+    }
+    const { errors, total } = checked;
+    return this.#change((stored) => {
+      const counts = { ...stored.counts, total };
+      // It was cancelled meanwhile.
+      if (stored.status !== 'validating') return { ...stored, counts };
+      return errors.length > 0
+        ? { ...stored, counts, errors, status: 'failed', at: { ...stored.at, failed: now() } }
+        : { ...stored, counts, status: 'in_progress', at: { ...stored.at, inProgress: now() } };
+    });
+  }
+
+  async #runLines(batch: StoredBatch): Promise<StoredBatch> {
+    const { name, files, now } = this.#options;
+    const results = await ResultFiles.open(resultsFolder(files, name.id));
+    if (batch.status === 'cancelling' || now() >= batch.expiresAt) this.#ending.abort();
+    const watching = this.#watch(results);
+    let ending: BatchEnding;
+    try {
+      await this.#runAll(batch, results);
+      ending = await this.#settled(results);
+      if (ending === 'expired') await this.#writeExpired(batch, results);
+    } finally {
+      this.#over.abort();
+      await watching;
+      await results.close();
+    }
+    const { counts } = results;
+    return this.#change((stored) => ({
+      ...stored,
+      status: 'finalizing',
+      ending,
+      at: { ...stored.at, finalizing: now() },
+      counts: { ...stored.counts, completed: counts.completed, failed: counts.failed },
+      tokens: counts.tokens,
+      files: {
+        output: counts.completed > 0 ? newFileId() : undefined,
+        errors: counts.failed > 0 ? newFileId() : undefined,
+      },
+    }));
+  }
+
+  /** Notes how far it is, and looks whether it is to end, each second. */
+  async #watch(results: ResultFiles): Promise<void> {
+    const { everyMs = 1_000, leaving, now } = this.#options;
+    const over = AbortSignal.any([this.#over.signal, leaving]);
+    while (!over.aborted) {
+      const batch = await this.#note(results).catch((error: unknown) => {
+        // Somebody else has it: nothing that is written here is read.
+        if (error instanceof BatchLost) this.#lost.abort(error);
+      });
+      if (batch && (batch.status === 'cancelling' || now() >= batch.expiresAt)) this.#ending.abort();
+      await pause(everyMs, over);
+    }
+  }
+
+  #note({ counts }: ResultFiles): Promise<StoredBatch> {
+    return this.#change((stored) => ({
+      ...stored,
+      counts: { ...stored.counts, completed: counts.completed, failed: counts.failed },
+      tokens: counts.tokens,
+    }));
+  }
+
+  async #runAll(batch: StoredBatch, results: ResultFiles): Promise<void> {
+    const { name, files, linesAtOnce } = this.#options;
+    const gone = this.#gone;
+    const stop = AbortSignal.any([gone, this.#ending.signal]);
+    const running = new Set<Promise<void>>();
+    const failed = new AbortController();
+    const { content } = await files.read(name.tenant, batch.inputFileId);
+    for await (const raw of linesOf(content)) {
+      const parsed = parseLine(raw, batch.endpoint);
+      // What is wrong with the input was found before anything ran.
+      if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
+      while (running.size >= linesAtOnce) await Promise.race(running);
+      if (stop.aborted || failed.signal.aborted) break;
+      const one = this.#runLine(batch, parsed.line, { results, gone })
+        .catch((error: unknown) => failed.abort(error))
+        .finally(() => running.delete(one));
+      running.add(one);
+    }
+    content.destroy();
+    await Promise.all(running);
+    failed.signal.throwIfAborted();
+    gone.throwIfAborted();
+  }
+
+  async #runLine(
+    batch: StoredBatch,
+    { number, customId, body }: BatchLine,
+    { results, gone }: { results: ResultFiles; gone: AbortSignal },
+  ): Promise<void> {
+    const { name, server } = this.#options;
+    let answer: LineAnswer;
+    try {
+      answer = await server.run(
+        { tenant: name.tenant, key: batch.key },
+        { endpoint: batch.endpoint, body, idempotencyKey: `${name.id}:${number}` },
+        { leaving: gone, ending: this.#ending.signal },
+      );
+    } catch (error) {
+      if (error instanceof LineLeft) return;
+      throw error;
+    }
+    // It was cancelled with the batch: what comes of it is said by how the batch ends.
+    if (answer.isCancelled && this.#ending.signal.aborted) return;
+    await results.add(answer.status < 300 ? 'output' : 'errors', answered(customId, answer));
+    if (!answer.forget) return;
+    await results.sync();
+    await answer.forget();
+  }
+
+  async #settled(results: ResultFiles): Promise<BatchEnding> {
+    const { store, name, now } = this.#options;
+    await results.sync();
+    const batch = await store.get(name);
+    if (batch?.status === 'cancelling') return 'cancelled';
+    return this.#ending.signal.aborted && batch && now() >= batch.expiresAt ? 'expired' : 'completed';
+  }
+
+  /** What has not ended by the window is said to have expired. */
+  async #writeExpired({ inputFileId, endpoint }: StoredBatch, results: ResultFiles): Promise<void> {
+    const { files, name } = this.#options;
+    const { content } = await files.read(name.tenant, inputFileId);
+    for await (const raw of linesOf(content)) {
+      const parsed = parseLine(raw, endpoint);
+      if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
+      const message = 'The line had not ended when the batch expired.';
+      await results.add('errors', unanswered(parsed.line.customId, 'batch_expired', message));
+    }
+  }
+
+  async #finish(batch: StoredBatch): Promise<void> {
+    const { name, files, now } = this.#options;
+    const folder = resultsFolder(files, name.id);
+    // The files are whole, and each is kept once, whichever process comes to it.
+    const results = await ResultFiles.open(folder);
+    const written = await results.close();
+    for (const kind of ['output', 'errors'] as const) {
+      const id = batch.files?.[kind];
+      if (id === undefined) continue;
+      const about = {
+        id,
+        name: `${name.id}_${kind === 'errors' ? 'error' : kind}.jsonl`,
+        purpose: 'batch_output' as const,
+      };
+      await files.keep(name.tenant, { ...about, expiresAfterSeconds: batch.outputSeconds }, written[kind]);
+    }
+    const { ending = 'completed' } = batch;
+    await this.#change((stored) => ({ ...stored, status: ending, at: { ...stored.at, [ending]: now() } }));
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  /** Changes the batch as long as this process has it. */
+  async #change(rule: (batch: StoredBatch) => StoredBatch): Promise<StoredBatch> {
+    const { store, name, runner } = this.#options;
+    const changed = await store.change(name, (stored) => {
+      if (stored.runner !== runner || hasEnded(stored)) throw new BatchLost();
+      return rule(stored);
+    });
+    if (!changed) throw new BatchLost();
+    return changed;
+  }
+}

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Files } from '@sluice/files';
+import { type Logger, loggedError, pause, throttledWarning } from '@sluice/runtime';
+import type { Redis } from 'ioredis';
+import { BatchLost, BatchRun, resultsFolder } from './batch-run.ts';
+import type { BatchName, BatchStore } from './batch-store.ts';
+import type { LineServer } from './line-server.ts';
+
+export interface BatchRunnerOptions {
+  connection: Pick<Redis, 'eval'>;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+  store: BatchStore;
+  files: Files;
+  server: LineServer;
+  logger: Logger;
+  /** How many lines of a batch wait or run at a time. */
+  linesAtOnce: number;
+  /** How long another process waits for this one, in milliseconds. */
+  leaseMs: number;
+  /** Milliseconds since 1970; `Date.now` by default. */
+  now?: () => number;
+  /** How often it looks, in milliseconds; a second by default. */
+  everyMs?: number;
+}
+
+/** How many batches run at a time. A tenant has as many as no other one wants. */
+const batchesAtOnce = 8;
+
+/** How long the folder of a batch stays that is not open, in milliseconds: nobody writes there for that long. */
+const leftMs = 48 * 3_600_000;
+
+const script = readFileSync(new URL('../src/hold-lease.lua', import.meta.url), 'utf8');
+
+/** Runs batches while a process runs, when no other process does. */
+export class BatchRunner {
+  readonly #options: BatchRunnerOptions;
+  readonly #runner = randomUUID();
+  readonly #running = new Map<string, { name: BatchName; over: Promise<void> }>();
+  readonly #stopping = new AbortController();
+  /** Aborted when the lease is lost: replaced when there is a new one. */
+  #leaving = new AbortController();
+  #heldUntil = 0;
+  #hasSwept = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(options: BatchRunnerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#loop ??= this.#run();
+  }
+
+  /** Leaves what runs to another process. May be called twice, or without a start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#leaving.abort();
+    await this.#loop;
+    await Promise.all([...this.#running.values()].map(({ over }) => over));
+    if (this.#loop) await this.#hold(0).catch(() => undefined); // it lapses otherwise
+  }
+
+  async #run(): Promise<void> {
+    const { logger, everyMs = 1_000, leaseMs } = this.#options;
+    const { signal } = this.#stopping;
+    const { warn } = throttledWarning(logger, 'batches wait');
+    while (!signal.aborted) {
+      try {
+        const isHeld = await this.#hold(leaseMs);
+        if (!isHeld) this.#leave();
+        else if (!signal.aborted) await this.#begin();
+      } catch (error) {
+        // It may have lapsed by now.
+        if (performance.now() > this.#heldUntil) this.#leave();
+        warn(error);
+      }
+      await pause(everyMs, signal);
+    }
+  }
+
+  #leave(): void {
+    if (this.#running.size === 0) return;
+    this.#leaving.abort();
+    this.#leaving = new AbortController();
+  }
+
+  async #hold(leaseMs: number): Promise<boolean> {
+    const { connection, keyPrefix } = this.#options;
+    const askedAt = performance.now();
+    const isHeld =
+      (await connection.eval(script, 1, `${keyPrefix}batches-lease`, this.#runner, leaseMs)) === 1;
+    if (isHeld) this.#heldUntil = askedAt + leaseMs;
+    return isHeld;
+  }
+
+  async #begin(): Promise<void> {
+    const open = await this.#options.store.open();
+    const waiting = open.filter(({ id }) => !this.#running.has(id));
+    for (let next = this.#next(waiting); next; next = this.#next(waiting)) {
+      waiting.splice(waiting.indexOf(next), 1);
+      this.#start(next);
+    }
+    if (!this.#hasSwept) {
+      this.#hasSwept = true;
+      await this.#sweep(new Set(open.map(({ id }) => id)));
+    }
+  }
+
+  /** The one of the tenant who has the fewest running, if there is room. */
+  #next(waiting: readonly BatchName[]): BatchName | undefined {
+    if (this.#running.size >= batchesAtOnce) return undefined;
+    const running = [...this.#running.values()];
+    const countOf = ({ tenant }: BatchName) => running.filter(({ name }) => name.tenant === tenant).length;
+    return waiting.toSorted((one, other) => countOf(one) - countOf(other))[0];
+  }
+
+  #start(name: BatchName): void {
+    const { store, files, server, linesAtOnce, logger, now = Date.now, everyMs } = this.#options;
+    const run = new BatchRun({
+      name,
+      runner: this.#runner,
+      store,
+      files,
+      server,
+      linesAtOnce,
+      now,
+      leaving: this.#leaving.signal,
+      ...(everyMs !== undefined && { everyMs }),
+    });
+    const over = run
+      .run()
+      .catch((error: unknown) => {
+        if (!(error instanceof BatchLost))
+          logger.warn({ err: loggedError(error), batch: name.id }, 'batch interrupted, it is tried again');
+      })
+      .finally(() => this.#running.delete(name.id));
+    this.#running.set(name.id, { name, over });
+  }
+
+  /** Takes away what batches have left that ended when a process died. */
+  async #sweep(open: ReadonlySet<string>): Promise<void> {
+    const { files, now = Date.now } = this.#options;
+    const folder = dirname(resultsFolder(files, 'any'));
+    for (const id of await readdir(folder).catch((): string[] => [])) {
+      const { mtimeMs } = await stat(join(folder, id));
+      if (!open.has(id) && now() - mtimeMs > leftMs)
+        await rm(join(folder, id), { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import { TenantEntries, type TenantEntry } from '@sluice/runtime';
+import type { Redis } from 'ioredis';
+import { hasEnded, parseBatch, type StoredBatch } from './stored-batch.ts';
+
+export interface BatchStoreOptions {
+  connection: Pick<Redis, 'hget' | 'hgetall' | 'eval' | 'sadd' | 'srem' | 'smembers'>;
+  /** Starts every key of the cell. */
+  keyPrefix: string;
+}
+
+/** Which batch of which tenant. */
+export interface BatchName {
+  tenant: string;
+  id: string;
+}
+
+/** Most batches of a tenant, with those that have ended. */
+export const mostBatches = 1_000;
+
+/** The batches of each tenant, and which of them have not ended. */
+export class BatchStore {
+  readonly #options: BatchStoreOptions;
+  readonly #entries: TenantEntries<StoredBatch>;
+
+  constructor(options: BatchStoreOptions) {
+    const { connection, keyPrefix } = options;
+    this.#options = options;
+    this.#entries = new TenantEntries({
+      connection,
+      keyOf: (tenant) => `${keyPrefix}batches:${tenant}`,
+      most: mostBatches,
+      parse: parseBatch,
+    });
+  }
+
+  list(tenant: string): Promise<TenantEntry<StoredBatch>[]> {
+    return this.#entries.list(tenant);
+  }
+
+  async get({ tenant, id }: BatchName): Promise<StoredBatch | undefined> {
+    return (await this.#entries.get(tenant, id))?.value;
+  }
+
+  /** Adds a batch, to be run. Returns false, having stored nothing that counts, when the tenant has as many as it may. */
+  async add({ tenant, id }: BatchName, batch: StoredBatch): Promise<boolean> {
+    // First among those that are open: one that is stored and not among them would never run.
+    await this.#options.connection.sadd(this.#openKey, nameText({ tenant, id }));
+    return this.#entries.add(tenant, id, batch);
+  }
+
+  /** Changes a batch by a rule; see `TenantEntries.change`. One that ends by that is no longer open. */
+  async change(
+    { tenant, id }: BatchName,
+    rule: (batch: StoredBatch) => StoredBatch | undefined,
+  ): Promise<StoredBatch | undefined> {
+    const changed = await this.#entries.change(tenant, id, rule);
+    if (!changed || hasEnded(changed)) await this.close({ tenant, id });
+    return changed;
+  }
+
+  /** Those that have not ended, and some that are not stored. */
+  async open(): Promise<BatchName[]> {
+    const names = await this.#options.connection.smembers(this.#openKey);
+    return names.flatMap((text) => parseName(text) ?? []);
+  }
+
+  async close(name: BatchName): Promise<void> {
+    await this.#options.connection.srem(this.#openKey, nameText(name));
+  }
+
+  get #openKey(): string {
+    return `${this.#options.keyPrefix}open-batches`;
+  }
+}
+
+/** An id has no space, and a tenant's name may have. */
+const nameText = ({ tenant, id }: BatchName) => `${id} ${tenant}`;
+
+function parseName(text: string): BatchName | undefined {
+  const at = text.indexOf(' ');
+  return at < 0 ? undefined : { id: text.slice(0, at), tenant: text.slice(at + 1) };
+}

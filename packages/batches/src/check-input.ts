@@ -1,0 +1,62 @@
+import type { BatchError } from '@sluice/contract';
+import type { Files } from '@sluice/files';
+import { linesOf, mostLines, parseLine } from './batch-lines.ts';
+import type { BatchOwner, LineServer } from './line-server.ts';
+import type { StoredBatch } from './stored-batch.ts';
+
+/** Most errors that a batch says. */
+const mostErrors = 100;
+
+export interface CheckedInput {
+  total: number;
+  errors: BatchError[];
+}
+
+/** Looks at every line of the input of a batch, before any of them runs. Rejects with the reason of the signal when that is aborted. */
+export async function checkInput(
+  owner: BatchOwner,
+  { inputFileId, endpoint }: Pick<StoredBatch, 'inputFileId' | 'endpoint'>,
+  { files, server, signal }: { files: Files; server: LineServer; signal: AbortSignal },
+): Promise<CheckedInput> {
+  const { content } = await files.read(owner.tenant, inputFileId);
+  const errors: BatchError[] = [];
+  const seen = new Map<string, number>();
+  let total = 0;
+  for await (const raw of linesOf(content)) {
+    signal.throwIfAborted();
+    total += 1;
+    if (total > mostLines) {
+      const message = `The file has more than ${mostLines} lines.`;
+      return { total, errors: [{ code: 'too_many_lines', line: raw.number, message, param: null }] };
+    }
+    const parsed = parseLine(raw, endpoint);
+    const error = 'problem' in parsed ? parsed.problem : await problemOf(parsed.line);
+    if (error) errors.push(error);
+    if (errors.length === mostErrors) break;
+  }
+  content.destroy();
+  if (total === 0)
+    errors.push({ code: 'empty_file', line: null, message: 'The file has no lines.', param: null });
+  return { total, errors };
+
+  async function problemOf({
+    number,
+    customId,
+    body,
+  }: {
+    number: number;
+    customId: string;
+    body: Record<string, unknown>;
+  }): Promise<BatchError | undefined> {
+    const first = seen.get(customId);
+    if (first !== undefined) {
+      const message = `'custom_id' is that of line ${first}.`;
+      return { code: 'duplicate_custom_id', line: number, message, param: 'custom_id' };
+    }
+    seen.set(customId, number);
+    const problem = await server.check(owner, { endpoint, body });
+    if (!problem) return undefined;
+    const { code, message, param } = problem;
+    return { code, line: number, message, param: param === null ? null : `body.${param}` };
+  }
+}

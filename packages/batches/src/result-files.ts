@@ -1,0 +1,169 @@
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomSuffix } from '@sluice/contract';
+import { randomBytes } from '@sluice/runtime';
+import { linesOf } from './batch-lines.ts';
+import type { LineAnswer } from './line-server.ts';
+import { type BatchTokens, noTokens } from './stored-batch.ts';
+
+/** A line of a result file, which answers a line of the input. */
+export interface LineResult {
+  customId: string;
+  /** JSON, without spaces. */
+  text: string;
+  tokens: BatchTokens;
+}
+
+/** The answer to a request, whose body is JSON. */
+export function answered(
+  customId: string,
+  {
+    status,
+    requestId,
+    body,
+    tokens = noTokens,
+  }: Pick<LineAnswer, 'status' | 'requestId' | 'body' | 'tokens'>,
+): LineResult {
+  const head = `"status_code":${status},"request_id":${JSON.stringify(requestId)}`;
+  const response = `{${head},"body":${body}}`;
+  return { customId, text: printed(customId, response, 'null'), tokens };
+}
+
+/** What stands for a line that never ran to its end. */
+export function unanswered(customId: string, code: string, message: string): LineResult {
+  return { customId, text: printed(customId, 'null', JSON.stringify({ code, message })), tokens: noTokens };
+}
+
+function printed(customId: string, response: string, error: string): string {
+  const id = `batch_req_${randomSuffix(randomBytes)}`;
+  return `{"id":"${id}","custom_id":${JSON.stringify(customId)},"response":${response},"error":${error}}`;
+}
+
+/** What is known of the lines that have ended. */
+export interface ResultCounts {
+  completed: number;
+  failed: number;
+  tokens: BatchTokens;
+}
+
+interface ResultFile {
+  path: string;
+  handle: FileHandle;
+  bytes: number;
+}
+
+const kinds = ['output', 'errors'] as const;
+export type ResultKind = (typeof kinds)[number];
+
+/**
+ * The results of a batch while it runs: a file of outputs and one of errors, to which lines are added. They are all that is known of
+ * its progress, so a process that goes on begins with what they say.
+ *
+ * Each process has files of its own, made of the whole lines of those before. So one that has lost the batch without knowing it writes
+ * where nobody reads.
+ */
+export class ResultFiles {
+  /** The ids of the lines that have ended. */
+  readonly done = new Set<string>();
+  readonly counts: ResultCounts = { completed: 0, failed: 0, tokens: { ...noTokens } };
+  readonly #files: Record<ResultKind, ResultFile>;
+  /** One write after the other. */
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(files: Record<ResultKind, ResultFile>) {
+    this.#files = files;
+  }
+
+  /** Goes on in the folder of a batch, which is made if it is not there. */
+  static async open(folder: string): Promise<ResultFiles> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const before = await readdir(folder);
+    const turns = before.flatMap((name) => /^\w+\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number);
+    const last = Math.max(0, ...turns);
+    const make = async (kind: ResultKind) => {
+      const path = join(folder, `${kind}.${last + 1}.jsonl`);
+      return { path, handle: await open(path, 'wx', 0o600), bytes: 0 };
+    };
+    const files = new ResultFiles({ output: await make('output'), errors: await make('errors') });
+    for (const kind of kinds) {
+      const name = `${kind}.${last}.jsonl`;
+      if (!before.includes(name)) continue;
+      for await (const { text } of linesOf(createReadStream(join(folder, name)))) {
+        // The last one may have been written in part.
+        const result = text === undefined ? undefined : parseResult(text);
+        if (result) await files.add(kind, result);
+      }
+    }
+    await files.sync();
+    for (const name of before) await rm(join(folder, name), { force: true });
+    return files;
+  }
+
+  /** Adds a result, once the results before it were added. It may still be lost with the machine before `sync`. */
+  add(kind: ResultKind, result: LineResult): Promise<void> {
+    this.#writing = this.#writing.then(async () => {
+      if (this.done.has(result.customId)) return;
+      const file = this.#files[kind];
+      const line = Buffer.from(`${result.text}\n`);
+      await file.handle.appendFile(line);
+      file.bytes += line.length;
+      this.done.add(result.customId);
+      this.#count(kind, result.tokens);
+    });
+    return this.#writing;
+  }
+
+  /** Resolves when what was added is on the disk. */
+  async sync(): Promise<void> {
+    await this.#writing;
+    await Promise.all(kinds.map((kind) => this.#files[kind].handle.datasync()));
+  }
+
+  /** Adds no more. Says where the files are. */
+  async close(): Promise<Record<ResultKind, { path: string; bytes: number }>> {
+    await this.sync();
+    await Promise.all(kinds.map((kind) => this.#files[kind].handle.close()));
+    return this.#files;
+  }
+
+  #count(kind: ResultKind, taken: BatchTokens): void {
+    const { counts } = this;
+    if (kind === 'output') counts.completed += 1;
+    else counts.failed += 1;
+    for (const name of Object.keys(noTokens) as (keyof BatchTokens)[]) counts.tokens[name] += taken[name];
+  }
+}
+
+/** Undefined for a line that was written in part. */
+function parseResult(text: string): LineResult | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const customId = memberOf(value, 'custom_id');
+    const tokens = tokensOf(memberOf(memberOf(value, 'response'), 'body'));
+    return typeof customId === 'string' ? { customId, text, tokens } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an answer says of tokens, in the words of any endpoint. */
+export function tokensOf(body: unknown): BatchTokens {
+  const usage = memberOf(body, 'usage');
+  const number = (value: unknown) => (typeof value === 'number' ? value : 0);
+  const input = memberOf(usage, 'input_tokens') ?? memberOf(usage, 'prompt_tokens');
+  const output = memberOf(usage, 'output_tokens') ?? memberOf(usage, 'completion_tokens');
+  const inputDetails = memberOf(usage, 'input_tokens_details') ?? memberOf(usage, 'prompt_tokens_details');
+  const outputDetails =
+    memberOf(usage, 'output_tokens_details') ?? memberOf(usage, 'completion_tokens_details');
+  return {
+    input: number(input),
+    cached: number(memberOf(inputDetails, 'cached_tokens')),
+    output: number(output),
+    reasoning: number(memberOf(outputDetails, 'reasoning_tokens')),
+  };
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
