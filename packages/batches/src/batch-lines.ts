@@ -4,38 +4,53 @@ import type { BatchEndpoint, BatchError } from '@sluice/contract';
 /** Most lines of a batch. */
 export const mostLines = 50_000;
 
-/** Most bytes of a line. */
+/** Most bytes of a line of the input. */
 export const longestLine = 16 * 1024 * 1024;
 
-/** A line of the input, with its number from 1 on. */
+/** A line of a file, with its number from 1 on. */
 export interface RawLine {
   number: number;
   /** Undefined for one that is too long. */
-  text: string | undefined;
+  text: Buffer | undefined;
+  /** Whether a line feed is behind it, which the last one may lack. */
+  isWhole: boolean;
 }
 
 /** What a line asks for. */
 export interface BatchLine {
   number: number;
   customId: string;
-  body: Record<string, unknown>;
+  /** The request, as JSON. */
+  body: Uint8Array<ArrayBuffer>;
+  /** Whether its response is to stay once its answer is in the file. */
+  isKept: boolean;
 }
 
+/** A line that was read, or what is wrong with it. */
+export type ParsedLine = { line: BatchLine } | { problem: BatchError };
+
+/** Reads a line of the input where it holds up nobody; see `parseLine`. */
+export type ReadLine = (
+  tenant: string,
+  raw: RawLine,
+  endpoint: BatchEndpoint,
+) => ParsedLine | Promise<ParsedLine>;
+
 /** The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. */
-export async function* linesOf(content: Readable): AsyncGenerator<RawLine> {
+export async function* linesOf(content: Readable, most: number = longestLine): AsyncGenerator<RawLine> {
   let number = 0;
   let pieces: Buffer[] = [];
   let bytes = 0;
-  const line = (): RawLine | undefined => {
+  const line = (isWhole: boolean): RawLine | undefined => {
     number += 1;
-    const text = bytes > longestLine ? undefined : Buffer.concat(pieces).toString('utf8').trim();
+    const text = bytes > most ? undefined : Buffer.concat(pieces);
     [pieces, bytes] = [[], 0];
-    return text === '' ? undefined : { number, text };
+    return text && isBlank(text) ? undefined : { number, text, isWhole };
   };
   const take = (piece: Buffer) => {
     bytes += piece.length;
     // The rest of one that is too long is read past.
-    if (bytes > longestLine) pieces = [];
+    if (bytes > most) pieces = [];
     else pieces.push(piece);
   };
   for await (const chunk of content as AsyncIterable<Buffer>) {
@@ -43,32 +58,34 @@ export async function* linesOf(content: Readable): AsyncGenerator<RawLine> {
     for (let end = chunk.indexOf(0x0a); end >= 0; end = chunk.indexOf(0x0a, from)) {
       take(chunk.subarray(from, end));
       from = end + 1;
-      const found = line();
+      const found = line(true);
       if (found) yield found;
     }
     if (from < chunk.length) take(Buffer.from(chunk.subarray(from)));
   }
   if (bytes > 0) {
-    const found = line();
+    const found = line(false);
     if (found) yield found;
   }
+}
+
+/** Whether it has nothing but spaces. */
+function isBlank(text: Buffer): boolean {
+  return text.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
 
 /** Most characters of a `custom_id`. */
 const longestCustomId = 512;
 
-/** Reads a line, or says what is wrong with it. */
-export function parseLine(
-  { number, text }: RawLine,
-  endpoint: BatchEndpoint,
-): { line: BatchLine } | { problem: BatchError } {
+/** Reads a line, or says what is wrong with it. A long one takes its time. */
+export function parseLine({ number, text }: Omit<RawLine, 'isWhole'>, endpoint: BatchEndpoint): ParsedLine {
   const problem = (code: string, message: string, param: string | null = null) => ({
     problem: { code, line: number, message, param },
   });
   if (text === undefined) return problem('line_too_long', `The line has more than ${longestLine} bytes.`);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text.toString('utf8'));
   } catch {
     return problem('invalid_json_line', 'The line is not valid JSON.');
   }
@@ -84,7 +101,8 @@ export function parseLine(
   if (!isObject(body)) return problem('missing_required_parameter', "The line has no 'body'.", 'body');
   if (body['stream'] === true)
     return problem('unsupported_value', "A line cannot be streamed: leave 'stream' out.", 'body.stream');
-  return { line: { number, customId, body } };
+  const json = new TextEncoder().encode(JSON.stringify(body));
+  return { line: { number, customId, body: json, isKept: body['store'] === true } };
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -4,7 +4,7 @@ import { newFileId } from '@sluice/files';
 import { pause } from '@sluice/runtime';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type BatchLine, linesOf, parseLine } from './batch-lines.ts';
+import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
 import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
@@ -18,6 +18,7 @@ export interface BatchRunOptions {
   store: BatchStore;
   files: Files;
   server: LineServer;
+  readLine: ReadLine;
   /** How many of its lines wait or run at a time. */
   linesAtOnce: number;
   /** Aborted when this process is to leave the batch to another one. */
@@ -26,6 +27,9 @@ export interface BatchRunOptions {
   /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
   everyMs?: number;
 }
+
+/** Most bytes of the requests of a batch that wait or run at a time, unless one alone has more. */
+const bytesAtOnce = 16 * 1024 * 1024;
 
 /** Another process runs the batch, or it is gone. */
 export class BatchLost extends Error {
@@ -79,11 +83,11 @@ export class BatchRun {
   }
 
   async #check(batch: StoredBatch): Promise<StoredBatch> {
-    const { name, files, server, leaving, now } = this.#options;
+    const { name, files, server, readLine, leaving, now } = this.#options;
     const owner = { tenant: name.tenant, key: batch.key };
     let checked;
     try {
-      checked = await checkInput(owner, batch, { files, server, signal: leaving });
+      checked = await checkInput(owner, batch, { files, server, readLine, signal: leaving });
     } catch (error) {
       // Its file was deleted meanwhile.
       if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
@@ -154,21 +158,28 @@ export class BatchRun {
   }
 
   async #runAll(batch: StoredBatch, results: ResultFiles): Promise<void> {
-    const { name, files, linesAtOnce } = this.#options;
+    const { name, files, readLine, linesAtOnce } = this.#options;
     const gone = this.#gone;
+    let bytes = 0;
     const stop = AbortSignal.any([gone, this.#ending.signal]);
     const running = new Set<Promise<void>>();
     const failed = new AbortController();
     const { content } = await files.read(name.tenant, batch.inputFileId);
     for await (const raw of linesOf(content)) {
-      const parsed = parseLine(raw, batch.endpoint);
+      const parsed = await readLine(name.tenant, raw, batch.endpoint);
       // What is wrong with the input was found before anything ran.
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
-      while (running.size >= linesAtOnce) await Promise.race(running);
+      const length = parsed.line.body.length;
+      const isFull = () => running.size >= linesAtOnce || (running.size > 0 && bytes + length > bytesAtOnce);
+      while (isFull()) await Promise.race(running);
       if (stop.aborted || failed.signal.aborted) break;
+      bytes += length;
       const one = this.#runLine(batch, parsed.line, { results, gone })
         .catch((error: unknown) => failed.abort(error))
-        .finally(() => running.delete(one));
+        .finally(() => {
+          bytes -= length;
+          running.delete(one);
+        });
       running.add(one);
     }
     content.destroy();
@@ -179,7 +190,7 @@ export class BatchRun {
 
   async #runLine(
     batch: StoredBatch,
-    { number, customId, body }: BatchLine,
+    { number, customId, body, isKept }: BatchLine,
     { results, gone }: { results: ResultFiles; gone: AbortSignal },
   ): Promise<void> {
     const { name, server } = this.#options;
@@ -187,7 +198,7 @@ export class BatchRun {
     try {
       answer = await server.run(
         { tenant: name.tenant, key: batch.key },
-        { endpoint: batch.endpoint, body, idempotencyKey: `${name.id}:${number}` },
+        { endpoint: batch.endpoint, body, isKept, idempotencyKey: `${name.id}:${number}` },
         { leaving: gone, ending: this.#ending.signal },
       );
     } catch (error) {
@@ -212,10 +223,10 @@ export class BatchRun {
 
   /** What has not ended by the window is said to have expired. */
   async #writeExpired({ inputFileId, endpoint }: StoredBatch, results: ResultFiles): Promise<void> {
-    const { files, name } = this.#options;
+    const { files, name, readLine } = this.#options;
     const { content } = await files.read(name.tenant, inputFileId);
     for await (const raw of linesOf(content)) {
-      const parsed = parseLine(raw, endpoint);
+      const parsed = await readLine(name.tenant, raw, endpoint);
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
       const message = 'The line had not ended when the batch expired.';
       await results.add('errors', unanswered(parsed.line.customId, 'batch_expired', message));

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Files } from '@sluice/files';
 import { type Logger, loggedError, pause, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
+import type { ReadLine } from './batch-lines.ts';
 import { BatchLost, BatchRun, resultsFolder } from './batch-run.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import type { LineServer } from './line-server.ts';
@@ -16,6 +17,7 @@ export interface BatchRunnerOptions {
   store: BatchStore;
   files: Files;
   server: LineServer;
+  readLine: ReadLine;
   logger: Logger;
   /** How many lines of a batch wait or run at a time. */
   linesAtOnce: number;
@@ -119,13 +121,14 @@ export class BatchRunner {
   }
 
   #start(name: BatchName): void {
-    const { store, files, server, linesAtOnce, logger, now = Date.now, everyMs } = this.#options;
+    const { store, files, server, readLine, linesAtOnce, logger, now = Date.now, everyMs } = this.#options;
     const run = new BatchRun({
       name,
       runner: this.#runner,
       store,
       files,
       server,
+      readLine,
       linesAtOnce,
       now,
       leaving: this.#leaving.signal,

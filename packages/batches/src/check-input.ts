@@ -1,6 +1,6 @@
 import type { BatchError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import { linesOf, mostLines, parseLine } from './batch-lines.ts';
+import { type BatchLine, linesOf, mostLines, type ReadLine } from './batch-lines.ts';
 import type { BatchOwner, LineServer } from './line-server.ts';
 import type { StoredBatch } from './stored-batch.ts';
 
@@ -16,7 +16,12 @@ export interface CheckedInput {
 export async function checkInput(
   owner: BatchOwner,
   { inputFileId, endpoint }: Pick<StoredBatch, 'inputFileId' | 'endpoint'>,
-  { files, server, signal }: { files: Files; server: LineServer; signal: AbortSignal },
+  {
+    files,
+    server,
+    readLine,
+    signal,
+  }: { files: Files; server: LineServer; readLine: ReadLine; signal: AbortSignal },
 ): Promise<CheckedInput> {
   const { content } = await files.read(owner.tenant, inputFileId);
   const errors: BatchError[] = [];
@@ -29,7 +34,7 @@ export async function checkInput(
       const message = `The file has more than ${mostLines} lines.`;
       return { total, errors: [{ code: 'too_many_lines', line: raw.number, message, param: null }] };
     }
-    const parsed = parseLine(raw, endpoint);
+    const parsed = await readLine(owner.tenant, raw, endpoint);
     const error = 'problem' in parsed ? parsed.problem : await problemOf(parsed.line);
     if (error) errors.push(error);
     if (errors.length === mostErrors) break;
@@ -39,15 +44,7 @@ export async function checkInput(
     errors.push({ code: 'empty_file', line: null, message: 'The file has no lines.', param: null });
   return { total, errors };
 
-  async function problemOf({
-    number,
-    customId,
-    body,
-  }: {
-    number: number;
-    customId: string;
-    body: Record<string, unknown>;
-  }): Promise<BatchError | undefined> {
+  async function problemOf({ number, customId, body }: BatchLine): Promise<BatchError | undefined> {
     const first = seen.get(customId);
     if (first !== undefined) {
       const message = `'custom_id' is that of line ${first}.`;

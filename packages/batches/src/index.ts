@@ -1,4 +1,5 @@
 export { BatchRunner, type BatchRunnerOptions } from './batch-runner.ts';
+export { type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
 export { BatchStore, type BatchStoreOptions } from './batch-store.ts';
 export { Batches, type BatchesOptions } from './batches.ts';
 export {

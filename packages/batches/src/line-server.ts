@@ -10,7 +10,10 @@ export interface BatchOwner {
 
 export interface LineRequest {
   endpoint: BatchEndpoint;
-  body: Record<string, unknown>;
+  /** JSON, whose bytes may be taken. */
+  body: Uint8Array<ArrayBuffer>;
+  /** Whether the response is to stay once its answer is kept. */
+  isKept: boolean;
   /** The same for the same line each time: asked for again, it is the same response. */
   idempotencyKey: string;
 }
@@ -39,7 +42,10 @@ export interface LineRun {
 /** Serves the lines of batches, as the doors do. */
 export interface LineServer {
   /** Says what is wrong with a line, before anything runs; undefined when nothing is. */
-  check: (owner: BatchOwner, request: Omit<LineRequest, 'idempotencyKey'>) => Promise<ErrorBody | undefined>;
+  check: (
+    owner: BatchOwner,
+    request: Pick<LineRequest, 'endpoint' | 'body'>,
+  ) => Promise<ErrorBody | undefined>;
   /**
    * Runs a line to its end, also one that a process before has begun with. Waits as long as there is no room for it, or the store is away.
    *

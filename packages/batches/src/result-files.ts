@@ -89,9 +89,9 @@ export class ResultFiles {
     for (const kind of kinds) {
       const name = `${kind}.${last}.jsonl`;
       if (!before.includes(name)) continue;
-      for await (const { text } of linesOf(createReadStream(join(folder, name)))) {
+      for await (const { text, isWhole } of linesOf(createReadStream(join(folder, name)), Infinity)) {
         // The last one may have been written in part.
-        const result = text === undefined ? undefined : parseResult(text);
+        const result = text && isWhole ? parseResult(text.toString('utf8')) : undefined;
         if (result) await files.add(kind, result);
       }
     }

@@ -1,5 +1,6 @@
-import { Batches, BatchRunner, BatchStore } from '@sluice/batches';
+import { Batches, BatchRunner, BatchStore, type ParsedLine, type ReadLine } from '@sluice/batches';
 import type { Settings } from '@sluice/config';
+import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import type { CallerStore } from '@sluice/response-store';
 import type { ApiClients, Wired } from '@sluice/wiring';
@@ -28,6 +29,7 @@ export class ApiBatches {
       store,
       files,
       server: new ApiLineServer(serving),
+      readLine: (...line) => readLine(serving.json, ...line),
       logger: serving.logger,
       linesAtOnce: settings.files.batchLines,
       leaseMs: settings.recovery.lockMs,
@@ -42,5 +44,19 @@ export class ApiBatches {
   /** Leaves what runs to another api. */
   stop(): Promise<void> {
     return this.#runner.stop();
+  }
+}
+
+/** A line that takes more memory than a thread has is a wrong one. */
+async function readLine(
+  json: ApiLineServerOptions['json'],
+  ...[tenant, raw, endpoint]: Parameters<ReadLine>
+): Promise<ParsedLine> {
+  try {
+    return await json.readLine(tenant, raw, endpoint);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'request_too_large') throw error;
+    const { code, message } = error;
+    return { problem: { code, message, line: raw.number, param: null } };
   }
 }

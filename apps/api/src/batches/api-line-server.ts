@@ -42,7 +42,7 @@ export class ApiLineServer implements LineServer {
 
   async check(
     owner: BatchOwner,
-    { endpoint, body }: Omit<LineRequest, 'idempotencyKey'>,
+    { endpoint, body }: Pick<LineRequest, 'endpoint' | 'body'>,
   ): Promise<ErrorBody | undefined> {
     const { responses } = this.#options;
     try {
@@ -140,7 +140,7 @@ export class ApiLineServer implements LineServer {
         ...answerOfLine(answer, { endpoint: request.endpoint, embedding: prepared.embedding }),
         requestId: caller.requestId,
         // It stands in the file. It stays where its line asks for that.
-        forget: request.body['store'] === true ? undefined : () => responses.remove(caller.key.name, id),
+        forget: request.isKept ? undefined : () => responses.remove(caller.key.name, id),
       };
     } finally {
       answer.free();
@@ -151,8 +151,8 @@ export class ApiLineServer implements LineServer {
     { tenant }: BatchOwner,
     { endpoint, body }: Pick<LineRequest, 'endpoint' | 'body'>,
   ): PreparedBody | Promise<PreparedBody> {
-    // The bytes go to a thread if they are many, so they have a buffer of their own.
-    const bytes = Buffer.from(new TextEncoder().encode(JSON.stringify(body)).buffer);
+    // The bytes go to a thread if they are many, and a line may be tried again.
+    const bytes = Buffer.from(new Uint8Array(body).buffer);
     return this.#options.json.prepare(bytes, {
       tenant,
       withDigest: true,

@@ -1,4 +1,5 @@
-import type { HostedToolsOfModels } from '@sluice/contract';
+import { type ParsedLine, parseLine, type RawLine } from '@sluice/batches';
+import type { BatchEndpoint, HostedToolsOfModels } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -25,7 +26,10 @@ const smallJson = 64 * 1024;
 const plainJson = { bytes: 256 * 1024, members: 1_024 };
 
 export interface JsonReaderParts {
-  threads: Pick<JsonThreads, 'prepare' | 'prepareFrame' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
+  threads: Pick<
+    JsonThreads,
+    'prepare' | 'prepareFrame' | 'readLine' | 'pickItems' | 'pickPage' | 'pickUserMessages'
+  >;
   /** Threads of their own: counting takes longer, and no body waits for it. */
   counting: Pick<JsonThreads, 'countTokens'>;
   /** Which tools the upstreams of each model run; none by default. */
@@ -87,6 +91,16 @@ export class JsonReader {
     const hostedTools = this.#hostedTools?.();
     if (isCheap(frame)) return prepareFrame(frame, { sealing, hostedTools });
     return this.#threads.prepareFrame(frame, { sealing, hostedTools });
+  }
+
+  /** Reads a line of a batch; see `parseLine`. */
+  readLine(
+    tenant: string,
+    { number, text }: Omit<RawLine, 'isWhole'>,
+    endpoint: BatchEndpoint,
+  ): ParsedLine | Promise<ParsedLine> {
+    if (text === undefined || isCheap(text)) return parseLine({ number, text }, endpoint);
+    return this.#threads.readLine(tenant, { number, text: new Uint8Array(text), endpoint });
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

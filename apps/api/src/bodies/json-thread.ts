@@ -1,4 +1,5 @@
-import { type ErrorCode, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
+import { type ParsedLine, parseLine } from '@sluice/batches';
+import { type BatchEndpoint, type ErrorCode, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -31,6 +32,7 @@ export type JsonTask =
       hostedTools?: HostedToolsOfModels | undefined;
       sealing: Sealing;
     }
+  | { kind: 'read_line'; number: number; text: Uint8Array<ArrayBuffer>; endpoint: BatchEndpoint }
   | { kind: 'pick_user_messages'; part: PartJson; without: number }
   | { kind: 'count_tokens'; prompt: PromptJson; sealing: Sealing }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
@@ -39,6 +41,7 @@ export type JsonTask =
 export interface JsonTaskResults {
   prepare: PreparedBody;
   prepare_frame: PreparedFrame;
+  read_line: ParsedLine;
   pick_items: PickedItem[];
   pick_page: PickedPage | undefined;
   pick_user_messages: PickedItem[];
@@ -86,6 +89,12 @@ async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTas
       const frame = prepareFrame(body, { ...options, inputBytes: body.byteLength, consume: true });
       if (frame.kind === 'create') transfer.push(bufferOf(frame.prepared));
       return frame;
+    }
+    case 'read_line': {
+      const { number, text, endpoint } = task;
+      const parsed = parseLine({ number, text: Buffer.from(text.buffer) }, endpoint);
+      if ('line' in parsed) transfer.push(parsed.line.body.buffer);
+      return parsed;
     }
     case 'pick_items':
       return asBytes(pickItems(task.part, task.itemIds), transfer);

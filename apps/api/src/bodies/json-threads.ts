@@ -1,5 +1,6 @@
 import { ThreadPool, type ThreadPoolOptions } from '@sluice/admission';
-import { type HostedToolsOfModels, ServiceError } from '@sluice/contract';
+import type { ParsedLine } from '@sluice/batches';
+import { type BatchEndpoint, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage } from '@sluice/response-store';
 import type { PreparedBody } from './prepare-body.ts';
 import { startThread } from '@sluice/runtime';
@@ -74,6 +75,14 @@ export class JsonThreads {
     options: { sealing: Sealing; hostedTools?: HostedToolsOfModels | undefined },
   ): Promise<PreparedFrame> {
     return this.#do(options.sealing.tenant, { kind: 'prepare_frame', body, ...options }, body);
+  }
+
+  /** Reads a line of a batch. Its bytes, which must have a buffer of their own, are transferred. */
+  readLine(
+    tenant: string,
+    line: { number: number; text: Uint8Array<ArrayBuffer>; endpoint: BatchEndpoint },
+  ): Promise<ParsedLine> {
+    return this.#do(tenant, { kind: 'read_line', ...line }, line.text);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */

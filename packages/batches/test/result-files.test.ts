@@ -1,0 +1,85 @@
+import { appendFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answered, ResultFiles, unanswered } from '../src/result-files.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sluice-batch-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const tokens = { input: 10, cached: 4, output: 5, reasoning: 2 };
+const usage = {
+  input_tokens: 10,
+  input_tokens_details: { cached_tokens: 4 },
+  output_tokens: 5,
+  output_tokens_details: { reasoning_tokens: 2 },
+};
+const anAnswer = (customId: string) =>
+  answered(customId, {
+    status: 200,
+    requestId: 'req_1',
+    body: JSON.stringify({ id: customId, usage }),
+    tokens,
+  });
+
+describe('the results of a batch', () => {
+  it('are lines of two files', async () => {
+    const results = await ResultFiles.open(join(folder, 'deep'));
+    await results.add('output', anAnswer('a"b'));
+    await results.add('errors', unanswered('c', 'batch_expired', 'Too late.'));
+    const { output, errors } = await results.close();
+    const [line = ''] = (await readFile(output.path, 'utf8')).split('\n');
+    expect(output.bytes).toBe(Buffer.byteLength(line) + 1);
+    expect(JSON.parse(line)).toEqual({
+      id: expect.stringMatching(/^batch_req_/),
+      custom_id: 'a"b',
+      response: { status_code: 200, request_id: 'req_1', body: { id: 'a"b', usage } },
+      error: null,
+    });
+    expect(JSON.parse(await readFile(errors.path, 'utf8'))).toMatchObject({
+      custom_id: 'c',
+      response: null,
+      error: { code: 'batch_expired', message: 'Too late.' },
+    });
+  });
+
+  it('are all that a process needs to go on, but for a line that was written in part', async () => {
+    const first = await ResultFiles.open(folder);
+    await first.add('output', anAnswer('a'));
+    await first.add('output', anAnswer('b'));
+    await first.add('errors', unanswered('c', 'x', 'y'));
+    await first.sync();
+    const names = await readdir(folder);
+    const output = names.find((name) => name.startsWith('output')) ?? '';
+    await appendFile(join(folder, output), anAnswer('d').text.slice(0, -1));
+    const second = await ResultFiles.open(folder);
+    expect([...second.done].toSorted()).toEqual(['a', 'b', 'c']);
+    expect(second.counts).toEqual({
+      completed: 2,
+      failed: 1,
+      tokens: { input: 20, cached: 8, output: 10, reasoning: 4 },
+    });
+    // The process before does not know that it has lost the batch.
+    await first.add('output', anAnswer('e'));
+    await first.close();
+    await second.add('output', anAnswer('d'));
+    const { path } = (await second.close()).output;
+    const ids = (await readFile(path, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
+    expect(ids).toEqual(['a', 'b', 'd']);
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('has the answer to a line once', async () => {
+    const results = await ResultFiles.open(folder);
+    await Promise.all([results.add('output', anAnswer('a')), results.add('errors', anAnswer('a'))]);
+    expect(results.counts).toMatchObject({ completed: 1, failed: 0 });
+    await results.close();
+  });
+});
