@@ -80,15 +80,16 @@ export class ResultFiles {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const before = await readdir(folder);
     const turns = before.flatMap((name) => /^\w+\.(\d+)\.jsonl$/.exec(name)?.[1] ?? []).map(Number);
-    const last = Math.max(0, ...turns);
+    const turn = Math.max(0, ...turns) + 1;
     const make = async (kind: ResultKind) => {
-      const path = join(folder, `${kind}.${last + 1}.jsonl`);
+      const path = join(folder, `${kind}.${turn}.jsonl`);
       return { path, handle: await open(path, 'wx', 0o600), bytes: 0 };
     };
     const files = new ResultFiles({ output: await make('output'), errors: await make('errors') });
-    for (const kind of kinds) {
-      const name = `${kind}.${last}.jsonl`;
-      if (!before.includes(name)) continue;
+    // All of them: a process may have died while it copied, or while it took away what it had copied.
+    for (const name of before) {
+      const kind = kinds.find((each) => name.startsWith(`${each}.`));
+      if (!kind) continue;
       for await (const { text, isWhole } of linesOf(createReadStream(join(folder, name)), Infinity)) {
         // The last one may have been written in part.
         const result = text && isWhole ? parseResult(text.toString('utf8')) : undefined;

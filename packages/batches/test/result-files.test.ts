@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -73,6 +73,21 @@ describe('the results of a batch', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { custom_id: string }).custom_id);
     expect(ids).toEqual(['a', 'b', 'd']);
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it('are whole when a process died while it copied those of another one', async () => {
+    const first = await ResultFiles.open(folder);
+    for (const id of ['a', 'b', 'c']) await first.add('output', anAnswer(id));
+    await first.close();
+    // It had copied one line, and a part of the next.
+    const copied = `${anAnswer('a').text}\n${anAnswer('b').text.slice(0, 20)}`;
+    await writeFile(join(folder, 'output.2.jsonl'), copied);
+    await writeFile(join(folder, 'errors.2.jsonl'), '');
+    const next = await ResultFiles.open(folder);
+    expect([...next.done].toSorted()).toEqual(['a', 'b', 'c']);
+    expect(next.counts).toMatchObject({ completed: 3, failed: 0 });
+    await next.close();
     expect(await readdir(folder)).toHaveLength(2);
   });
 
