@@ -71,9 +71,7 @@ export class BatchRun {
     if (!batch || hasEnded(batch)) return;
     try {
       if (batch.status === 'validating') batch = await this.#check(batch);
-      if (batch.status === 'in_progress' || batch.status === 'cancelling')
-        batch = await this.#runLines(batch);
-      if (batch.status === 'finalizing') await this.#finish(batch);
+      if (!hasEnded(batch)) await this.#answer(batch);
     } catch (error) {
       // It stands where it stood, for the process that goes on.
       if (!leaving.aborted) throw error;
@@ -105,9 +103,20 @@ export class BatchRun {
     });
   }
 
-  async #runLines(batch: StoredBatch): Promise<StoredBatch> {
-    const { name, files, now } = this.#options;
+  /** Runs the lines that have no answer, unless all have, and makes the files. */
+  async #answer(batch: StoredBatch): Promise<void> {
+    const { name, files } = this.#options;
     const results = await ResultFiles.open(resultsFolder(files, name.id));
+    try {
+      const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
+      await this.#finish(over, results);
+    } finally {
+      await results.close();
+    }
+  }
+
+  async #runLines(batch: StoredBatch, results: ResultFiles): Promise<StoredBatch> {
+    const { now } = this.#options;
     if (batch.status === 'cancelling' || now() >= batch.expiresAt) this.#ending.abort();
     const watching = this.#watch(results);
     let ending: BatchEnding;
@@ -118,7 +127,6 @@ export class BatchRun {
     } finally {
       this.#over.abort();
       await watching;
-      await results.close();
     }
     const { counts } = results;
     return this.#change((stored) => ({
@@ -233,11 +241,9 @@ export class BatchRun {
     }
   }
 
-  async #finish(batch: StoredBatch): Promise<void> {
+  /** Makes the files of the results, each once, whichever process comes to it. */
+  async #finish(batch: StoredBatch, results: ResultFiles): Promise<void> {
     const { name, files, now } = this.#options;
-    const folder = resultsFolder(files, name.id);
-    // The files are whole, and each is kept once, whichever process comes to it.
-    const results = await ResultFiles.open(folder);
     const written = await results.close();
     for (const kind of ['output', 'errors'] as const) {
       const id = batch.files?.[kind];
@@ -251,7 +257,7 @@ export class BatchRun {
     }
     const { ending = 'completed' } = batch;
     await this.#change((stored) => ({ ...stored, status: ending, at: { ...stored.at, [ending]: now() } }));
-    await rm(folder, { recursive: true, force: true });
+    await rm(resultsFolder(files, name.id), { recursive: true, force: true });
   }
 
   /** Changes the batch as long as this process has it. */

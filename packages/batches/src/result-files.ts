@@ -68,6 +68,7 @@ export class ResultFiles {
   readonly done = new Set<string>();
   readonly counts: ResultCounts = { completed: 0, failed: 0, tokens: { ...noTokens } };
   readonly #files: Record<ResultKind, ResultFile>;
+  #closed: ReturnType<ResultFiles['close']> | undefined;
   /** One write after the other. */
   #writing: Promise<void> = Promise.resolve();
 
@@ -121,11 +122,19 @@ export class ResultFiles {
     await Promise.all(kinds.map((kind) => this.#files[kind].handle.datasync()));
   }
 
-  /** Adds no more. Says where the files are. */
-  async close(): Promise<Record<ResultKind, { path: string; bytes: number }>> {
-    await this.sync();
-    await Promise.all(kinds.map((kind) => this.#files[kind].handle.close()));
-    return this.#files;
+  /** Adds no more. Says where the files are. May be called twice. */
+  close(): Promise<Record<ResultKind, { path: string; bytes: number }>> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<Record<ResultKind, { path: string; bytes: number }>> {
+    try {
+      await this.sync();
+      return this.#files;
+    } finally {
+      await Promise.all(kinds.map((kind) => this.#files[kind].handle.close()));
+    }
   }
 
   #count(kind: ResultKind, taken: BatchTokens): void {
