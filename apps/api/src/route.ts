@@ -139,6 +139,14 @@ export const anyErrors = [
   'server_error',
 ] as const satisfies ErrorCode[];
 
+/** Errors of a question for one page of a list. */
+export const pageErrors = [
+  'invalid_type',
+  'invalid_value',
+  'integer_below_min_value',
+  'integer_above_max_value',
+] as const satisfies ErrorCode[];
+
 /** Errors that any request with a body may meet besides. */
 export const bodyErrors = [
   'invalid_json',

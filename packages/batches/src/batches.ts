@@ -2,6 +2,8 @@ import {
   type Batch,
   type createBatchSchema,
   type listBatchesQuerySchema,
+  type Page,
+  pageBehind,
   ServiceError,
 } from '@sluice/contract';
 import type { Files } from '@sluice/files';
@@ -81,15 +83,12 @@ export class Batches {
   async list(
     tenant: string,
     { limit, after }: z.output<typeof listBatchesQuerySchema>,
-  ): Promise<{ data: Batch[]; hasMore: boolean }> {
+  ): Promise<Page<Batch>> {
     const all = (await this.#options.store.list(tenant)).toSorted(
       (one, other) => other.value.createdAt - one.value.createdAt || (one.id < other.id ? 1 : -1),
     );
-    const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-    if (after !== undefined && from === 0)
-      throw new ServiceError('invalid_value', "'after' names no batch of yours.", { param: 'after' });
-    const data = all.slice(from, from + limit).map(({ id, value }) => presentBatch(id, value));
-    return { data, hasMore: from + limit < all.length };
+    const { data, hasMore } = pageBehind(all, { limit, after }, "'after' names no batch of yours.");
+    return { data: data.map(({ id, value }) => presentBatch(id, value)), hasMore };
   }
 
   /** @throws {ServiceError} when the tenant has no such batch. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { eventSchema } from './events.ts';
 import { responseIdSchema } from './ids.ts';
 import { usageSchema } from './output.ts';
+import { pageOf } from './pages.ts';
 import { responseBodySchema } from './response.ts';
 import { listedItemSchema } from './stored-items.ts';
 
@@ -77,14 +78,3 @@ export const readinessSchema = z.object({
   status: z.enum(['ready', 'not_ready']),
   checks: z.record(z.string(), z.boolean()),
 });
-
-/** One page of a list; the ids are null when it is empty. */
-function pageOf<Element extends z.ZodType>(element: Element) {
-  return z.object({
-    object: z.literal('list'),
-    data: z.array(element),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  });
-}

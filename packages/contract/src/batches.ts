@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { metadataSchema } from './create-response.ts';
-import { member, pageLimit } from './request-parts.ts';
+import { pageOf } from './pages.ts';
+import { anyId, pageLimit } from './request-parts.ts';
 
 /** Batches, in the form of OpenAI's API (https://platform.openai.com/docs/api-reference/batch). */
 
@@ -73,15 +74,9 @@ export const batchSchema = z.object({
 });
 export type Batch = z.infer<typeof batchSchema>;
 
-export const batchListSchema = z.object({
-  object: z.literal('list'),
-  data: z.array(batchSchema),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const batchListSchema = pageOf(batchSchema);
 
 export const listBatchesQuerySchema = z.object({
   limit: pageLimit(),
-  after: member(z.string(), (value) => (typeof value === 'string' ? value : '')).optional(),
+  after: anyId().optional(),
 });

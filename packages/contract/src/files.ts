@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { choice, member } from './request-parts.ts';
+import { pageOf } from './pages.ts';
+import { anyId, choice, member, pageLimit } from './request-parts.ts';
 
 /** Files, in the form of OpenAI's API (https://platform.openai.com/docs/api-reference/files). */
 
@@ -27,13 +28,7 @@ export const fileSchema = z.object({
 });
 export type FileObject = z.infer<typeof fileSchema>;
 
-export const fileListSchema = z.object({
-  object: z.literal('list'),
-  data: z.array(fileSchema),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const fileListSchema = pageOf(fileSchema);
 
 export const deletedFileSchema = z.object({
   id: z.string(),
@@ -53,13 +48,9 @@ export const uploadFieldsSchema = z.strictObject({
 });
 
 export const listFilesQuerySchema = z.object({
-  limit: member(z.int().min(1).max(10_000).meta({ default: 10_000 }), (value, refuse) =>
-    typeof value === 'string' && /^-?\d{1,15}$/.test(value)
-      ? Number(value)
-      : refuse("'limit' must be an integer.", 'invalid_type'),
-  ).default(10_000),
+  limit: pageLimit({ most: 10_000, usual: 10_000 }),
   order: choice('order', ['desc', 'asc']),
-  after: member(z.string(), (value) => (typeof value === 'string' ? value : '')).optional(),
+  after: anyId().optional(),
   purpose: z.enum(filePurposes).optional(),
 });
 export type ListFilesQuery = z.output<typeof listFilesQuerySchema>;

@@ -202,6 +202,7 @@ export {
   webhookEventTypes,
   webhookTestResultSchema,
 } from './webhooks.ts';
+export { type Page, pageBehind, presentPage } from './pages.ts';
 export {
   type Batch,
   type BatchEndpoint,

@@ -40,8 +40,7 @@ export const listInputItemsQuerySchema = z.preprocess(
     limit: pageLimit(),
     order: choice('order', ['desc', 'asc']),
     include: include(),
-    // The handler looks for the item. Several values match no item, and neither does an empty one.
-    after: member(z.string(), (value) => (typeof value === 'string' ? value : '')).optional(),
+    after: anyId().optional(),
   }),
 );
 
@@ -139,13 +138,18 @@ export function choice<Word extends string>(name: string, words: readonly [Word,
   ).default(words[0]);
 }
 
+/** The id of an element, which the handler looks for. Several values match none, and neither does an empty one. */
+export function anyId() {
+  return member(z.string(), (value) => (typeof value === 'string' ? value : ''));
+}
+
 /** The number of elements of a page. */
-export function pageLimit() {
-  return member(z.int().min(1).max(100).meta({ default: 20 }), (value, refuse) =>
+export function pageLimit({ most = 100, usual = 20 } = {}) {
+  return member(z.int().min(1).max(most).meta({ default: usual }), (value, refuse) =>
     typeof value === 'string' && /^-?\d{1,15}$/.test(value)
       ? Number(value)
       : refuse("'limit' must be an integer.", 'invalid_type'),
-  ).default(20);
+  ).default(usual);
 }
 
 const includeSchema = createResponseSchema.pick({ include: true });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { choice, member, pageLimit } from './request-parts.ts';
+import { pageOf } from './pages.ts';
+import { anyId, choice, pageLimit } from './request-parts.ts';
 
 /**
  * Webhooks, in the form of OpenAI's API: endpoints of a tenant, and the events that they are sent, by the rules of Standard Webhooks
@@ -44,13 +45,7 @@ export type WebhookEndpoint = z.infer<typeof webhookEndpointSchema>;
 /** The only answers that say the secret: those to a create and to a rotation. */
 export const webhookEndpointWithSecretSchema = webhookEndpointSchema.extend({ signing_secret: z.string() });
 
-export const webhookEndpointListSchema = z.object({
-  object: z.literal('list'),
-  data: z.array(webhookEndpointSchema),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const webhookEndpointListSchema = pageOf(webhookEndpointSchema);
 
 export const deletedWebhookEndpointSchema = z.object({
   id: z.string(),
@@ -93,5 +88,5 @@ export const testWebhookEndpointSchema = z.strictObject({ event_type: z.enum(web
 export const listWebhookEndpointsQuerySchema = z.object({
   limit: pageLimit(),
   order: choice('order', ['desc', 'asc']),
-  after: member(z.string(), (value) => (typeof value === 'string' ? value : '')).optional(),
+  after: anyId().optional(),
 });

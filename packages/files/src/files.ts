@@ -1,6 +1,13 @@
 import { rm } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { type FileObject, type FilePurpose, type ListFilesQuery, ServiceError } from '@sluice/contract';
+import {
+  type FileObject,
+  type FilePurpose,
+  type ListFilesQuery,
+  type Page,
+  pageBehind,
+  ServiceError,
+} from '@sluice/contract';
 import type { Logger } from '@sluice/runtime';
 import { type Draft, FileFolder, type Through } from './file-folder.ts';
 import { isExpired, newFileId, presentFile, type StoredFile } from './stored-file.ts';
@@ -100,7 +107,7 @@ export class Files {
     return presentFile(file);
   }
 
-  async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery) {
+  async list(tenant: string, { limit, order, after, purpose }: ListFilesQuery): Promise<Page<FileObject>> {
     const now = this.#now();
     const all = (await this.folder.list(tenant)).filter(
       (file) => !isExpired(file, now) && (purpose === undefined || file.purpose === purpose),
@@ -109,11 +116,8 @@ export class Files {
     const sorted = all.toSorted(
       (one, other) => sign * (one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1)),
     );
-    const from = after === undefined ? 0 : sorted.findIndex(({ id }) => id === after) + 1;
-    if (after !== undefined && from === 0)
-      throw new ServiceError('invalid_value', "'after' names no file of yours.", { param: 'after' });
-    const data = sorted.slice(from, from + limit).map(presentFile);
-    return { data, hasMore: from + limit < sorted.length };
+    const { data, hasMore } = pageBehind(sorted, { limit, after }, "'after' names no file of yours.");
+    return { data: data.map(presentFile), hasMore };
   }
 
   /** @throws {ServiceError} when the tenant has no such file, or no more. */

@@ -1,5 +1,7 @@
 import {
   type createWebhookEndpointSchema,
+  type Page,
+  pageBehind,
   randomSuffix,
   ServiceError,
   type updateWebhookEndpointSchema,
@@ -102,16 +104,10 @@ export class WebhookEndpoints {
   async list(
     tenant: string,
     { limit, order, after }: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
-  ): Promise<{ data: WebhookEndpoint[]; hasMore: boolean }> {
+  ): Promise<Page<WebhookEndpoint>> {
     const newest = (await this.#store.list(tenant)).map(presentEndpoint);
     const all = order === 'desc' ? newest : newest.toReversed();
-    const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-    if (after !== undefined && from === 0) {
-      throw new ServiceError('invalid_value', "'after' must be the id of a webhook endpoint.", {
-        param: 'after',
-      });
-    }
-    return { data: all.slice(from, from + limit), hasMore: all.length > from + limit };
+    return pageBehind(all, { limit, after }, "'after' must be the id of a webhook endpoint.");
   }
 
   async get(tenant: string, id: string): Promise<WebhookEndpoint> {

@@ -5,14 +5,13 @@ import {
   createBatchSchema,
   type ErrorCode,
   listBatchesQuerySchema,
-  parsePart,
+  presentPage,
   responseParamsSchema,
   ServiceError,
 } from '@sluice/contract';
-import type { FastifyRequest } from 'fastify';
-import { decodeJson, parseJson } from '../bodies/parse-json.ts';
+import { smallBody } from '../bodies/small-body.ts';
 import { storedNameOf } from '../key-names.ts';
-import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
+import { anyErrors, bodyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface BatchesContext {
   /** Undefined where files are switched off. */
@@ -40,15 +39,7 @@ export const createBatch = defineRoute({
   method: 'POST',
   path: '/batches',
   summary: 'Runs each line of a file as a response, within a day, and makes a file of the answers.',
-  body: {
-    schema: createBatchSchema,
-    example,
-    parse({ body }: FastifyRequest) {
-      if (!(body instanceof Uint8Array)) return parsePart(createBatchSchema, {});
-      if (body.length > mostBytes) throw new ServiceError('request_too_large');
-      return parsePart(createBatchSchema, parseJson(decodeJson(body)));
-    },
-  },
+  body: smallBody(createBatchSchema, example, { mostBytes }),
   isRead: true,
   answers: [json(batchSchema)],
   errors: [
@@ -74,22 +65,9 @@ export const listBatches = defineRoute({
   summary: "The tenant's batches, the newest first.",
   query: listBatchesQuerySchema,
   answers: [json(batchListSchema)],
-  errors: [
-    ...readErrors,
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-  ],
+  errors: [...readErrors, ...pageErrors],
   async handle({ query, request }, context: BatchesContext) {
-    const { data, hasMore } = await batchesOf(context).list(request.key.name, query);
-    return {
-      object: 'list',
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    return presentPage(await batchesOf(context).list(request.key.name, query));
   },
 });
 

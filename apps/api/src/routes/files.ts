@@ -5,6 +5,7 @@ import {
   fileSchema,
   listFilesQuerySchema,
   parsePart,
+  presentPage,
   responseParamsSchema,
   ServiceError,
   uploadFieldsSchema,
@@ -12,7 +13,7 @@ import {
 import type { Files } from '@sluice/files';
 import type { z } from 'zod';
 import { readForm } from '../bodies/read-form.ts';
-import { anyErrors, defineRoute, json } from '../route.ts';
+import { anyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface FilesContext {
   /** Undefined where files are switched off. */
@@ -96,22 +97,9 @@ export const listFiles = defineRoute({
   summary: "The tenant's files, the newest first.",
   query: listFilesQuerySchema,
   answers: [json(fileListSchema)],
-  errors: [
-    ...readErrors,
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-  ],
+  errors: [...readErrors, ...pageErrors],
   async handle({ query, request }, context: FilesContext) {
-    const { data, hasMore } = await filesOf(context).list(request.key.name, query);
-    return {
-      object: 'list',
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    return presentPage(await filesOf(context).list(request.key.name, query));
   },
 });
 

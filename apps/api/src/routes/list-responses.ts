@@ -1,11 +1,11 @@
-import { listResponsesQuerySchema, responseListSchema } from '@sluice/contract';
+import { listResponsesQuerySchema, presentPage, responseListSchema } from '@sluice/contract';
 import type { BodyBudget } from '../bodies/body-budget.ts';
 import type { OpenRequests } from '../open-requests.ts';
 import { serveCaller } from '../plugins/caller.ts';
 import { whenOver } from '../plugins/unread-answers.ts';
 import { type Dialect, presentResponse } from '../responses/dialect.ts';
 import type { Responses } from '../responses/responses.ts';
-import { anyErrors, defineRoute, json } from '../route.ts';
+import { anyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface ListResponsesContext {
   dialect: Dialect;
@@ -21,13 +21,7 @@ export const listResponses = defineRoute({
   summary: "The tenant's stored responses, newest first: an addition of this service.",
   query: listResponsesQuerySchema,
   answers: [json(responseListSchema)],
-  errors: [
-    ...anyErrors,
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-  ],
+  errors: [...anyErrors, ...pageErrors],
   handle({ query, request, reply }, { dialect, responses, open, bodyBudget }: ListResponsesContext) {
     const { limit, after } = query;
     return serveCaller({ request, reply, open, bodyBudget }, async (caller) => {
@@ -37,13 +31,7 @@ export const listResponses = defineRoute({
         whenOver(reply.raw, free);
       }
       const data = page.map((response) => presentResponse(dialect, response));
-      return {
-        object: 'list',
-        data,
-        first_id: data[0]?.id ?? null,
-        last_id: data.at(-1)?.id ?? null,
-        has_more: hasMore,
-      };
+      return presentPage({ data, hasMore });
     });
   },
 });

@@ -3,7 +3,7 @@ import {
   deletedWebhookEndpointSchema,
   type ErrorCode,
   listWebhookEndpointsQuerySchema,
-  parsePart,
+  presentPage,
   responseParamsSchema,
   rotateWebhookSecretSchema,
   ServiceError,
@@ -17,10 +17,8 @@ import {
   webhookTestResultSchema,
 } from '@sluice/contract';
 import type { WebhookEndpoints } from '@sluice/webhooks';
-import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
-import { decodeJson, parseJson } from '../bodies/parse-json.ts';
-import { anyErrors, bodyErrors, defineRoute, json } from '../route.ts';
+import { smallBody } from '../bodies/small-body.ts';
+import { anyErrors, bodyErrors, defineRoute, json, pageErrors } from '../route.ts';
 
 export interface WebhooksContext {
   /** Undefined where webhooks are switched off. */
@@ -28,7 +26,7 @@ export interface WebhooksContext {
 }
 
 /** A body here has a few names and an address. */
-const mostBytes = 16 * 1024;
+const short = { mostBytes: 16 * 1024 };
 
 const fieldErrors = [
   'missing_required_parameter',
@@ -55,19 +53,6 @@ const example = {
   event_types: ['response.completed' as const, 'response.failed' as const],
 };
 
-/** The body of a request, held to its schema. Without a body it is an empty object, as some clients send none. */
-function smallBody<Schema extends z.ZodType>(schema: Schema, bodyExample: z.input<Schema>) {
-  return {
-    schema,
-    example: bodyExample,
-    parse({ body }: FastifyRequest) {
-      if (!(body instanceof Uint8Array)) return parsePart(schema, {});
-      if (body.length > mostBytes) throw new ServiceError('request_too_large');
-      return parsePart(schema, parseJson(decodeJson(body)));
-    },
-  };
-}
-
 function endpointsOf({ webhooks }: WebhooksContext): WebhookEndpoints {
   if (!webhooks) throw new ServiceError('webhooks_off');
   return webhooks;
@@ -79,7 +64,7 @@ export const createWebhookEndpoint = defineRoute({
   path: '/webhook_endpoints',
   summary:
     'Makes an endpoint that is told of the ends of responses in the background. Its secret is shown this once.',
-  body: smallBody(createWebhookEndpointSchema, example),
+  body: smallBody(createWebhookEndpointSchema, example, short),
   isRead: true,
   answers: [json(webhookEndpointWithSecretSchema)],
   errors: writeErrors,
@@ -94,22 +79,9 @@ export const listWebhookEndpoints = defineRoute({
   summary: "The tenant's endpoints, the newest first.",
   query: listWebhookEndpointsQuerySchema,
   answers: [json(webhookEndpointListSchema)],
-  errors: [
-    ...readErrors,
-    'invalid_type',
-    'invalid_value',
-    'integer_below_min_value',
-    'integer_above_max_value',
-  ],
+  errors: [...readErrors, ...pageErrors],
   async handle({ query, request }, context: WebhooksContext) {
-    const { data, hasMore } = await endpointsOf(context).list(request.key.name, query);
-    return {
-      object: 'list',
-      data,
-      first_id: data[0]?.id ?? null,
-      last_id: data.at(-1)?.id ?? null,
-      has_more: hasMore,
-    };
+    return presentPage(await endpointsOf(context).list(request.key.name, query));
   },
 });
 
@@ -131,7 +103,7 @@ export const updateWebhookEndpoint = defineRoute({
   path: '/webhook_endpoints/:id',
   summary: 'Changes what is given. A new URL switches an endpoint on again that has answered 410.',
   params,
-  body: smallBody(updateWebhookEndpointSchema, { name: 'Night jobs' }),
+  body: smallBody(updateWebhookEndpointSchema, { name: 'Night jobs' }, short),
   isRead: true,
   answers: [json(webhookEndpointSchema)],
   errors: [...writeErrors, 'not_found'],
@@ -159,7 +131,7 @@ export const rotateWebhookSecret = defineRoute({
   path: '/webhook_endpoints/:id/rotate_secret',
   summary: 'Makes another secret, which is shown this once. The old one can sign as well for a day.',
   params,
-  body: smallBody(rotateWebhookSecretSchema, { keep_old_secret_active_for_24_hours: true }),
+  body: smallBody(rotateWebhookSecretSchema, { keep_old_secret_active_for_24_hours: true }, short),
   isRead: true,
   answers: [json(webhookEndpointWithSecretSchema)],
   errors: [...writeErrors, 'not_found'],
@@ -173,7 +145,7 @@ export const testWebhookEndpoint = defineRoute({
   path: '/webhook_endpoints/:id/test',
   summary: 'Sends a sample event once, and says how it was answered.',
   params,
-  body: smallBody(testWebhookEndpointSchema, { event_type: 'response.completed' as const }),
+  body: smallBody(testWebhookEndpointSchema, { event_type: 'response.completed' as const }, short),
   isRead: true,
   answers: [json(webhookTestResultSchema)],
   errors: [...writeErrors, 'not_found', 'webhook_endpoint_failed'],

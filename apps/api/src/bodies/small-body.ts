@@ -1,0 +1,21 @@
+import { parsePart, ServiceError } from '@sluice/contract';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { decodeJson, parseJson } from './parse-json.ts';
+
+/** A short body, held to its schema. Without a body it is an empty object, as some clients send none. */
+export function smallBody<Schema extends z.ZodType>(
+  schema: Schema,
+  example: z.input<Schema>,
+  { mostBytes }: { mostBytes: number },
+) {
+  return {
+    schema,
+    example,
+    parse({ body }: FastifyRequest) {
+      if (!(body instanceof Uint8Array)) return parsePart(schema, {});
+      if (body.length > mostBytes) throw new ServiceError('request_too_large');
+      return parsePart(schema, parseJson(decodeJson(body)));
+    },
+  };
+}
