@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRedisUnavailable } from './redis-failure.ts';
+import { isOutOfMemory, isRedisUnavailable } from './redis-failure.ts';
 
 /** How Redis 6.2 words an error of a command in a script. */
 const inScript = (reply: string) =>
@@ -36,4 +36,19 @@ describe('whether Redis is unavailable', () => {
   ])('is false of: %s', (message) => {
     expect(isRedisUnavailable(new Error(message))).toBe(false);
   });
+});
+
+describe('whether Redis has no memory left', () => {
+  const refused = "OOM command not allowed when used memory > 'maxmemory'.";
+
+  it.each([refused, inScript(refused)])('is true of: %s', (message) => {
+    expect(isOutOfMemory(new Error(message))).toBe(true);
+  });
+
+  it.each([inScript('NOREPLICAS Not enough good replicas to write.'), `a caller wrote: ${refused}`])(
+    'is false of: %s',
+    (message) => {
+      expect(isOutOfMemory(new Error(message))).toBe(false);
+    },
+  );
 });

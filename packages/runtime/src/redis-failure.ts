@@ -32,6 +32,11 @@ export function isRedisUnavailable(error: unknown): boolean {
   return refusals.test(reply) || forbiddenInScript.test(reply) || isReplyMissing(error);
 }
 
+/** Whether Redis refuses a command because it has no memory left. Commands that free some still pass. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && /^OOM\b/.test(error.message.replace(raisedByScript, ''));
+}
+
 /**
  * Whether a command has no reply: it was not sent, or nobody knows whether Redis has run it, or will. The same command
  * may be sent again if it is harmless twice.

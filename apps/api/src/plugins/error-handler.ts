@@ -1,11 +1,17 @@
 import { ServiceError } from '@sluice/contract';
 import { type TenantUse, UnknownVersion } from '@sluice/response-store';
-import { isRedisUnavailable, type Logger, loggedError, throttledWarning } from '@sluice/runtime';
+import {
+  isOutOfMemory,
+  isRedisUnavailable,
+  type Logger,
+  loggedError,
+  throttledWarning,
+} from '@sluice/runtime';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { rateLimitHeaders } from '../rate-limit-headers.ts';
 import { RefusalLog } from '../refusal-log.ts';
-import { RateLimited } from '../responses/refusals.ts';
+import { RateLimited, storeFull } from '../responses/refusals.ts';
 
 /** The manner of a protocol that is not the Responses API. */
 export interface Protocol {
@@ -77,6 +83,7 @@ export function asServiceError(error: unknown): ServiceError | undefined {
   if (error instanceof Error && error.message === 'aborted') {
     return cutOff(error);
   }
+  if (isOutOfMemory(error)) return storeFull(error);
   if (isRedisUnavailable(error)) {
     return new ServiceError('server_is_overloaded', 'The server cannot take requests at the moment.', {
       cause: error,

@@ -80,14 +80,15 @@ function rateLimited(what: string, result: { retryAfterMs: number; use: TenantUs
 /** How long a client waits for room in the store, in milliseconds. */
 const storeFullRetryMs = 5_000;
 
-/** The memory of Redis is so full that only what is accepted already goes on. */
-export function storeFull(): ServiceError {
+/**
+ * The memory of Redis is so full that only what is accepted already goes on. An api finds that out by looking, or between
+ * two looks by an error of Redis, which is the cause then.
+ */
+export function storeFull(cause?: unknown): ServiceError {
   return new ServiceError(
     'server_is_overloaded',
     'Too much is stored at the moment. Please try again later.',
-    {
-      retryAfterMs: storeFullRetryMs,
-    },
+    { retryAfterMs: storeFullRetryMs, ...(cause !== undefined && { cause }) },
   );
 }
 
