@@ -10,7 +10,12 @@ export interface ApiCounts {
 }
 
 /** A refusal for want of room or time; see `tellRefusal`. */
-const refusalCodes = ['rate_limit_exceeded', 'too_many_queued_requests', 'server_is_overloaded'];
+const refusalCodes = [
+  'rate_limit_exceeded',
+  'insufficient_quota',
+  'too_many_queued_requests',
+  'server_is_overloaded',
+];
 
 /** Counts what happens in an api. Labels are routes, methods, status codes and models of the operator's file: few. */
 export function countApi(telemetry: Telemetry, registry: Registry, counts: ApiCounts): void {

@@ -98,8 +98,7 @@ function endAttempt(
         // An upstream that counts no tokens has them estimated once it has finished.
         usageOf: (output) => assembler.usage ?? (isFinished ? estimatedUsage(generation, output) : null),
         // Otherwise a caller that leaves before the upstream counts would have its output for nothing.
-        uncountedOf: (output) =>
-          assembler.hasOutput ? estimatedUsage(generation, output).total_tokens : undefined,
+        uncountedOf: (output) => (assembler.hasOutput ? estimatedUsage(generation, output) : undefined),
         server: attempt.server,
         hasSaidError: false,
         because,

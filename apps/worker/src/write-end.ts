@@ -26,8 +26,8 @@ export interface EndingResponse {
   output: OpenOutput;
   /** Counts the tokens of the output once all of it is closed. */
   usageOf: (output: readonly OutputItem[]) => Usage | null;
-  /** Tokens of a run that was broken off before its upstream counted them; undefined when it had no output. */
-  uncountedOf: (output: readonly OutputItem[]) => number | undefined;
+  /** An estimate of a run that was broken off before its upstream counted its tokens; undefined when it had no output. */
+  uncountedOf: (output: readonly OutputItem[]) => Usage | undefined;
   /** Key of the server that ran it, where its provider has several. */
   server?: string | undefined;
   /** Whether an `error` event is in the log already. */

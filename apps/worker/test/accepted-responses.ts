@@ -102,6 +102,7 @@ export async function acceptedResponses(redis: TestRedis, model: string): Promis
         queue: name,
         traceparent: undefined,
         most_output: undefined,
+        price: undefined,
         grace_ms: 0,
         cost: 4,
         queue_ms: queueMs,

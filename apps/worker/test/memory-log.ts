@@ -80,7 +80,7 @@ export class MemoryLog implements ResponseLog {
         if (this.end) return Promise.resolve('terminal');
         if (token !== this.token) return Promise.resolve('superseded');
         if (this.endResult === 'ok') this.end = structuredClone(end);
-        this.uncounted = uncounted;
+        this.uncounted = uncounted?.total_tokens;
         return Promise.resolve(this.endResult);
       },
     };

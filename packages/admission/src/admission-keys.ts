@@ -9,6 +9,8 @@ export interface AdmissionKeys {
   requestRate(tenant: string): string;
   /** The same of tokens, reserved or used. */
   tokenRate(tenant: string): string;
+  /** Hash: what a tenant, or a key by its stored name, has taken in a day and a month; see budgets.lua. */
+  budget(of: 'tenant' | 'key', name: string): string;
   /** Hash: how many bytes of a tenant are in the store, by when they go; see held-bytes.lua. */
   held(tenant: string): string;
   /** Sorted set: the order of a queue; see fair-queue.lua. */
@@ -24,6 +26,7 @@ export function admissionKeys(prefix: string): AdmissionKeys {
     load: `${prefix}load`,
     requestRate: (tenant) => `${prefix}rate:requests:${tenant}`,
     tokenRate: (tenant) => `${prefix}rate:tokens:${tenant}`,
+    budget: (of, name) => `${prefix}budget:${of}:${name}`,
     held: (tenant) => `${prefix}held:${tenant}`,
     fair: (queue) => `${prefix}fair:${queue}`,
     far: `${prefix}far`,

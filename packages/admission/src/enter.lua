@@ -56,12 +56,13 @@ end
 -- Lets a response into the queue, or says why not. A refusal leaves every number as it was.
 --
 -- `limits` are those of the tenant, and `all` those of the service. Limits are numbers; nil is no limit. `weight` is text, so that it is passed on without being printed. `tokens` is what
--- the response is expected to take, `bytes` what it takes in the store, and `held` what its tenant holds there.
--- Returns a word: admitted | rate_limited | tokens_limited | too_many_tokens | too_many_bytes | store_share_full |
+-- the response is expected to take, `bytes` what it takes in the store, `held` what its tenant holds there, and `over_budget` whether a
+-- budget has less left than it may take.
+-- Returns a word: admitted | rate_limited | tokens_limited | too_many_tokens | over_budget | too_many_bytes | store_share_full |
 -- tenant_queue_full | queue_full, then the
 -- requests left and ms until all are back, ms until another try makes sense, the same two of the tokens, and how many
 -- of the tenant wait. Empty texts stand where there is no limit.
-local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, limits, all, now)
+local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, limits, all, now, over_budget)
   local requests = look_at(rate, limits.requests_per_minute, 1, now)
   local used = look_at(token_rate, limits.tokens_per_minute, tokens, now)
   local refused, wait, waiting = nil, 1000, 0
@@ -71,6 +72,8 @@ local function enter(load, rate, token_rate, tenant, weight, tokens, bytes, held
     refused, wait = 'too_many_tokens', 0
   elseif used and not used.fits then
     refused, wait = 'tokens_limited', waits(token_rate, used.second, now, used.sum + tokens - used.limit)
+  elseif over_budget then
+    refused, wait = 'over_budget', 0
   elseif limits.stored_bytes and bytes > limits.stored_bytes then
     refused, wait = 'too_many_bytes', 0
   elseif limits.stored_bytes and held.sum + bytes > limits.stored_bytes then

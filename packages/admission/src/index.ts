@@ -1,11 +1,14 @@
 export { admissionKeys, type AdmissionKeys } from './admission-keys.ts';
 export {
   isRefusal,
+  money,
+  parseSpent,
   parseUse,
   printLimits,
   type AdmissionLimits,
   type ExpectedTokens,
   type Refusal,
+  type SpentBudget,
   type WindowUse,
 } from './limits.ts';
 export { costOf } from './fairness.ts';
@@ -14,12 +17,13 @@ export { parseWeight, weightOf, type Waiting } from './waiting.ts';
 
 const file = (name: string) => new URL(`../src/${name}.lua`, import.meta.url);
 
-/** The Lua of admission that an accept needs: `enter`, `take_turn`, `take_tag` and `change_held`. */
+/** The Lua of admission that an accept needs: `enter`, `take_turn`, `take_tag`, `change_held` and `look_at_budgets`. */
 export const enterFragments: readonly URL[] = [
   'rate-window',
   'fair-queue',
   'places',
   'held-bytes',
+  'budgets',
   'enter',
 ].map(file);
 

@@ -34,12 +34,14 @@ local function start(load, tenant, queue, weight, tag)
 end
 
 -- A response has its end, or is erased, whether or not it was ever started. `f` holds tenant, queue, weight, started_at,
--- turn, tokens and accepted_at of it. `used` is the number of tokens that it took; nil leaves what was reserved.
-local function finish(load, id, f, used, now)
+-- turn, tokens, accepted_at, reserved and key of it. `used` is the number of tokens that it took, and `spend` what they cost; nil leaves
+-- what was reserved.
+local function finish(load, id, f, used, now, spend)
   if not f.started_at then stop_waiting(load, f.tenant, f.weight) end
   if f.turn then leave_place(load, f.tenant, f.queue, id) end
   if f.tokens and used then
     local _, token_rate = rate_keys(load, f.tenant)
     settle(token_rate, f.tokens, used, f.accepted_at, now)
   end
+  if f.reserved and used then settle_budgets(load, f, used, spend) end
 end

@@ -1,9 +1,23 @@
-import { countedLimits, type LimitName, tenantLimits } from '@sluice/contract/tenant-limits';
+import {
+  type BudgetName,
+  budgetNames,
+  countedLimits,
+  type LimitName,
+  tenantLimits,
+} from '@sluice/contract/tenant-limits';
 
 /** The limits of a tenant and of the service at the moment of an accept. An absent limit of the tenant is none. */
 export type AdmissionLimits = { readonly [Name in LimitName]?: number | undefined } & {
+  /** The limits of the API key alone. */
+  key?: { readonly [Name in BudgetName]?: number | undefined } | undefined;
   /** Most responses, and most bytes of them, that may wait in the whole service. */
   service: { queued: number; queuedBytes: number };
+};
+
+/** Money in scripts and in Redis: billionths of the currency, which are whole. */
+export const money = {
+  toStored: (amount: number): number => Math.round(amount * 1e9),
+  fromStored: (stored: number): number => stored / 1e9,
 };
 
 /** The tokens that one response may take of the limits. */
@@ -28,13 +42,22 @@ export function printLimits(
   const words: string[] = [];
   for (const name of countedLimits) {
     const limit = limits[name];
-    if (limit !== undefined) words.push(`${tenantLimits[name].wire}=${limit}`);
+    if (limit !== undefined) words.push(wordOf(name, limit));
+  }
+  for (const name of budgetNames) {
+    const limit = limits.key?.[name];
+    if (limit !== undefined) words.push(`key_${wordOf(name, limit)}`);
   }
   if (mostInput !== undefined) words.push(`most_input=${mostInput}`);
   if (words.length === 0) return '';
   words.push(`input_tokens=${input}`, `output_tokens=${output}`);
   if (truncates) words.push('truncates=1');
   return words.join(' ');
+}
+
+function wordOf(name: LimitName, limit: number): string {
+  const { wire, unit } = tenantLimits[name];
+  return `${wire}=${unit === 'money' ? money.toStored(limit) : limit}`;
 }
 
 /** Where a tenant stands with a limit of a minute. */
@@ -63,6 +86,35 @@ export type Refusal = (typeof refusals)[number];
 
 export function isRefusal(word: string | undefined): word is Refusal {
   return refusals.some((refusal) => refusal === word);
+}
+
+/** The budget that has less left than a response may take, and how much that is. */
+export interface SpentBudget {
+  name: BudgetName;
+  /** Whether it is of the key alone. */
+  isOfKey: boolean;
+  limit: number;
+  left: number;
+}
+
+/** Reads what `look_at_budgets` says. */
+export function parseSpent(
+  word: string | undefined,
+  left: string | undefined,
+  limits: AdmissionLimits,
+): SpentBudget {
+  const isOfKey = word?.startsWith('key_') === true;
+  const wire = isOfKey ? word.slice('key_'.length) : word;
+  const name = budgetNames.find((each) => tenantLimits[each].wire === wire);
+  if (name === undefined) throw new TypeError(`There is no budget '${String(word)}'`);
+  const limit = (isOfKey ? limits.key : limits)?.[name] ?? 0;
+  const amount = Number(left);
+  return {
+    name,
+    isOfKey,
+    limit,
+    left: tenantLimits[name].unit === 'money' ? money.fromStored(amount) : amount,
+  };
 }
 
 /** Reads what `enter` says of a limit; undefined for a tenant without one. */

@@ -35,6 +35,7 @@ export {
   type Settings,
   type TenantSettings,
 } from './settings.ts';
+export type { ModelPrice } from './model-schema.ts';
 export type { ReadFile } from './settings-file.ts';
 export { simulatorAlone } from './settings-input.ts';
 export {

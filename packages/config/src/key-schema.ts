@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type KeyTier, keyTiers } from '@sluice/contract';
-import { describeLimit, forEachLimit } from '@sluice/contract/tenant-limits';
+import { type BudgetName, budgetNames, describeLimit, forEachLimit } from '@sluice/contract/tenant-limits';
 import { z } from 'zod';
-import { credential, plainName, weight, wholeNumber } from './value-schemas.ts';
+import { credential, money, plainName, weight, wholeNumber } from './value-schemas.ts';
 
 /** The default share and the default tiers of a tenant. */
 export const defaultWeight = 1;
@@ -12,14 +12,17 @@ export const defaultTiers: readonly KeyTier[] = ['default', 'flex'];
 export const limitsSchema = z.strictObject(
   forEachLimit((row) => {
     const { least, most, unit, otherwise } = row;
-    return wholeNumber(least, most)
-      .exactOptional()
-      .meta({
-        description: describeLimit(row),
-        ...(unit !== 'count' && { unit }),
-        ...(typeof otherwise === 'number' && { default: otherwise }),
-      });
+    return (unit === 'money' ? money(least, most) : wholeNumber(least, most)).exactOptional().meta({
+      description: describeLimit(row),
+      ...(unit !== 'count' && { unit }),
+      ...(typeof otherwise === 'number' && { default: otherwise }),
+    });
   }),
+);
+
+/** The limits that a key may have for itself. */
+export const budgetSchema = limitsSchema.pick(
+  Object.fromEntries(budgetNames.map((name) => [name, true])) as Record<BudgetName, true>, // Each name is there.
 );
 
 /**
@@ -61,6 +64,9 @@ export const keySchema = z.strictObject({
   limits: limitsSchema.default({}).meta({
     description:
       "The tenant's limits. Keys with the same `name` share them and must not contradict each other.",
+  }),
+  budget: budgetSchema.exactOptional().meta({
+    description: 'Limits of this key alone, beside those of its tenant: a request must fit into both.',
   }),
   expiresAt: z
     .string()

@@ -1,6 +1,6 @@
 import { upstreamToolTypes } from '@sluice/contract';
 import { z } from 'zod';
-import { modelName, text, wholeNumber } from './value-schemas.ts';
+import { modelName, money, text, wholeNumber } from './value-schemas.ts';
 
 const mostTokens = 1_000_000_000;
 
@@ -10,6 +10,24 @@ const routeSchema = z.strictObject({
     description: 'Name of the model at that provider. The `id` of the model unless given.',
   }),
 });
+
+const price = () => money(0, 1_000_000);
+
+/** What tokens of a model cost. */
+const priceSchema = z.strictObject({
+  input: price().meta({ description: 'Of a million tokens of input.' }),
+  cachedInput: price().exactOptional().meta({
+    description:
+      'Of a million tokens of input that came from a cache of the upstream. As `input` unless given.',
+  }),
+  cacheWrite: price().exactOptional().meta({
+    description: 'Of a million tokens of input that were written to one. As `input` unless given.',
+  }),
+  output: price().meta({ description: 'Of a million tokens of output, reasoning included.' }),
+});
+
+/** Prices of a million tokens, in the currency of the settings. */
+export type ModelPrice = z.output<typeof priceSchema>;
 
 /** A model that clients may name, and where its requests go. */
 export const modelSchema = z.strictObject({
@@ -31,6 +49,10 @@ export const modelSchema = z.strictObject({
     description:
       'Most tokens of output. A request may not ask for more, and one that names none gets as many. They count against token limits until it is known how many there were.',
     unit: 'tokens',
+  }),
+  price: priceSchema.exactOptional().meta({
+    description:
+      'What its tokens cost, in `usage.currency`. A response has the price of its accept. Usage and `spendPerDay` and `spendPerMonth` of tenants go by it; without one it costs nothing.',
   }),
   tokenizer: z.enum(['o200k_base', 'cl100k_base']).exactOptional().meta({
     description:

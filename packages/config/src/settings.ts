@@ -48,6 +48,8 @@ export interface KeySettings {
   /** The weight of the tenant. All of its keys have the same weight and limits. */
   weight: number;
   limits: TenantLimits;
+  /** Limits of the key alone, beside those of its tenant. */
+  budget?: ParsedKey['budget'];
   /** ISO 8601 in UTC. */
   expiresAt?: string;
   disabled: boolean;
@@ -146,12 +148,13 @@ function completeKeys(
   keys: readonly ParsedKey[],
   tenants: ReadonlyMap<string, TenantSettings>,
 ): KeySettings[] {
-  return keys.map(({ name, key, hash, models, tiers, expiresAt, disabled }) => ({
+  return keys.map(({ name, key, hash, models, tiers, budget, expiresAt, disabled }) => ({
     name,
     hash: key === undefined ? (hash ?? '').replace(/^sha256:/, '').toLowerCase() : hashKey(key),
     models,
     tiers,
     ...completeTenant(tenants.get(name)),
+    ...(budget && { budget }),
     ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
     disabled,
   }));

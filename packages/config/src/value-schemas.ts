@@ -12,6 +12,18 @@ export function wholeNumber(minimum: number, maximum: number) {
   return z.int().min(minimum).max(maximum);
 }
 
+/** An amount of money, or a price: a number of up to six places, with both bounds allowed. */
+export function money(minimum: number, maximum: number) {
+  return (
+    z
+      .number()
+      .min(minimum)
+      .max(maximum)
+      // A number that is printed with an exponent has too many places, or is out of bounds.
+      .refine((value) => /^\d+(\.\d{1,6})?$/.test(String(value)), 'must have six decimal places at most')
+  );
+}
+
 /** A duration in milliseconds, within the range of a Node timer. */
 export function milliseconds(minimum = 1) {
   return wholeNumber(minimum, longestTimerMs).meta({ unit: 'ms' });

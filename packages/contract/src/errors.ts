@@ -214,6 +214,12 @@ export const errorCatalogue = {
     message: 'Rate limit reached.',
     retry: 'later',
   },
+  insufficient_quota: {
+    type: 'insufficient_quota',
+    status: 429,
+    message: 'Your budget is used up.',
+    retry: 'never',
+  },
   too_many_queued_requests: {
     type: 'too_many_requests',
     status: 429,

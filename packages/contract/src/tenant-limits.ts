@@ -14,7 +14,8 @@ export interface LimitRow {
   label: string;
   /** Heads a column. */
   short: string;
-  unit: 'count' | 'bytes' | 'tokens';
+  /** `money` is in the currency of the prices of models, and may have a fraction; the others are whole. */
+  unit: 'count' | 'bytes' | 'tokens' | 'money';
   least: number;
   most: number;
   description: string;
@@ -25,6 +26,10 @@ export interface LimitRow {
 const most = 1_000_000_000;
 const bytes = { unit: 'bytes', least: 1024, most: 1_099_511_627_776 } as const;
 const noLimit = { words: 'no limit' };
+
+/** The most that a script adds up without losing a billionth. */
+const money = { unit: 'money', least: 0.01, most: 1_000_000 } as const;
+const reserved = 'Each response reserves as much as it may take, and is settled with what it took.';
 
 export const tenantLimits = {
   requestsPerMinute: {
@@ -48,6 +53,46 @@ export const tenantLimits = {
     most,
     description:
       'Most tokens in and out in any minute. Each response reserves as many as it may take, and is settled with what it took.',
+    otherwise: noLimit,
+  },
+  tokensPerDay: {
+    wire: 'tokens_per_day',
+    use: 'tokens_in_day',
+    label: 'Tokens per day',
+    short: 'Tokens/day',
+    unit: 'tokens',
+    least: 1,
+    most: 1_000_000_000_000,
+    description: `Most tokens in and out of a day of UTC. ${reserved}`,
+    otherwise: noLimit,
+  },
+  tokensPerMonth: {
+    wire: 'tokens_per_month',
+    use: 'tokens_in_month',
+    label: 'Tokens per month',
+    short: 'Tokens/month',
+    unit: 'tokens',
+    least: 1,
+    most: 1_000_000_000_000,
+    description: `Most tokens in and out of a calendar month of UTC. ${reserved}`,
+    otherwise: noLimit,
+  },
+  spendPerDay: {
+    wire: 'spend_per_day',
+    use: 'spend_in_day',
+    label: 'Spend per day',
+    short: 'Spend/day',
+    ...money,
+    description: `Most that the responses of a day of UTC may cost by the prices of their models, in \`usage.currency\`. ${reserved}`,
+    otherwise: noLimit,
+  },
+  spendPerMonth: {
+    wire: 'spend_per_month',
+    use: 'spend_in_month',
+    label: 'Spend per month',
+    short: 'Spend/month',
+    ...money,
+    description: `Most that the responses of a calendar month of UTC may cost by the prices of their models, in \`usage.currency\`. ${reserved}`,
     otherwise: noLimit,
   },
   concurrent: {
@@ -148,6 +193,15 @@ export const limitNames = Object.keys(tenantLimits) as LimitName[]; // It has no
 export const countedLimits = limitNames.filter(
   (name): name is CountedLimit => tenantLimits[name].use !== null,
 );
+
+/** The limits of a day or a month. A key may have some of its own. */
+export const budgetNames = [
+  'tokensPerDay',
+  'tokensPerMonth',
+  'spendPerDay',
+  'spendPerMonth',
+] as const satisfies LimitName[];
+export type BudgetName = (typeof budgetNames)[number];
 
 /** The limits of a tenant whose keys say nothing, those that are numbers. */
 export const constantLimits = Object.fromEntries(

@@ -1,4 +1,4 @@
-import type { ResponseEnd, UnnumberedEvent } from '@sluice/contract';
+import type { ResponseEnd, UnnumberedEvent, Usage } from '@sluice/contract';
 import type { AppendLane } from './append-lane.ts';
 import type { LargeValues } from './large-values.ts';
 import type { RedisCommands } from './record/connection.ts';
@@ -9,7 +9,7 @@ import { markOf, writeLongEvent } from './record/long-event.ts';
 import { printLong } from './record/print-long.ts';
 import type { Retention } from './record/retention.ts';
 import type { StoreAccess } from './record/store-access.ts';
-import { finish, type FinishResult, tokensOf, toolCallsIn, writeLongEnd } from './transitions/finish.ts';
+import { countOf, finish, type FinishResult, toolCallsIn, writeLongEnd } from './transitions/finish.ts';
 import { type ReadyEvent, textOf, WaitingEvents } from './waiting-events.ts';
 
 /** Time between tries of an append that got no answer, in milliseconds. */
@@ -20,8 +20,8 @@ const bulkCharacters = 64 * 1024;
 
 /** What is known of the run of a response and not part of its end. */
 export interface RunFacts {
-  /** Tokens that it took although its end has no usage. */
-  uncounted?: number | undefined;
+  /** An estimate of the tokens that it took, where its end has no usage. */
+  uncounted?: Usage | undefined;
   /** Key of the server that ran it, where its provider has several. */
   server?: string | undefined;
 }
@@ -145,9 +145,9 @@ export class EventWriter {
       events,
       status: end.status,
       result: isApart ? { bytes: printed.length } : printed,
-      tokens: uncounted ?? tokensOf(end),
+      counted: countOf(end, uncounted),
       toolCalls,
-      told: printTold({ model: access.model, end, uncounted }),
+      told: printTold({ model: access.model, end, uncounted: uncounted?.total_tokens }),
       server,
       retention,
       now: now?.(),

@@ -76,6 +76,7 @@ function takeIn({ limits, request, by = redis.client, ...rest }: TakingIn = {}):
     queue: 'simulator',
     traceparent: undefined,
     most_output: undefined,
+    price: undefined,
     grace_ms: 0,
     cost: 4,
     queue_ms: 60_000,

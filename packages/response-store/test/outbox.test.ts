@@ -91,6 +91,7 @@ describe('the outbox', () => {
       acceptedAt: expect.any(Number),
       startedAt: expect.any(Number),
       endedAt: expect.any(Number),
+      spend: undefined,
     } satisfies EndFact);
   });
 

@@ -39,7 +39,7 @@ import {
   type Finish,
   finish,
   type FinishResult,
-  tokensOf,
+  countOf,
   toolCallsIn,
   writeLongEnd,
 } from '../src/transitions/finish.ts';
@@ -137,6 +137,10 @@ export interface AcceptedOptions {
   by?: CallerStore;
   deadline?: () => number;
   idempotency?: Accepting['idempotency'];
+  /** Of a token of each kind, in billionths of the currency. */
+  price?: string;
+  /** The API key, by its stored name. */
+  key?: string;
   /** By default a new one. */
   responseId?: string;
 }
@@ -252,6 +256,8 @@ export class StoreUnderTest {
     by,
     deadline = () => Date.now() + 3_600_000,
     idempotency,
+    price,
+    key = 'a1b2c3d4e5f60718',
     responseId: known,
   }: AcceptedOptions = {}): Promise<{ responseId: string; result: AcceptResult }> {
     const [first, ...others] = watchers;
@@ -268,13 +274,14 @@ export class StoreUnderTest {
     const responseId = known ?? accepting.newId(tenant, randomBytes);
     const result = await accepting.accept({
       id: responseId,
-      key: 'a1b2c3d4e5f60718',
+      key,
       request_id: 'req_1',
       tenant,
       tier: serviceTier,
       queue,
       traceparent: undefined,
       most_output: undefined,
+      price,
       grace_ms: 0,
       cost,
       queue_ms: 600_000,
@@ -366,7 +373,7 @@ export class StoreUnderTest {
       events,
       status,
       result,
-      tokens: tokensOf(end),
+      counted: countOf(end),
       toolCalls,
       told: printTold({ model: 'simulator', end }),
       retention: retentionMs,

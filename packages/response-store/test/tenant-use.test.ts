@@ -4,6 +4,13 @@ import { type AcceptedOptions, servers, stopCluster, StoreUnderTest } from './st
 
 afterAll(stopCluster);
 
+const withoutBudgets = {
+  tokens_in_day: null,
+  tokens_in_month: null,
+  spend_in_day: null,
+  spend_in_month: null,
+};
+
 describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
   let store: StoreUnderTest;
 
@@ -40,6 +47,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
 
   it('is what was accepted in the minute, what waits and in which way, and what runs', async () => {
     expect(await use()).toEqual({
+      ...withoutBudgets,
       requests_in_minute: 0,
       tokens_in_minute: 0,
       waiting: 0,
@@ -63,6 +71,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
     await arrive(3);
     await arrive(1, { queue: 'other' });
     expect(await use()).toEqual({
+      ...withoutBudgets,
       requests_in_minute: 9,
       tokens_in_minute: 900,
       waiting: 7,
@@ -86,6 +95,7 @@ describe.each(servers)('the use of a tenant on %s', (_name, connect) => {
   it('is unknown where a tenant has no limit, but for what waits', async () => {
     await arrive(2, { limits: {} });
     expect(await use('team-a', {})).toEqual({
+      ...withoutBudgets,
       requests_in_minute: null,
       tokens_in_minute: null,
       waiting: 2,

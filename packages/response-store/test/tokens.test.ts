@@ -97,7 +97,7 @@ describe('tokens per minute', () => {
     if (claimed.kind !== 'run') throw new Error(`not running: ${claimed.kind}`);
     const { signal } = new AbortController();
     const writer = store.attempts.writer(claimed.record, { onRefused: () => undefined, signal });
-    expect(await writer.end(cancelled(nothingProduced), { uncounted: 150 })).toBe('ok');
+    expect(await writer.end(cancelled(nothingProduced), { uncounted: used(150) })).toBe('ok');
     expect(await left()).toBe(850);
   });
 

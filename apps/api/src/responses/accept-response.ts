@@ -12,10 +12,17 @@ import type { ResponsesDependencies } from './dependencies.ts';
 import type { Caller } from './caller.ts';
 import type { EarlyEnds } from './early-ends.ts';
 import type { QueuePositions } from './queue-positions.ts';
-import { notDurable, refusal, storeFull } from './refusals.ts';
+import { notDurable, overBudget, refusal, storeFull } from './refusals.ts';
 import { repeatUnanswered } from './repeat-unanswered.ts';
 import type { RequestChecks, UncheckedRequest } from './request-checks.ts';
-import { expectedInputOf, expectedOutputOf, mostOutputOf, tierFor, weightOfTier } from './request-limits.ts';
+import {
+  expectedInputOf,
+  expectedOutputOf,
+  mostOutputOf,
+  printPrice,
+  tierFor,
+  weightOfTier,
+} from './request-limits.ts';
 import { unresolved } from './resolve-references.ts';
 import type { UnansweredSteps } from './unanswered-steps.ts';
 
@@ -117,6 +124,10 @@ export class ResponseAcceptor {
     }
     if (result.kind === 'tenant_queue_full' || result.kind === 'queue_full')
       throw refusal({ ...result, retryAfterMs: this.#positions.untilRoomMs(queue) });
+    if (result.kind === 'over_budget') {
+      const { settings, now } = this.#dependencies;
+      throw overBudget(result, { now: now(), currency: settings.usage.currency });
+    }
     if (result.kind !== 'accepted') throw refusal(result);
     const isBackground = request.background === true;
     try {
@@ -223,6 +234,7 @@ export class ResponseAcceptor {
         key: storedNameOf(key),
         traceparent: caller.trace && printTraceparent(caller.trace),
         most_output: mostOutputTokens,
+        price: model.price && printPrice(model.price),
         grace_ms: idempotencyKey === undefined ? recovery.disconnectGraceMs : recovery.retryGraceMs,
         cost: costOf(key.weight, weightOfTier(settings.fairness, serviceTier)),
         queue_ms: isBackground ? timeouts.backgroundQueueMs : timeouts.queueMs,
@@ -232,7 +244,7 @@ export class ResponseAcceptor {
         prepared,
         // Somebody waits here unless the answer to a background request is the acceptance itself.
         isWatched: !isBackground || request.stream === true,
-        limits: { ...own, service: limits },
+        limits: { ...own, key: key.budget, service: limits },
         tokens: {
           ...expectedInputOf(prepared, model),
           output: expectedOutputOf(request, mostOutputTokens),

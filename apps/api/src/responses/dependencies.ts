@@ -8,7 +8,10 @@ import type { JsonReader } from '../bodies/json-reader.ts';
 
 /** The parts that everything works with that handles responses in an api process. */
 export interface ResponsesDependencies {
-  settings: Pick<Settings, 'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention'>;
+  settings: Pick<
+    Settings,
+    'models' | 'limits' | 'fairness' | 'timeouts' | 'recovery' | 'retention' | 'usage'
+  >;
   live: Pick<LiveSettings, 'limits'>;
   store: CallerStore;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;

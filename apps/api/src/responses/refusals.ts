@@ -1,4 +1,5 @@
 import { ServiceError } from '@sluice/contract';
+import { type BudgetName, tenantLimits } from '@sluice/contract/tenant-limits';
 import type { AcceptResult, TenantUse } from '@sluice/response-store';
 
 /** From this long a wait on, in milliseconds, a client is told not to try again by itself. */
@@ -9,8 +10,13 @@ export class RateLimited extends ServiceError {
   readonly use: TenantUse;
 
   /** `waitMs` is undefined where waiting does not help. */
-  constructor(message: string, waitMs: number | undefined, use: TenantUse) {
-    super('rate_limit_exceeded', message, {
+  constructor(
+    message: string,
+    waitMs: number | undefined,
+    use: TenantUse,
+    code: 'rate_limit_exceeded' | 'insufficient_quota' = 'rate_limit_exceeded',
+  ) {
+    super(code, message, {
       retryAfterMs: waitMs ?? null,
       ...((waitMs === undefined || waitMs > worthWaitingMs) && { shouldRetry: false }),
     });
@@ -25,7 +31,7 @@ export function responseNotFound(): ServiceError {
 
 /** The error for a request that admission refuses. */
 export function refusal(
-  result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' }>,
+  result: Exclude<AcceptResult, { kind: 'accepted' | 'duplicate' | 'unresolved' | 'over_budget' }>,
 ): ServiceError {
   switch (result.kind) {
     case 'rate_limited':
@@ -69,6 +75,28 @@ export function refusal(
     case 'gone':
       return new ServiceError('idempotency_result_gone');
   }
+}
+
+/** The error for a request that may take more than is left of a budget. `now` is the time of the store, in milliseconds. */
+export function overBudget(
+  { spent, use }: Extract<AcceptResult, { kind: 'over_budget' }>,
+  { now, currency }: { now: number; currency: string },
+): RateLimited {
+  const { name, isOfKey, limit, left } = spent;
+  const unit = tenantLimits[name].unit === 'money' ? currency : 'tokens';
+  const amount = (value: number) => `${value.toLocaleString('en', { maximumFractionDigits: 6 })} ${unit}`;
+  const { period, begins } = nextPeriod(name, now);
+  const message = `The ${isOfKey ? 'key' : 'account'} may take ${amount(limit)} a ${period}. ${amount(left)} are left, and the request may take more. The next ${period} begins at ${begins}.`;
+  return new RateLimited(message, undefined, use, 'insufficient_quota');
+}
+
+/** When the day or the month is over that a budget is of, in UTC. */
+function nextPeriod(name: BudgetName, now: number): { period: 'day' | 'month'; begins: string } {
+  const at = new Date(now);
+  const [year, month] = [at.getUTCFullYear(), at.getUTCMonth()];
+  const isOfDay = name.endsWith('PerDay');
+  const begins = new Date(isOfDay ? Date.UTC(year, month, at.getUTCDate() + 1) : Date.UTC(year, month + 1));
+  return { period: isOfDay ? 'day' : 'month', begins: begins.toISOString().replace('.000Z', 'Z') };
 }
 
 function rateLimited(what: string, result: { retryAfterMs: number; use: TenantUse }): RateLimited {

@@ -1,5 +1,5 @@
 import type { ExpectedTokens } from '@sluice/admission';
-import type { KeySettings, ModelSettings, Settings } from '@sluice/config';
+import type { KeySettings, ModelPrice, ModelSettings, Settings } from '@sluice/config';
 import { requestedTier, ServiceError, type ServiceTier } from '@sluice/contract';
 import type { PreparedRequest, StoredRequest } from '@sluice/response-store';
 
@@ -54,6 +54,12 @@ export function expectedInputOf(
 /** How many tokens of output are reserved for a response before anybody knows how many there are. */
 export function expectedOutputOf(request: StoredRequest, most: number | undefined): number {
   return request.embedding ? 0 : (request.max_output_tokens ?? most ?? assumedOutputTokens);
+}
+
+/** The price of a token of each kind, in billionths of the currency, as budgets.lua reads it. */
+export function printPrice({ input, cachedInput = input, cacheWrite = input, output }: ModelPrice): string {
+  // A price is of a million tokens.
+  return [input, cachedInput, cacheWrite, output].map((price) => Math.round(price * 1e6) / 1e3).join(' ');
 }
 
 /** A tier that the key may not have is served as default. */

@@ -35,8 +35,16 @@ describe.each(limitNames)('the limit %s', (name) => {
   it('is a column of `sluice tenants`', () => {
     const limits = { ...forEachOnWire(() => null), [wire]: 4321 };
     const use = { requests_in_minute: 1, tokens_in_minute: 1, running: 1, in_line: 1 };
+    const budgets = { tokens_in_day: 1, tokens_in_month: 1, spend_in_day: 1, spend_in_month: 1 };
     const stored = { waiting: 1, waiting_bytes: 1, stored_bytes: 1 };
-    const row = { tenant: 'team', weight: 1, tiers: [], models: ['*'], limits, use: { ...use, ...stored } };
+    const row = {
+      tenant: 'team',
+      weight: 1,
+      tiers: [],
+      models: ['*'],
+      limits,
+      use: { ...use, ...budgets, ...stored },
+    };
     const table = tenantsTable([row]);
     expect(table).toContain(short.toLowerCase());
     expect(table).toContain('4321');

@@ -1,4 +1,4 @@
-import { describeLimit, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
+import { budgetNames, describeLimit, limitNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import { FatalError } from '@sluice/runtime';
 import type { RuleProblem } from '@sluice/tenants';
 import { badUsage } from '../command-flags.ts';
@@ -19,6 +19,12 @@ const flags: readonly { flag: string; path: readonly string[]; value: string; te
     path: ['limits', name],
     value: 'N',
     text: describeLimit(tenantLimits[name]),
+  })),
+  ...budgetNames.map((name) => ({
+    flag: `key-${tenantLimits[name].wire.replaceAll('_', '-')}`,
+    path: ['budget', name],
+    value: 'N',
+    text: `The same of this key alone.`,
   })),
   {
     flag: 'expires',
@@ -45,16 +51,16 @@ export function wantedKey(
   values: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> & { limits: Record<string, unknown> } {
   const wanted: Record<string, unknown> = {};
-  const limits: Record<string, unknown> = {};
+  const ofMember: Record<string, Record<string, unknown>> = { limits: {} };
   for (const { flag, path, value: form } of flags) {
     const text = values[flag];
     const [member = '', limit] = path;
     if (typeof text !== 'string') continue;
-    if (limit !== undefined) limits[limit] = numberIn(text);
+    if (limit !== undefined) (ofMember[member] ??= {})[limit] = numberIn(text);
     else if (form === 'N') wanted[member] = numberIn(text);
     else wanted[member] = form === 'A,B' ? text.split(',').map((part) => part.trim()) : text;
   }
-  return { ...wanted, limits };
+  return { ...wanted, ...ofMember, limits: ofMember['limits'] ?? {} };
 }
 
 const limitFlags = flags.filter(({ path: [member] }) => member === 'weight' || member === 'limits');

@@ -4,6 +4,7 @@ import {
   describeLimit,
   forEachLimit,
   forEachOnWire,
+  type LimitName,
   type LimitUse,
   tenantLimits,
   type UseOfAll,
@@ -79,12 +80,16 @@ function refusal(message: string) {
 }
 
 const orNone = count.nullable();
+const moneyOrNone = z.number().min(0).nullable();
+
+/** Money may have a fraction. */
+const orNoneOf = (name: LimitName) => (tenantLimits[name].unit === 'money' ? moneyOrNone : orNone);
 
 /** Counts by their names. Where a tenant may be without a limit, nobody counts then. */
 const uses = Object.fromEntries(
   countedLimits.map((name) => {
     const { use, otherwise } = tenantLimits[name];
-    return [use, 'halfOf' in otherwise ? count : orNone];
+    return [use, 'halfOf' in otherwise ? count : orNoneOf(name)];
   }),
 ) as Record<UseOfAll, typeof count> & Record<Exclude<LimitUse, UseOfAll>, typeof orNone>; // By the same rule.
 
@@ -96,7 +101,7 @@ export const tenantSchema = z.object({
   /** Ids of models; `*` is all of them. */
   models: z.array(z.string()),
   /** `null` is no limit. */
-  limits: z.object(forEachOnWire(() => orNone)),
+  limits: z.object(forEachOnWire(orNoneOf)),
   /** `null` where nobody counts, because there is no limit. */
   use: z.object({ ...uses, in_line: orNone }),
   /** Of the output tokens of all tenants in the last five minutes, 0 to 1; null when there were none. */

@@ -25,6 +25,8 @@ export interface EndFact extends ToldEnd {
   /** Undefined when it never ran. */
   startedAt: number | undefined;
   endedAt: number;
+  /** What its tokens cost, in billionths of the currency; undefined without a price, or where nobody counted. */
+  spend: number | undefined;
 }
 
 /** An entry of the outbox; `fact` is undefined when this release cannot read it, and when it went before it was told. */
@@ -111,6 +113,7 @@ function parseFact(pairs: readonly string[]): EndFact | undefined {
       acceptedAt: Number(text('accepted')),
       startedAt: text('started') === '' ? undefined : Number(text('started')),
       endedAt: Number(text('ended')),
+      spend: text('spend') === '' ? undefined : Number(text('spend')),
     };
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
-import { parseWeight } from '@sluice/admission';
+import { money, parseWeight } from '@sluice/admission';
 import type { TenantUseNow } from '@sluice/contract/admin';
-import type { GivenLimits } from '@sluice/contract/tenant-limits';
+import { budgetNames, type GivenLimits } from '@sluice/contract/tenant-limits';
 import type { StoreAccess } from '../record/store-access.ts';
 
 /** A tenant, and which of its limits there are: only what is limited is counted. */
@@ -35,11 +35,12 @@ export async function readTenantUse(
     const stored = await Promise.all(
       page.map(({ name }, each) => storedBytes(access, name, { held: counters[each]?.held, second })),
     );
-    for (const [each, { requests, tokens, weight, running }] of counters.entries()) {
+    for (const [each, { requests, tokens, budget, weight, running }] of counters.entries()) {
       const waiting = parseWeight(weight);
       uses.push({
         requests_in_minute: requests === undefined ? null : usedInMinute(requests, second),
         tokens_in_minute: tokens === undefined ? null : usedInMinute(tokens, second),
+        ...usedOfBudgets(budget ?? {}, page[each]?.limits ?? {}, second),
         waiting: waiting.responses,
         waiting_bytes: waiting.bytes,
         stored_bytes: stored[each] ?? 0,
@@ -66,9 +67,35 @@ export function usedInMinute(window: Readonly<Record<string, string>>, second: n
   return used;
 }
 
+type BudgetUse = Pick<TenantUseNow, 'tokens_in_day' | 'tokens_in_month' | 'spend_in_day' | 'spend_in_month'>;
+
+/** The use of budgets, of a hash as budgets.lua keeps it, which may be of a day or a month that is over. */
+export function usedOfBudgets(
+  counts: Readonly<Record<string, string>>,
+  limits: Readonly<GivenLimits>,
+  second: number,
+): BudgetUse {
+  const now = new Date(second * 1_000);
+  const month = now.getUTCFullYear() * 12 + now.getUTCMonth();
+  const isCurrent = {
+    day: Number(counts['day']) >= Math.floor(second / 86_400),
+    month: Number(counts['month']) >= month,
+  };
+  const used = (name: keyof BudgetUse, period: 'day' | 'month', limit: number | undefined) =>
+    limit === undefined ? null : isCurrent[period] ? Number(counts[name] ?? 0) : 0;
+  const spent = (stored: number | null) => (stored === null ? null : money.fromStored(stored));
+  return {
+    tokens_in_day: used('tokens_in_day', 'day', limits.tokensPerDay),
+    tokens_in_month: used('tokens_in_month', 'month', limits.tokensPerMonth),
+    spend_in_day: spent(used('spend_in_day', 'day', limits.spendPerDay)),
+    spend_in_month: spent(used('spend_in_month', 'month', limits.spendPerMonth)),
+  };
+}
+
 interface Counters {
   requests: Record<string, string> | undefined;
   tokens: Record<string, string> | undefined;
+  budget: Record<string, string> | undefined;
   weight: string | null | undefined;
   running: number | undefined;
   /** The bytes that the tenant holds in the store, and the second until which that is right. */
@@ -83,9 +110,11 @@ async function readCounters(
 ): Promise<Counters> {
   const cell = keys.inCell(keys.home(name));
   const isCounted = limits.concurrent !== undefined;
-  const [requests, tokens, [weight], held, running, places] = await Promise.all([
+  const hasBudget = budgetNames.some((budget) => limits[budget] !== undefined);
+  const [requests, tokens, budget, [weight], held, running, places] = await Promise.all([
     limits.requestsPerMinute === undefined ? undefined : redis.hgetall(cell.requestRate(name)),
     limits.tokensPerMinute === undefined ? undefined : redis.hgetall(cell.tokenRate(name)),
+    hasBudget ? redis.hgetall(cell.budget('tenant', name)) : undefined,
     redis.hmget(cell.load, `tenant:${name}`),
     redis.hmget(cell.held(name), 'sum', 'next'),
     isCounted ? redis.scard(cell.running(name)) : undefined,
@@ -94,7 +123,7 @@ async function readCounters(
   const queues = places
     ?.filter((field) => field.startsWith('line:'))
     .map((field) => field.slice('line:'.length));
-  return { requests, tokens, weight, held, running, queues };
+  return { requests, tokens, budget, weight, held, running, queues };
 }
 
 /** The bytes that a tenant holds by `second`: its sum, or the amounts that are left once some of it is over. */

@@ -70,6 +70,10 @@ export const recordFields = {
   turn: field('number', 'accept'),
   /** Tokens that are reserved for it; absent without a limit of tokens. */
   tokens: field('number', 'accept'),
+  /** What its tokens cost, as billionths of the currency for one of each kind; absent without a price. See budgets.lua in admission. */
+  price: field('text', 'accept'),
+  /** What is reserved for it in budgets, and in which; absent without one. See budgets.lua in admission. */
+  reserved: field('text', 'accept'),
   /** Most tokens of output, where neither the request nor its model says less. */
   most_output: field('number', 'accept'),
   /** Whether every event is logged; otherwise only the life cycle is known until the end. */
@@ -163,6 +167,8 @@ export const factFields = [
   'tokens',
   'most_output',
   'key',
+  'price',
+  'reserved',
 ] satisfies FieldName[];
 
 /** The field of the hash that has them. */

@@ -20,6 +20,7 @@ const keptFacts = {
   key: fact('text', 'api'),
   traceparent: fact('text?', 'api'),
   most_output: fact('number?', 'api'),
+  price: fact('text?', 'api'),
   /** How long its caller may be away before the response is given up, in milliseconds. */
   grace_ms: fact('number?', 'api'),
   request: fact('text', 'store'),

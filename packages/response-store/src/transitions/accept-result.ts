@@ -1,4 +1,12 @@
-import { type AdmissionLimits, isRefusal, parseUse, type Refusal, type WindowUse } from '@sluice/admission';
+import {
+  type AdmissionLimits,
+  isRefusal,
+  parseSpent,
+  parseUse,
+  type Refusal,
+  type SpentBudget,
+  type WindowUse,
+} from '@sluice/admission';
 import type { Status } from '@sluice/contract';
 
 export type AcceptResult =
@@ -10,6 +18,7 @@ export type AcceptResult =
       priority: number | undefined;
     }
   | { kind: Refusal; retryAfterMs: number; use: TenantUse }
+  | { kind: 'over_budget'; spent: SpentBudget; use: TenantUse }
   /** The Idempotency-Key stands for a response that runs or has its answer: attach to it. */
   | { kind: 'duplicate'; responseId: string }
   /** The Idempotency-Key came with another body before, or its answer was not kept. */
@@ -36,7 +45,7 @@ export type ReferenceProblem =
 
 /** Reads what the accept script answers; `awaited` are the calls that it looked for, in order. */
 export function parseAcceptReply(
-  [kind, left, reset, last, tokensLeft, tokensReset, priority]: (string | undefined)[],
+  [kind, left, reset, last, tokensLeft, tokensReset, more, budgetLeft]: (string | undefined)[],
   limits: AdmissionLimits,
   awaited: readonly string[],
 ): AcceptResult {
@@ -47,7 +56,9 @@ export function parseAcceptReply(
   if (isRefusal(kind)) return { kind, retryAfterMs: Number(last), use };
   switch (kind) {
     case 'accepted':
-      return { kind, acceptedAt: Number(last), use, priority: priority ? Number(priority) : undefined };
+      return { kind, acceptedAt: Number(last), use, priority: more ? Number(more) : undefined };
+    case 'over_budget':
+      return { kind, spent: parseSpent(more, budgetLeft, limits), use };
     case 'duplicate':
       return { kind, responseId: left ?? '' };
     case 'mismatch':

@@ -10,7 +10,7 @@
 -- Returns { kind, requests left, ms until none count, accepted at or ms until another try, tokens left, ms until none
 -- count, priority of its job; empty to let it wait outside of the queue }:
 --   accepted | too_late | rate_limited | tokens_limited | too_many_tokens | too_many_bytes | store_share_full |
---   tenant_queue_full | queue_full
+--   tenant_queue_full | queue_full | over_budget, and then the name of the limit and how much of it is left
 -- or, for a request that refers to what it may not, and consuming nothing:
 --   { previous_not_found }            unknown, foreign, deleted or not stored: nobody can tell which
 --   { previous_not_finished, status }
@@ -62,7 +62,7 @@ if request_ahead and large_bytes == 0 then return { 'too_late' } end
 -- Each record keeps the facts of all that is before it, so one record is looked at, however long a chain is. A foreign
 -- record costs as much as none.
 local bytes_before, turns_before, calls_before = 0, 0, ''
-local tokens = own.input_tokens + own.output_tokens
+local input_tokens = own.input_tokens
 if previous ~= '' then
   local before = read(previous_record, 'tenant stored status context_bytes context_turns context_tokens')
   if before.tenant ~= tenant or not before.stored then return { 'previous_not_found' } end
@@ -74,12 +74,11 @@ if previous ~= '' then
   if bytes_before > most_context_bytes then return { 'context_too_large' } end
   if turns_before > most_context_turns then return { 'context_too_long' } end
   local tokens_before = before.context_tokens or math.ceil(bytes_before / 4)
-  local input_tokens = own.input_tokens + tokens_before
+  input_tokens = own.input_tokens + tokens_before
   if own.most_input and input_tokens > own.most_input then
     if not own.truncates then return { 'too_many_input_tokens', string.format('%.0f', input_tokens) } end
     input_tokens = own.most_input
   end
-  tokens = input_tokens + own.output_tokens
   calls_before = read(previous_record, 'context_calls').context_calls or ''
 end
 if #ARGV >= more_args then
@@ -104,9 +103,15 @@ end
 local gone_parts = parts_of(held_of_key)
 local held = look_at_held(load, tenant, now, gone_parts, new_parts)
 
+local tokens = input_tokens + own.output_tokens
+local spend = price ~= '' and price_of(price, input_tokens .. ' 0 0 ' .. own.output_tokens) or 0
+local budgets, over = look_at_budgets(load, tenant, key, own, { tokens = tokens, spend = spend }, now)
 local all = { queued = queued, queued_bytes = queued_bytes }
 local kind, left, reset, wait, tokens_left, tokens_reset, waiting =
-  enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, own, all, now)
+  enter(load, rate, token_rate, tenant, weight, tokens, bytes, held, own, all, now, over)
+if kind == 'over_budget' then
+  return { kind, left, reset, wait, tokens_left, tokens_reset, over[1], print_amount(over[2]) }
+end
 if kind ~= 'admitted' then return { kind, left, reset, wait, tokens_left, tokens_reset } end
 
 -- Where a tenant has as many under way as may run, one more waits outside of the queue and has no tag yet.
@@ -141,7 +146,7 @@ write_present(record, {
   asked_bytes = string.format('%.0f', bytes_before + #input + large_bytes - (request_ahead or 0)),
   large_bytes = request_ahead and large_bytes or '', request_ahead = request_ahead or '',
   idempotency = digest ~= '' and idempotency or '', turn = turn or '', tag = tag or '', cost = tag and '' or cost,
-  tokens = tokens_per_minute and tokens or '', held = print_parts({ new_parts[1] })
+  tokens = tokens_per_minute and tokens or '', reserved = reserve(budgets), held = print_parts({ new_parts[1] })
 })
 change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)

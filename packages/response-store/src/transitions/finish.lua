@@ -10,6 +10,7 @@
 --       record_ms, log_ms  how long record and log stay after the end
 --       now      by the store's clock, as the process knows it, ms; empty to ask the store
 --       tokens   that it took, of all that it continues from as well; empty to leave what was reserved
+--       counted  of these: input, input from a cache, input written to one, and output
 --       calls, calls_length   tool calls in the output, and the most of a list that is kept; see tool-calls.ts
 --       reason   why somebody asked for this end; empty when that is known, or nobody did
 --       server   that ran it, where its provider has several; empty otherwise
@@ -26,7 +27,7 @@
 --   lost        what was written of a long end or event is not there, or not all of it; nothing was written
 --   gap         events before the first one are not in the log; nothing was written
 
-local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens accepted_at started_at large_bytes idempotency asked_bytes held log_bytes long_events tier background key cancel')
+local f = read(record, 'status token seq watchers stream tenant queue weight turn tokens price reserved accepted_at started_at large_bytes idempotency asked_bytes held log_bytes long_events tier background key cancel')
 if not f.status then return 'missing' end
 -- The end itself has a number, also where no events are logged.
 local count = math.max(#ARGV - more_args + 1, 1)
@@ -75,7 +76,8 @@ end
 if server ~= '' then write(record, { server = server }) end
 redis.call('PEXPIRE', record, record_ms)
 redis.call('ZREM', open, id)
-finish(load, id, f, tokens, now)
+local spend = f.price and tokens and price_of(f.price, counted)
+finish(load, id, f, tokens, now, spend)
 if f.large_bytes then redis.call('PEXPIRE', large, record_ms) end
 if is_repeatable(status) and f.idempotency then
   local key = redis.call('HMGET', f.idempotency, 'id', 'held')
@@ -89,7 +91,7 @@ replace_held(load, f.tenant, now, before_parts, parts)
 if outbox_most and (f.background or outbox_ends == 'all') and f.cancel ~= 'refused' then
   redis.call('XADD', outbox, 'MAXLEN', '~', outbox_most, '*', 'id', id, 'status', status, 'tenant', f.tenant, 'tier', f.tier,
     'key', f.key or '', 'background', f.background and 1 or 0, 'accepted', f.accepted_at, 'started', f.started_at or '',
-    'ended', string.format('%.0f', now), 'told', told)
+    'ended', string.format('%.0f', now), 'spend', spend and print_amount(spend) or '', 'told', told)
 end
 if not f.stream then
   tell_watchers(f.watchers, id, { result }, end_bytes)

@@ -6,6 +6,7 @@ import {
   isToolCall,
   type ResponseEnd,
   type Status,
+  type Usage,
   statusesBefore,
 } from '@sluice/contract';
 import { printTold } from '../outbox/told-end.ts';
@@ -53,6 +54,7 @@ const finishScript = defineScript({
     'log_ms',
     'now',
     'tokens',
+    'counted',
     'calls',
     'calls_length',
     'reason',
@@ -75,8 +77,8 @@ export interface Finish {
   status: Status;
   /** The end as `printEnd` made it, or how many bytes of it `writeLongEnd` has written. */
   result: string | { bytes: number };
-  /** Tokens that it took, of input and output; undefined when nobody counted them. */
-  tokens: number | undefined;
+  /** The tokens that it took; undefined when nobody counted them. See `countOf`. */
+  counted: TokenCount | undefined;
   /** Ids of the tool calls in the output. */
   toolCalls: readonly string[];
   /** What the outbox tells of the end beside what its record says; see `printTold`. */
@@ -95,9 +97,35 @@ export function toolCallsIn({ output }: ResponseEnd): string[] {
   return output.flatMap((item) => (isToolCall(item) ? [item.call_id] : []));
 }
 
-/** The tokens that a response took by its end: none unless an upstream has counted them, or the output is whole. */
-export function tokensOf({ status, usage }: ResponseEnd): number | undefined {
-  return usage?.total_tokens ?? (status === 'completed' || status === 'incomplete' ? undefined : 0);
+/** Tokens of a response. The input has all of what came from a cache, and of what was written to one. */
+export interface TokenCount {
+  input: number;
+  cached: number;
+  cacheWrite: number;
+  output: number;
+  total: number;
+}
+
+/**
+ * The tokens that a response took by its end, as an upstream has counted them, or else as its run estimates them. Without either it took
+ * none, unless its output is whole.
+ */
+export function countOf({ status, usage }: ResponseEnd, uncounted?: Usage): TokenCount | undefined {
+  const counted = usage ?? uncounted;
+  if (counted)
+    return {
+      input: counted.input_tokens,
+      cached: counted.input_tokens_details.cached_tokens,
+      cacheWrite: counted.input_tokens_details.cache_write_tokens,
+      output: counted.output_tokens,
+      total: counted.total_tokens,
+    };
+  if (status === 'completed' || status === 'incomplete') return undefined;
+  return { input: 0, cached: 0, cacheWrite: 0, output: 0, total: 0 };
+}
+
+function printCounted({ input, cached, cacheWrite, output }: TokenCount): string {
+  return [input, cached, cacheWrite, output].join(' ');
 }
 
 /**
@@ -135,7 +163,7 @@ export async function finish(
     events,
     status,
     result,
-    tokens,
+    counted,
     toolCalls,
     told,
     server,
@@ -159,7 +187,8 @@ export async function finish(
       record_ms: retention.recordMs,
       log_ms: retention.logMs,
       now: now ?? '',
-      tokens: tokens ?? '',
+      tokens: counted?.total ?? '',
+      counted: counted ? printCounted(counted) : '',
       calls: printCalls(toolCalls),
       calls_length: mostCallsLength,
       reason: reason ?? '',
@@ -233,7 +262,7 @@ export async function endIfQueued(
     events: end.error && streams ? [numberedEvent(errorEvent(end.error), sequenceNumber)] : [],
     status: end.status,
     result: printEnd({ responseId, sequenceNumber, end }),
-    tokens: tokensOf(end),
+    counted: countOf(end),
     toolCalls: toolCallsIn(end),
     told: printTold({ model, end }),
     retention: retentionOf({ store: found.stored, background: found.background }, retention),

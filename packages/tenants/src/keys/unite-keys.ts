@@ -59,13 +59,14 @@ export function uniteKeys({ settings, stored }: KeysToUnite): {
     }
   }
   const keys = settings.keys.map((key) => ({ ...key, ...tenants.complete(key.name) }));
-  for (const { name, digest: hash, models: allowed, tiers, expiresAt } of taken) {
+  for (const { name, digest: hash, models: allowed, tiers, budget, expiresAt } of taken) {
     keys.push({
       name,
       hash,
       models: allowed,
       tiers,
       ...tenants.complete(name),
+      ...(budget && { budget }),
       ...(expiresAt !== undefined && { expiresAt }),
       disabled: false,
     });

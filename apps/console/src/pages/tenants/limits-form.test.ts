@@ -1,16 +1,13 @@
+import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { describe, expect, it } from 'vitest';
 import { limitsChange, limitsFormOf } from './limits-form.ts';
 
 const form = limitsFormOf({
   weight: 2,
   limits: {
+    ...forEachOnWire(() => null),
     requests_per_minute: 600,
-    tokens_per_minute: null,
     concurrent: 8,
-    queued: null,
-    queued_bytes: null,
-    stored_bytes: null,
-    max_output_tokens: null,
     reads_per_minute: 60_000,
   },
 });

@@ -10,6 +10,7 @@ function tenant(name: string, given: Partial<TenantReportRow> = {}): TenantRepor
       ...forEachOnWire(() => null),
     },
     use: {
+      ...{ tokens_in_day: null, tokens_in_month: null, spend_in_day: null, spend_in_month: null },
       ...{ requests_in_minute: null, tokens_in_minute: null, waiting: 0 },
       ...{ waiting_bytes: 0, stored_bytes: 0, running: null, in_line: null },
     },
@@ -47,6 +48,10 @@ describe('limits', () => {
     expect(measuredLimits(busy).map(({ key }) => key)).toEqual([
       'requests_per_minute',
       'tokens_per_minute',
+      'tokens_per_day',
+      'tokens_per_month',
+      'spend_per_day',
+      'spend_per_month',
       'concurrent',
       'queued',
       'queued_bytes',

@@ -1,0 +1,128 @@
+-- Fragment: what tenants and keys may take in a day and in a month, in tokens and in money. A hash for each that has a budget:
+--   day, month                        which day and which month of UTC its counts are of
+--   tokens_in_day, tokens_in_month    reserved or taken
+--   spend_in_day, spend_in_month      the same in billionths of the currency
+-- A response counts in the day and the month of its accept, also where it ends later. A clock that was set back begins neither anew.
+
+-- How long counts stay behind the last accept, in ms: more than a month.
+local budget_ms = 40 * 86400000
+
+local periods, kinds = { 'day', 'month' }, { 'tokens', 'spend' }
+
+local budget_limits = {
+  { limit = 'tokens_per_day', count = 'tokens_in_day', kind = 'tokens' },
+  { limit = 'tokens_per_month', count = 'tokens_in_month', kind = 'tokens' },
+  { limit = 'spend_per_day', count = 'spend_in_day', kind = 'spend' },
+  { limit = 'spend_per_month', count = 'spend_in_month', kind = 'spend' }
+}
+
+local function budget_key(load, of, name) return string.sub(load, 1, -5) .. 'budget:' .. of .. ':' .. name end
+
+-- Which month a day is in; both are counted, days since 1970. By `civil_from_days` of Howard Hinnant
+-- (https://howardhinnant.github.io/date_algorithms.html), whose years begin in March.
+local function month_of(day)
+  local days = day + 719468
+  local era = math.floor(days / 146097)
+  local of_era = days - era * 146097
+  local year = of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524) - math.floor(of_era / 146096)
+  year = math.floor(year / 365)
+  local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  return (era * 400 + year) * 12 + math.floor((5 * of_year + 2) / 153) + 2
+end
+
+-- How much of each count is taken in the present day and month, beside them; and whether the hash is of these.
+local function budget_now(budget, now)
+  local f = redis.call('HMGET', budget, 'day', 'month', 'tokens_in_day', 'spend_in_day', 'tokens_in_month', 'spend_in_month')
+  local day = math.max(math.floor(now / 86400000), tonumber(f[1]) or 0)
+  local month = month_of(day)
+  local is_same_day, is_same_month = tonumber(f[1]) == day, tonumber(f[2]) == month
+  local function count_of(field, is_same) return is_same and tonumber(field) or 0 end
+  return {
+    day = day, month = month, is_same = { day = is_same_day, month = is_same_month },
+    tokens_in_day = count_of(f[3], is_same_day), spend_in_day = count_of(f[4], is_same_day),
+    tokens_in_month = count_of(f[5], is_same_month), spend_in_month = count_of(f[6], is_same_month)
+  }
+end
+
+-- Where one budget stands; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
+-- take, by kind.
+local function look_at_budget(budget, of, limits, prefix, amounts, now)
+  local present, over
+  for _, row in ipairs(budget_limits) do
+    local limit = limits[prefix .. row.limit]
+    if limit then
+      present = present or budget_now(budget, now)
+      local left = limit - present[row.count]
+      if not over and amounts[row.kind] > left then over = { prefix .. row.limit, math.max(0, left) } end
+    end
+  end
+  return present and { key = budget, of = of, present = present, amounts = amounts, over = over }
+end
+
+-- The budgets of the tenant and of the key of a response that is to be accepted. Returns them, and what of them it is more than: the name of
+-- a limit and how much of that is left, or nil.
+local function look_at_budgets(load, tenant, key, limits, amounts, now)
+  local budgets = { look_at_budget(budget_key(load, 'tenant', tenant), 'tenant', limits, '', amounts, now) }
+  budgets[#budgets + 1] = look_at_budget(budget_key(load, 'key', key), 'key', limits, 'key_', amounts, now)
+  local over
+  for _, budget in ipairs(budgets) do over = over or budget.over end
+  return budgets, over
+end
+
+local function print_amount(amount) return string.format('%.0f', amount) end
+
+-- Takes what a response may take off its budgets. Returns what its record keeps of that; an empty text without a budget.
+local function reserve(budgets)
+  if not budgets[1] then return '' end
+  local of = {}
+  for at, budget in ipairs(budgets) do
+    of[at] = budget.of
+    for _, period in ipairs(periods) do
+      if not budget.present.is_same[period] then
+        redis.call('HSET', budget.key, period, print_amount(budget.present[period]), 'tokens_in_' .. period, '0', 'spend_in_' .. period, '0')
+      end
+      for _, kind in ipairs(kinds) do
+        local amount = budget.amounts[kind]
+        if amount > 0 then redis.call('HINCRBY', budget.key, kind .. '_in_' .. period, print_amount(amount)) end
+      end
+    end
+    redis.call('PEXPIRE', budget.key, budget_ms)
+  end
+  local first = budgets[1]
+  return print_amount(first.present.day) .. ' ' .. print_amount(first.present.month) .. ' ' .. print_amount(first.amounts.tokens) .. ' '
+    .. print_amount(first.amounts.spend) .. ' ' .. table.concat(of, ',')
+end
+
+-- Replaces what was reserved by what a response has taken, in the day and the month of its accept, unless they are over. `f` holds its
+-- `reserved`, tenant and key. A nil leaves what was reserved. Counts that were lost are never below zero.
+local function settle_budgets(load, f, tokens, spend)
+  local day, month, reserved_tokens, reserved_spend, ofs = string.match(f.reserved, '^(%d+) (%d+) (%d+) (%d+) (%S+)$')
+  local more = {
+    tokens = tokens and tokens - tonumber(reserved_tokens) or 0, spend = spend and spend - tonumber(reserved_spend) or 0
+  }
+  local of_accept = { day, month }
+  for of in string.gmatch(ofs, '%a+') do
+    local budget = budget_key(load, of, of == 'tenant' and f.tenant or f.key)
+    local present = redis.call('HMGET', budget, 'day', 'month')
+    for at, period in ipairs(periods) do
+      for _, kind in ipairs(present[at] == of_accept[at] and kinds or {}) do
+        local field = kind .. '_in_' .. period
+        if more[kind] ~= 0 and redis.call('HINCRBY', budget, field, print_amount(more[kind])) < 0 then
+          redis.call('HSET', budget, field, '0')
+        end
+      end
+    end
+  end
+end
+
+-- What tokens cost, in billionths of the currency. `price` is what a token costs: of input, of input from a cache, of input written to one,
+-- and of output. `counted` are the same numbers of tokens; the first has all of the input.
+local function price_of(price, counted)
+  local each, tokens = {}, {}
+  for word in string.gmatch(price, '%S+') do each[#each + 1] = tonumber(word) end
+  for word in string.gmatch(counted, '%S+') do tokens[#tokens + 1] = tonumber(word) end
+  tokens[1] = math.max(0, tokens[1] - tokens[2] - tokens[3])
+  local sum = 0
+  for at = 1, 4 do sum = sum + each[at] * tokens[at] end
+  return math.floor(sum + 0.5)
+end
