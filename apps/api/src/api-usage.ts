@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '@sluice/config';
-import { ServiceError, type UsagePage, type UsageQueryParams } from '@sluice/contract';
+import {
+  type CostPage,
+  type CostQueryParams,
+  ServiceError,
+  type UsagePage,
+  type UsageQueryParams,
+} from '@sluice/contract';
 import {
   type CallerStore,
   defaultCell,
@@ -10,12 +16,16 @@ import {
 } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import {
+  askedCosts,
+  type AskedPage,
   askedPage,
+  costPage,
   openUsage,
   type UsageDatabase,
   type UsageFact,
   UsageHome,
   usagePage,
+  type UsageSum,
 } from '@sluice/usage';
 import { type ApiClients, type OutboxReaderName, outboxReaders, type Wired } from '@sluice/wiring';
 import type { KeyNames } from './key-names.ts';
@@ -32,6 +42,11 @@ export interface ApiUsageOptions {
   logger: Logger;
   /** In place of the file in `dataDir`. */
   database?: UsageDatabase | undefined;
+}
+
+/** The tenant that asks for its own usage; undefined for an operator, who sees that of all. */
+interface AskedBy {
+  tenant?: string | undefined;
 }
 
 /**
@@ -94,7 +109,16 @@ export class ApiUsage {
    *
    * @throws {ServiceError} when the database cannot be read here.
    */
-  async page(params: UsageQueryParams, { tenant }: { tenant?: string | undefined }): Promise<UsagePage> {
+  async page(params: UsageQueryParams, of: AskedBy): Promise<UsagePage> {
+    return usagePage(...(await this.#sums(params, of)));
+  }
+
+  /** A page of what it cost; rejects as `page` does. */
+  async costs(params: CostQueryParams, of: AskedBy): Promise<CostPage> {
+    return costPage(...(await this.#sums(askedCosts(params), of)), this.#options.settings.usage.currency);
+  }
+
+  async #sums(params: UsageQueryParams, { tenant }: AskedBy): Promise<[AskedPage, UsageSum[]]> {
     const { wired, keys, logger } = this.#options;
     const asked = askedPage(
       { ...params, api_key_ids: params.api_key_ids?.map(keys.storedOf) },
@@ -103,10 +127,7 @@ export class ApiUsage {
     try {
       if (!(await this.#isHere())) throw new ServiceError('usage_unavailable', elsewhere);
       const sums = await this.#database.sums(asked.query, tenant ?? '');
-      return usagePage(
-        asked,
-        sums.map((sum) => ({ ...sum, key: sum.key === null ? null : keys.idOf(sum.key) })),
-      );
+      return [asked, sums.map((sum) => ({ ...sum, key: sum.key === null ? null : keys.idOf(sum.key) }))];
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       logger.warn({ err: error }, 'usage not read');
@@ -139,6 +160,7 @@ function usageOf({ status, usage, uncounted, ...end }: EndFact): UsageFact {
     outcome: outcomes.find((each) => each === status) ?? 'failed',
     startedAt: end.startedAt,
     endedAt: end.endedAt,
+    spend: end.spend,
     tokens: { ...usage, ...(uncounted !== undefined && { uncounted }) },
   };
 }

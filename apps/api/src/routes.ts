@@ -18,7 +18,7 @@ import { listInputItems } from './routes/list-input-items.ts';
 import { listModels, type ListModelsContext } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { type WebhooksContext, webhookRoutes } from './routes/webhook-endpoints.ts';
-import { listUsage, type UsageContext } from './routes/usage.ts';
+import { listCosts, listUsage, type UsageContext } from './routes/usage.ts';
 import { reportLiveness, reportReadiness } from './routes/report-health.ts';
 
 /** The parts that the routes of a mount work with, all together. */
@@ -51,6 +51,7 @@ export const routes: readonly Route<MountContext>[] = [
   ...fileRoutes,
   ...batchRoutes,
   listUsage,
+  listCosts,
 ];
 
 /** Routes of the process itself: they belong to no mount, and need no key. */

@@ -41,6 +41,52 @@ describe('a store that is nearly full', () => {
   });
 });
 
+describe('a budget', () => {
+  const key = apiKeys.budgeted;
+  const background = { background: true };
+
+  it('refuses what may take more than is left, and says how much that is and when it begins anew', async () => {
+    api = await takeTestApi({ withoutWorker: true });
+    const { id } = (await ask(key, { ...background, max_output_tokens: 200 })).json() as { id: string };
+    const refused = await ask(key, { max_output_tokens: 200 });
+    expect(refused.status).toBe(429);
+    expect(refused.headers).toMatchObject({ 'x-should-retry': 'false' });
+    expect(refused.headers).not.toHaveProperty('retry-after');
+    expect(refused.json()).toMatchObject({
+      error: {
+        type: 'insufficient_quota',
+        code: 'insufficient_quota',
+        message: expect.stringMatching(
+          /^The account may take 300 tokens a day\. \d\d tokens are left, .* The next day begins at \d{4}-\d\d-\d\dT00:00:00Z\.$/,
+        ),
+      },
+    });
+    const messages = [{ role: 'user', content: 'Hi' }];
+    const chat = { model, messages, max_completion_tokens: 200 };
+    const atOtherDoor = await api.create(chat, { key, path: '/chat/completions' });
+    expect(atOtherDoor.json()).toMatchObject({ error: { code: 'insufficient_quota' } });
+    expect((await api.create({ ...chat, max_tokens: 200 }, { key, path: '/messages' })).status).toBe(429);
+    // What never ran gives it back.
+    await api.create({}, { key, path: `/responses/${id}/cancel` });
+    expect((await ask(key, { ...background, max_output_tokens: 200 })).status).toBe(200);
+  });
+
+  it('of money goes by the price of the model, for the key alone where it is the key’s', async () => {
+    api = await takeTestApi({ withoutWorker: true });
+    // 260 of output are 0.0104.
+    const refused = await ask(key, { ...background, model: 'other', max_output_tokens: 260 });
+    expect(refused.json()).toMatchObject({
+      error: {
+        code: 'insufficient_quota',
+        message: expect.stringMatching(
+          /^The key may take 0\.01 USD a month\. 0\.01 USD are left, .* The next month begins at \d{4}-\d\d-01T/,
+        ),
+      },
+    });
+    expect((await ask(key, { ...background, model: 'other', max_output_tokens: 200 })).status).toBe(200);
+  });
+});
+
 describe('a limit of reads a minute', () => {
   it('refuses every request over it that creates nothing, and says when to come back', async () => {
     api = await takeTestApi({ withoutWorker: true });

@@ -38,6 +38,8 @@ export const apiKeys = {
   capped: createKey(),
   /** Three reads a minute. */
   reader: createKey(),
+  /** 300 tokens a day, and 0.01 of the currency a month. */
+  budgeted: createKey(),
 };
 
 export const model = 'm';
@@ -151,7 +153,7 @@ keyPrefix: '${keyPrefix}'
 providers: [{ id: none, type: simulator }]
 models:
   - { id: ${model}, routes: [{ provider: none }] }
-  - { id: other, routes: [{ provider: none }] }
+  - { id: other, routes: [{ provider: none }], price: { input: 10, output: 40 } }
   - { id: vendor/model, routes: [{ provider: none }] }
   - { id: counted, routes: [{ provider: none, model: gpt-4o }] }
   - { id: small, routes: [{ provider: none }], contextTokens: 100, maxOutputTokens: 90 }
@@ -167,6 +169,7 @@ keys:
   - { name: crowded, key: ${apiKeys.crowded}, limits: { concurrent: 2 } }
   - { name: capped, key: ${apiKeys.capped}, limits: { maxOutputTokens: 50, queuedBytes: 1024 } }
   - { name: reader, key: ${apiKeys.reader}, limits: { readsPerMinute: 3 } }
+  - { name: budgeted, key: ${apiKeys.budgeted}, limits: { tokensPerDay: 300 }, budget: { spendPerMonth: 0.01 } }
 limits:
   bodyBytes: ${options.bodyBytes ?? 1_000_000}
   bodyBytesInFlight: ${options.bodyBytesInFlight ?? 268_435_456}

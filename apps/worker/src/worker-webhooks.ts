@@ -8,7 +8,7 @@ import {
   OutboxReader,
 } from '@sluice/response-store';
 import { type Logger, throttledWarning } from '@sluice/runtime';
-import { type EndedResponse, sendingBy, WebhookSender } from '@sluice/webhooks';
+import { type Happening, sendingBy, WebhookSender } from '@sluice/webhooks';
 import { outboxReaders, type OutboxReaderName, type WorkerClients, type Wired } from '@sluice/wiring';
 
 const readerName = 'webhooks' satisfies OutboxReaderName;
@@ -24,7 +24,7 @@ export interface WorkerWebhooksOptions {
 }
 
 /**
- * The part of a worker that tells endpoints of the ends of responses in the background. One worker at a time plans deliveries from the
+ * The part of a worker that tells endpoints of the ends of responses in the background, of those of batches, and of budgets that are nearly used up. One worker at a time plans deliveries from the
  * outbox, and all of them send.
  */
 export class WorkerWebhooks {
@@ -55,7 +55,8 @@ export class WorkerWebhooks {
         leaseMs: lockMs,
         count: mostAtOnce,
       }),
-      tell: (ends) => this.#sender.plan(ends.flatMap((end) => endedResponse(end) ?? [])),
+      tell: (ends, happenings) =>
+        this.#sender.plan([...ends.flatMap((end) => endedResponse(end) ?? []), ...happenings]),
       onLost: (count) =>
         logger.warn({ count }, 'ends of responses were not told to webhooks: too many waited'),
       onError: throttledWarning(logger, 'outbox not read').warn,
@@ -75,7 +76,7 @@ export class WorkerWebhooks {
 }
 
 /** Undefined for an end of which no endpoint is told: somebody waited for the response and knows. */
-function endedResponse({ id, tenant, status, background, endedAt }: EndFact): EndedResponse | undefined {
+function endedResponse({ id, tenant, status, background, endedAt }: EndFact): Happening | undefined {
   const type = webhookEventTypes.find((each) => each === `response.${status}`);
-  return background && type ? { id, tenant, type, endedAt } : undefined;
+  return background && type ? { id, tenant, type, at: endedAt } : undefined;
 }

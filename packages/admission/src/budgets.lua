@@ -2,6 +2,7 @@
 --   day, month                        which day and which month of UTC its counts are of
 --   tokens_in_day, tokens_in_month    reserved or taken
 --   spend_in_day, spend_in_month      the same in billionths of the currency
+--   warned_<limit>                    the limit, and the day or month of which a warning was told
 -- A response counts in the day and the month of its accept, also where it ends later. A clock that was set back begins neither anew.
 
 -- How long counts stay behind the last accept, in ms: more than a month.
@@ -47,16 +48,17 @@ end
 -- Where one budget stands; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
 -- take, by kind.
 local function look_at_budget(budget, of, limits, prefix, amounts, now)
-  local present, over
+  local present, over, most = nil, nil, {}
   for _, row in ipairs(budget_limits) do
     local limit = limits[prefix .. row.limit]
     if limit then
+      most[row.limit] = limit
       present = present or budget_now(budget, now)
       local left = limit - present[row.count]
       if not over and amounts[row.kind] > left then over = { prefix .. row.limit, math.max(0, left) } end
     end
   end
-  return present and { key = budget, of = of, present = present, amounts = amounts, over = over }
+  return present and { key = budget, of = of, limits = most, present = present, amounts = amounts, over = over }
 end
 
 -- The budgets of the tenant and of the key of a response that is to be accepted. Returns them, and what of them it is more than: the name of
@@ -91,6 +93,26 @@ local function reserve(budgets)
   local first = budgets[1]
   return print_amount(first.present.day) .. ' ' .. print_amount(first.present.month) .. ' ' .. print_amount(first.amounts.tokens) .. ' '
     .. print_amount(first.amounts.spend) .. ' ' .. table.concat(of, ',')
+end
+
+-- The budgets of which four fifths are taken by what `reserve` has just reserved, each once in its day or month; again where its limit was
+-- changed. Returns for each: whose it is, the name of the limit, the limit, what is taken, and the number of the day or month.
+local function warnings_of(budgets)
+  local warnings = {}
+  for _, budget in ipairs(budgets) do
+    for _, row in ipairs(budget_limits) do
+      local limit, taken = budget.limits[row.limit], budget.present[row.count] + budget.amounts[row.kind]
+      if limit and taken >= limit * 0.8 then
+        local period = print_amount(budget.present[string.match(row.limit, '_per_(%a+)')])
+        local told = print_amount(limit) .. ' ' .. period
+        if redis.call('HGET', budget.key, 'warned_' .. row.limit) ~= told then
+          redis.call('HSET', budget.key, 'warned_' .. row.limit, told)
+          warnings[#warnings + 1] = { budget.of, row.limit, print_amount(limit), print_amount(taken), period }
+        end
+      end
+    end
+  end
+  return warnings
 end
 
 -- Replaces what was reserved by what a response has taken, in the day and the month of its accept, unless they are over. `f` holds its

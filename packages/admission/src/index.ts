@@ -1,7 +1,6 @@
 export { admissionKeys, type AdmissionKeys } from './admission-keys.ts';
 export {
   isRefusal,
-  money,
   parseSpent,
   parseUse,
   printLimits,

@@ -1,3 +1,4 @@
+import { money } from '@sluice/contract';
 import {
   type BudgetName,
   budgetNames,
@@ -12,12 +13,6 @@ export type AdmissionLimits = { readonly [Name in LimitName]?: number | undefine
   key?: { readonly [Name in BudgetName]?: number | undefined } | undefined;
   /** Most responses, and most bytes of them, that may wait in the whole service. */
   service: { queued: number; queuedBytes: number };
-};
-
-/** Money in scripts and in Redis: billionths of the currency, which are whole. */
-export const money = {
-  toStored: (amount: number): number => Math.round(amount * 1e9),
-  fromStored: (stored: number): number => stored / 1e9,
 };
 
 /** The tokens that one response may take of the limits. */

@@ -9,7 +9,7 @@ import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
 import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
 import { answered, ResultFiles, unanswered } from './result-files.ts';
-import { type BatchEnding, hasEnded, type StoredBatch } from './stored-batch.ts';
+import { type BatchEnd, type BatchEnding, endOf, hasEnded, type StoredBatch } from './stored-batch.ts';
 
 export interface BatchRunOptions {
   name: BatchName;
@@ -23,6 +23,8 @@ export interface BatchRunOptions {
   linesAtOnce: number;
   /** Aborted when this process is to leave the batch to another one. */
   leaving: AbortSignal;
+  /** Tells of its end: once, or again when a process died. */
+  onEnd: (end: BatchEnd) => Promise<void>;
   now: () => number;
   /** How often its progress is noted, and its cancellation noticed, in milliseconds; a second by default. */
   everyMs?: number;
@@ -66,12 +68,15 @@ export class BatchRun {
    * @throws {BatchLost} when another process has it.
    */
   async run(): Promise<void> {
-    const { store, name, runner, leaving } = this.#options;
+    const { store, name, runner, leaving, onEnd } = this.#options;
     let batch = await store.change(name, (stored) => (hasEnded(stored) ? stored : { ...stored, runner }));
-    if (!batch || hasEnded(batch)) return;
+    if (!batch) return;
     try {
       if (batch.status === 'validating') batch = await this.#check(batch);
-      if (!hasEnded(batch)) await this.#answer(batch);
+      if (!hasEnded(batch)) batch = await this.#answer(batch);
+      const end = endOf(batch);
+      if (end) await onEnd(end);
+      await store.close(name);
     } catch (error) {
       // It stands where it stood, for the process that goes on.
       if (!leaving.aborted) throw error;
@@ -104,12 +109,12 @@ export class BatchRun {
   }
 
   /** Runs the lines that have no answer, unless all have, and makes the files. */
-  async #answer(batch: StoredBatch): Promise<void> {
+  async #answer(batch: StoredBatch): Promise<StoredBatch> {
     const { name, files } = this.#options;
     const results = await ResultFiles.open(resultsFolder(files, name.id));
     try {
       const over = batch.status === 'finalizing' ? batch : await this.#runLines(batch, results);
-      await this.#finish(over, results);
+      return await this.#finish(over, results);
     } finally {
       await results.close();
     }
@@ -242,7 +247,7 @@ export class BatchRun {
   }
 
   /** Makes the files of the results, each once, whichever process comes to it. */
-  async #finish(batch: StoredBatch, results: ResultFiles): Promise<void> {
+  async #finish(batch: StoredBatch, results: ResultFiles): Promise<StoredBatch> {
     const { name, files, now } = this.#options;
     const written = await results.close();
     for (const kind of ['output', 'errors'] as const) {
@@ -256,8 +261,13 @@ export class BatchRun {
       await files.keep(name.tenant, { ...about, expiresAfterSeconds: batch.outputSeconds }, written[kind]);
     }
     const { ending = 'completed' } = batch;
-    await this.#change((stored) => ({ ...stored, status: ending, at: { ...stored.at, [ending]: now() } }));
+    const ended = await this.#change((stored) => ({
+      ...stored,
+      status: ending,
+      at: { ...stored.at, [ending]: now() },
+    }));
     await rm(resultsFolder(files, name.id), { recursive: true, force: true });
+    return ended;
   }
 
   /** Changes the batch as long as this process has it. */

@@ -9,6 +9,7 @@ import type { ReadLine } from './batch-lines.ts';
 import { BatchLost, BatchRun, resultsFolder } from './batch-run.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import type { LineServer } from './line-server.ts';
+import type { BatchEnd } from './stored-batch.ts';
 
 export interface BatchRunnerOptions {
   connection: Pick<Redis, 'eval'>;
@@ -19,6 +20,8 @@ export interface BatchRunnerOptions {
   server: LineServer;
   readLine: ReadLine;
   logger: Logger;
+  /** Tells of the end of a batch: once, or again when a process died. */
+  onEnd: (name: BatchName, end: BatchEnd) => Promise<void>;
   /** How many lines of a batch wait or run at a time. */
   linesAtOnce: number;
   /** How long another process waits for this one, in milliseconds. */
@@ -132,6 +135,7 @@ export class BatchRunner {
       linesAtOnce,
       now,
       leaving: this.#leaving.signal,
+      onEnd: (end) => this.#options.onEnd(name, end),
       ...(everyMs !== undefined && { everyMs }),
     });
     const over = run

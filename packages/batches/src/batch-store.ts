@@ -1,6 +1,6 @@
 import { TenantEntries, type TenantEntry } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
-import { hasEnded, parseBatch, type StoredBatch } from './stored-batch.ts';
+import { parseBatch, type StoredBatch } from './stored-batch.ts';
 
 export interface BatchStoreOptions {
   connection: Pick<Redis, 'hget' | 'hgetall' | 'eval' | 'sadd' | 'srem' | 'smembers'>;
@@ -48,17 +48,17 @@ export class BatchStore {
     return this.#entries.add(tenant, id, batch);
   }
 
-  /** Changes a batch by a rule; see `TenantEntries.change`. One that ends by that is no longer open. */
+  /** Changes a batch by a rule; see `TenantEntries.change`. One that ends by that is open until `close`. */
   async change(
     { tenant, id }: BatchName,
     rule: (batch: StoredBatch) => StoredBatch | undefined,
   ): Promise<StoredBatch | undefined> {
     const changed = await this.#entries.change(tenant, id, rule);
-    if (!changed || hasEnded(changed)) await this.close({ tenant, id });
+    if (!changed) await this.close({ tenant, id });
     return changed;
   }
 
-  /** Those that have not ended, and some that are not stored. */
+  /** Those that have not ended, those of whose end nobody may have been told, and some that are not stored. */
   async open(): Promise<BatchName[]> {
     const names = await this.#options.connection.smembers(this.#openKey);
     return names.flatMap((text) => parseName(text) ?? []);

@@ -56,10 +56,22 @@ export function isBatchId(text: string): boolean {
   return /^batch_[A-Za-z0-9]{32}$/.test(text);
 }
 
-const ended: readonly BatchStatus[] = ['failed', 'completed', 'expired', 'cancelled'];
+const ends = ['failed', 'completed', 'expired', 'cancelled'] as const satisfies BatchStatus[];
 
-export function hasEnded({ status }: Pick<StoredBatch, 'status'>): boolean {
-  return ended.includes(status);
+export function hasEnded(batch: Pick<StoredBatch, 'status' | 'at'>): boolean {
+  return endOf(batch) !== undefined;
+}
+
+/** The end of a batch, and when that was. */
+export interface BatchEnd {
+  status: (typeof ends)[number];
+  /** Milliseconds since 1970. */
+  at: number;
+}
+
+export function endOf({ status, at }: Pick<StoredBatch, 'status' | 'at'>): BatchEnd | undefined {
+  const end = ends.find((each) => each === status);
+  return end && { status: end, at: at[end] ?? 0 };
 }
 
 export function parseBatch(text: string): StoredBatch | undefined {

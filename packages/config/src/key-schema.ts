@@ -14,7 +14,7 @@ export const limitsSchema = z.strictObject(
     const { least, most, unit, otherwise } = row;
     return (unit === 'money' ? money(least, most) : wholeNumber(least, most)).exactOptional().meta({
       description: describeLimit(row),
-      ...(unit !== 'count' && { unit }),
+      ...(unit !== 'count' && unit !== 'money' && { unit }),
       ...(typeof otherwise === 'number' && { default: otherwise }),
     });
   }),

@@ -232,6 +232,12 @@ export {
 export {
   bucketWidths,
   type UsageGroup,
+  type CostGroup,
+  type CostPage,
+  costPageSchema,
+  type CostQueryParams,
+  costQuerySchema,
+  type CostResult,
   usageGroups,
   type UsagePage,
   usagePageSchema,
@@ -245,3 +251,4 @@ export { errorEvent } from './error-event.ts';
 export { dialectOf, type SchemaDialect } from './strict-schema/schema-keywords.ts';
 export { plainSchema } from './strict-schema/plain-schema.ts';
 export { strictSchemaLimits, strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
+export { money } from './money.ts';

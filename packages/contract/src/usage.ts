@@ -19,7 +19,7 @@ export const bucketWidths = {
 /** Most values of one filter. */
 const mostValues = 100;
 
-const lists = ['project_ids', 'api_key_ids', 'models', 'group_by'] as const;
+const lists = ['project_ids', 'api_key_ids', 'models', 'line_items', 'group_by'] as const;
 
 /** The official clients send `models[]=a&models[]=b`; others leave out the brackets. */
 function withLists(query: unknown): Record<string, unknown> {
@@ -42,36 +42,54 @@ const second = (name: string) =>
 
 const values = () => z.array(z.string().max(256)).max(mostValues).optional();
 
+/** A time, a page and filters: what a question for usage and one for costs have in common. */
+const questionMembers = {
+  start_time: second('start_time'),
+  end_time: second('end_time').optional(),
+  limit: member(z.int().min(1).max(180), (value, refuse) =>
+    typeof value === 'string' && /^\d{1,5}$/.test(value)
+      ? Number(value)
+      : refuse("'limit' must be an integer.", 'invalid_type'),
+  ).optional(),
+  project_ids: values(),
+  api_key_ids: values(),
+  page: member(z.string().regex(/^page_\d{1,12}$/), (value, refuse) =>
+    typeof value === 'string' && /^page_\d{1,12}$/.test(value)
+      ? value
+      : refuse("'page' must be a next_page that this server has answered with."),
+  ).optional(),
+};
+
+type Refuse = (path: string, code: string, message: string) => void;
+const refuseBy =
+  (context: z.core.$RefinementCtx): Refuse =>
+  (path, code, message) =>
+    context.addIssue({ code: 'custom', path: [path], params: { code, message } });
+
+function checkTimes(
+  { start_time, end_time }: { start_time: number; end_time?: number | undefined },
+  refuse: Refuse,
+) {
+  if (end_time !== undefined && end_time <= start_time)
+    refuse('end_time', 'invalid_value', "'end_time' must be later than 'start_time'.");
+}
+
 export const usageQuerySchema = z.preprocess(
   withLists,
   z
     .object({
-      start_time: second('start_time'),
-      end_time: second('end_time').optional(),
+      ...questionMembers,
       bucket_width: choice('bucket_width', ['1d', '1h']),
-      limit: member(z.int().min(1).max(168), (value, refuse) =>
-        typeof value === 'string' && /^\d{1,5}$/.test(value)
-          ? Number(value)
-          : refuse("'limit' must be an integer.", 'invalid_type'),
-      ).optional(),
       group_by: z.array(z.enum(usageGroups)).max(usageGroups.length).optional(),
-      project_ids: values(),
-      api_key_ids: values(),
       models: values(),
       batch: member(z.boolean(), (value, refuse) =>
         value === 'true' || value === 'false' ? value === 'true' : refuse("'batch' must be true or false."),
       ).optional(),
-      page: member(z.string().regex(/^page_\d{1,12}$/), (value, refuse) =>
-        typeof value === 'string' && /^page_\d{1,12}$/.test(value)
-          ? value
-          : refuse("'page' must be a next_page that this server has answered with."),
-      ).optional(),
     })
-    .superRefine(({ start_time, end_time, bucket_width, limit }, context) => {
-      const refuse = (path: string, code: string, message: string) =>
-        context.addIssue({ code: 'custom', path: [path], params: { code, message } });
-      if (end_time !== undefined && end_time <= start_time)
-        refuse('end_time', 'invalid_value', "'end_time' must be later than 'start_time'.");
+    .superRefine((query, context) => {
+      const refuse = refuseBy(context);
+      checkTimes(query, refuse);
+      const { bucket_width, limit } = query;
       const { most } = bucketWidths[bucket_width];
       if (limit !== undefined && limit > most)
         refuse(
@@ -114,19 +132,56 @@ export const usageResultSchema = z.object({
 
 export type UsageResult = z.infer<typeof usageResultSchema>;
 
-export const usagePageSchema = z.object({
-  object: z.literal('page'),
-  data: z.array(
-    z.object({
-      object: z.literal('bucket'),
-      /** In seconds since 1970. */
-      start_time: z.int(),
-      end_time: z.int(),
-      results: z.array(usageResultSchema),
-    }),
-  ),
-  has_more: z.boolean(),
-  next_page: z.string().nullable(),
-});
+function pageSchemaOf<Result extends z.ZodType>(result: Result) {
+  return z.object({
+    object: z.literal('page'),
+    data: z.array(
+      z.object({
+        object: z.literal('bucket'),
+        /** In seconds since 1970. */
+        start_time: z.int(),
+        end_time: z.int(),
+        results: z.array(result),
+      }),
+    ),
+    has_more: z.boolean(),
+    next_page: z.string().nullable(),
+  });
+}
 
+export const usagePageSchema = pageSchemaOf(usageResultSchema);
 export type UsagePage = z.infer<typeof usagePageSchema>;
+
+/** By what costs may be grouped. A line item is a model. */
+export const costGroups = ['project_id', 'line_item', 'api_key_id'] as const;
+export type CostGroup = (typeof costGroups)[number];
+
+/** Buckets of days (https://platform.openai.com/docs/api-reference/usage/costs). */
+export const costQuerySchema = z.preprocess(
+  withLists,
+  z
+    .object({
+      ...questionMembers,
+      bucket_width: choice('bucket_width', ['1d']),
+      group_by: z.array(z.enum(costGroups)).max(costGroups.length).optional(),
+      line_items: values(),
+    })
+    .superRefine((query, context) => checkTimes(query, refuseBy(context))),
+);
+export type CostQueryParams = z.output<typeof costQuerySchema>;
+
+export const costResultSchema = z.object({
+  object: z.literal('organization.costs.result'),
+  amount: z.object({
+    value: z.number().min(0),
+    /** In lower case, as `usd`. */
+    currency: z.string(),
+  }),
+  line_item: z.string().nullable(),
+  project_id: z.string().nullable(),
+  api_key_id: z.string().nullable(),
+});
+export type CostResult = z.infer<typeof costResultSchema>;
+
+export const costPageSchema = pageSchemaOf(costResultSchema);
+export type CostPage = z.infer<typeof costPageSchema>;

@@ -13,6 +13,11 @@ export const webhookEventTypes = [
   'response.failed',
   'response.incomplete',
   'response.cancelled',
+  'batch.completed',
+  'batch.failed',
+  'batch.expired',
+  'batch.cancelled',
+  'budget.warning',
 ] as const;
 
 export type WebhookEventType = (typeof webhookEventTypes)[number];
@@ -24,7 +29,18 @@ export interface WebhookEvent {
   type: WebhookEventType;
   /** When it happened, in seconds since 1970. */
   created_at: number;
-  data: { id: string };
+  /** Of a budget also what is known of it. */
+  data: { id: string } | BudgetWarning;
+}
+
+/** Four fifths of a budget are reserved or used: told once in its day or month. An addition of this service. */
+export interface BudgetWarning {
+  /** The limit, by its name on the wire, such as `tokens_per_day`. */
+  id: string;
+  /** Null for a budget of the whole tenant. */
+  api_key_id: string | null;
+  limit: number;
+  used: number;
 }
 
 export const webhookEndpointSchema = z.object({

@@ -38,7 +38,15 @@ export type { LimitedTenant } from './reading/tenant-use.ts';
 export type { ResponseSummary } from './reading/read-summary.ts';
 export { typeOf, type LoggedEvent } from './reading/read-events.ts';
 export { OutboxFollower, type OutboxFollowerOptions } from './outbox/outbox-follower.ts';
-export { type EndFact, type OutboxEntry, OutboxReader, type OutboxReaderOptions } from './outbox/outbox.ts';
+export {
+  type BatchEventType,
+  type EndFact,
+  type Happening,
+  type OutboxEntry,
+  OutboxReader,
+  type OutboxReaderOptions,
+  tellOfBatch,
+} from './outbox/outbox.ts';
 export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';

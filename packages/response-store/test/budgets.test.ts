@@ -1,7 +1,7 @@
 import { cancelled, completed, nothingProduced, type ResponseEnd, type Usage } from '@sluice/contract';
 import type { GivenLimits } from '@sluice/contract/tenant-limits';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type AcceptResult, OutboxReader } from '../src/index.ts';
+import { type AcceptResult, type OutboxEntry, OutboxReader } from '../src/index.ts';
 import { type AcceptedOptions, oneServer, StoreUnderTest } from './store-under-test.ts';
 
 let store: StoreUnderTest;
@@ -38,6 +38,27 @@ function usage(input: number, output: number, { cached = 0, cacheWrite = 0 } = {
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: input + output,
   };
+}
+
+/** What the outbox tells that it has not told here. */
+async function entries(): Promise<OutboxEntry[]> {
+  const reader = new OutboxReader({
+    redis: store.server.client,
+    keys: store.keys,
+    reader: 'usage',
+    readers: ['usage'],
+    process: 'p',
+    leaseMs: 1_000,
+    count: 100,
+  });
+  const all: OutboxEntry[] = [];
+  let next: readonly OutboxEntry[] = [];
+  do {
+    const taken = await reader.take(next.map(({ id }) => id));
+    next = taken?.entries ?? [];
+    all.push(...next);
+  } while (next.length > 0);
+  return all;
 }
 
 async function use(limits: GivenLimits) {
@@ -143,22 +164,49 @@ describe('a budget of money', () => {
     const taken = usage(1_000, 250, { cached: 600, cacheWrite: 100 });
     await end(id, completed({ output: [], usage: taken }, 1));
     expect(await use(limits)).toMatchObject({ spend_in_day: 0.00315 });
-    const reader = new OutboxReader({
-      redis: store.server.client,
-      keys: store.keys,
-      reader: 'usage',
-      readers: ['usage'],
-      process: 'p',
-      leaseMs: 1_000,
-      count: 10,
-    });
-    const ends = await reader.take([]);
-    expect(ends?.entries.map(({ fact }) => fact?.spend)).toEqual([3_150_000]);
+    const ends = await entries();
+    expect(ends.map(({ fact }) => fact?.spend)).toEqual([3_150_000]);
   });
 
   it('has all of it left where models have no price', async () => {
     await accepted(1_000_000, 500, { limits });
     expect(await use(limits)).toMatchObject({ spend_in_day: 0 });
+  });
+});
+
+describe('a warning', () => {
+  const outbox = { most: 100, ends: 'background' as const };
+  const key = '0123456789abcdef';
+  const limits = { tokensPerDay: 1_000, key: { spendPerMonth: 0.01 } };
+  const warnings = async () => (await entries()).flatMap(({ happening }) => happening ?? []);
+
+  it('is told once when four fifths of a budget are reserved or taken, and again of another limit', async () => {
+    const by = store.process('teller', undefined, outbox);
+    await accepted(0, 799, { limits, key, price: '0 0 0 1000', by });
+    expect(await warnings()).toEqual([]);
+    await accepted(0, 1, { limits, key, price: '0 0 0 1000', by });
+    await accepted(0, 1, { limits, key, price: '0 0 0 1000', by });
+    const ofDay = {
+      type: 'budget.warning',
+      tenant: 'team-a',
+      data: { id: 'tokens_per_day', api_key_id: null, limit: 1_000, used: 800 },
+    };
+    const first = await warnings();
+    expect(first).toMatchObject([ofDay]);
+    await accepted(0, 100, { limits, key, price: '0 0 0 80000', by });
+    const ofKey = { data: { id: 'spend_per_month', api_key_id: key, limit: 0.01, used: 0.008801 } };
+    expect(await ask(0, 100, { limits, key, price: '0 0 0 80000', by })).toMatchObject({
+      kind: 'over_budget',
+    });
+    await accepted(0, 1, { limits: { tokensPerDay: 1_100 }, by });
+    const later = await warnings();
+    expect(later).toMatchObject([ofKey, { data: { limit: 1_100, used: 902 } }]);
+    expect(new Set([...first, ...later].map(({ id }) => id)).size).toBe(3);
+  });
+
+  it('is written nowhere where nobody reads it', async () => {
+    await accepted(0, 900, { limits });
+    expect(await store.server.client.exists(store.keys.outbox)).toBe(0);
   });
 });
 

@@ -185,7 +185,7 @@ export class StoreUnderTest {
   }
 
   /** The store of an api process. It holds no lease until it is started. */
-  process(processId: string, largeValues: Redis = this.server.client): CallerStore {
+  process(processId: string, largeValues: Redis = this.server.client, outbox?: OutboxWriting): CallerStore {
     const known = this.#callers.get(processId);
     if (known) return known;
     const { client, prefix } = this.server;
@@ -199,6 +199,7 @@ export class StoreUnderTest {
       processId,
       onLetIn: this.#onLetIn,
       onQueuedEnd: (ended) => this.queuedEnds.push(ended),
+      outbox,
       onError: () => undefined,
     });
     this.#callers.set(processId, made);

@@ -160,13 +160,16 @@ describe('the examples of the page on clients', () => {
     expect(JSON.parse(output)).toMatchObject({ custom_id: 'a', response: { body: { status: 'completed' } } });
   });
 
-  it('ask for usage', async () => {
+  it('ask for usage and for what it cost', async () => {
     const program = `import OpenAI from 'openai';
       const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey } = process.env;
       ${blocksOf('js')[8] ?? expect.unreachable()}
-      console.log(JSON.stringify(data));`;
+      console.log(JSON.stringify(data));
+      ${blocksOf('js')[9] ?? expect.unreachable()}`;
     const output = await run(process.execPath, ['--input-type=module', '--eval', program]);
-    expect(JSON.parse(output)).toHaveLength(7);
+    const [usage = '', costs] = output.split('\n');
+    expect(JSON.parse(usage)).toHaveLength(7);
+    expect(costs).toMatch(/^\[/);
   });
 
   it('are all of them', () => {
@@ -175,7 +178,7 @@ describe('the examples of the page on clients', () => {
       python: blocksOf('python').length,
       sh: blocksOf('sh').length,
     }).toEqual({
-      js: 9,
+      js: 10,
       python: 3,
       sh: 2,
     });

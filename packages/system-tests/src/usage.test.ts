@@ -22,7 +22,7 @@ beforeAll(async () => {
       providers: [{ id: 'simulator', type: 'simulator' }],
       models: [
         { id: 'simulator', routes: [{ provider: 'simulator' }] },
-        { id: 'other', routes: [{ provider: 'simulator' }] },
+        { id: 'other', routes: [{ provider: 'simulator' }], price: { input: 2, output: 8 } },
       ],
     },
   });
@@ -121,6 +121,28 @@ describe('usage, by the official client', () => {
     expect(await resultsOf(mine, { models: ['other'] })).toEqual([]);
   });
 
+  it('has what it cost, by the price of the model', async () => {
+    const mine = clientOf('team-b');
+    const { usage } = await mine.responses.create({ model: 'other', input: 'Hi' });
+    await mine.responses.create({ model: 'simulator', input: 'Hi' });
+    const costsOf = async (line_item: string) => {
+      const start_time = Math.floor(Date.now() / 1_000) - 86_400;
+      const page = await mine.admin.organization.usage.costs({ start_time, group_by: ['line_item'] });
+      const results = page.data.flatMap(
+        ({ results: each }) =>
+          each as unknown as OpenAI.Admin.Organization.UsageCostsResponse.Data.OrganizationCostsResult[],
+      );
+      return results.filter((each) => each.line_item === line_item).map(({ amount }) => amount);
+    };
+    const value = ((usage?.input_tokens ?? 0) * 2 + (usage?.output_tokens ?? 0) * 8) / 1e6;
+    expect(value).toBeGreaterThan(0);
+    const amount = { value: expect.closeTo(value, 9), currency: 'usd' };
+    await eventually(async () => (await costsOf('other')).length > 0);
+    expect(await costsOf('other')).toEqual([amount]);
+    await eventually(async () => (await costsOf('simulator')).length > 0);
+    expect(await costsOf('simulator')).toEqual([{ value: 0, currency: 'usd' }]);
+  });
+
   it('counts what was cancelled', async () => {
     const mine = clientOf('team-b');
     const { id } = await mine.responses.create({
@@ -139,8 +161,8 @@ describe('usage, by the official client', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(new Set(rows.map(({ tenant }) => tenant))).toEqual(new Set(['team-a', 'team-b']));
-    expect(sumOf(rows, 'responses')).toBe(62);
-    expect((await command()).output).toMatch(/^tenant +model +responses[\s\S]*team-b +simulator +2 /m);
+    expect(sumOf(rows, 'responses')).toBe(64);
+    expect((await command()).output).toMatch(/^tenant +model +responses[\s\S]*team-b +simulator +3 /m);
     expect((await command('--csv')).output).toContain('since,until,tenant,model,responses');
     expect(await command('--by', 'colour')).toMatchObject({ code: 2 });
     expect((await command('--data-dir', '/nowhere')).output).toContain('There is no usage at /nowhere');

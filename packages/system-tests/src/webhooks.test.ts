@@ -2,10 +2,13 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@sluice/testing';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
 import { startProcess } from './sluice-process.ts';
+
+const testerKey = `sk-test-${'t'.repeat(32)}`;
+const spenderKey = `sk-test-${'s'.repeat(32)}`;
 
 let service: Service;
 let receiver: Server;
@@ -31,6 +34,11 @@ beforeAll(async () => {
       webhooks: { allowPrivateNetworks: true },
       providers: [{ id: 'simulator', type: 'simulator' }],
       models: [{ id: 'simulator', routes: [{ provider: 'simulator' }] }],
+      files: { enabled: true },
+      keys: [
+        { name: 'tester', key: testerKey },
+        { name: 'spender', key: spenderKey, limits: { tokensPerDay: 1_000 } },
+      ],
     },
   });
   client = clientOf(0);
@@ -41,8 +49,8 @@ afterAll(async () => {
   receiver?.close();
 });
 
-function clientOf(api: number): OpenAI {
-  return new OpenAI({ apiKey: service.key, baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 0 });
+function clientOf(api: number, apiKey = testerKey): OpenAI {
+  return new OpenAI({ apiKey, baseURL: `${service.apiUrls[api]}/v1`, maxRetries: 0 });
 }
 
 function urlOf(path: string): string {
@@ -66,6 +74,55 @@ const inBackground = { model: 'simulator', input: 'Hello!', background: true } a
 const at = (path: string) => received.get(path) ?? [];
 
 describe('webhooks, by the official client', () => {
+  it('tell of the end of a batch', async () => {
+    const { signing_secret: secret } = await anEndpoint('/batches', ['batch.completed', 'batch.failed']);
+    const line = (body: object) =>
+      JSON.stringify({ custom_id: 'one', method: 'POST', url: '/v1/responses', body });
+    const started = async (lines: string) => {
+      const file = await toFile(Buffer.from(lines), 'in.jsonl');
+      const { id: input_file_id } = await client.files.create({ file, purpose: 'batch' });
+      return client.batches.create({
+        input_file_id,
+        endpoint: '/v1/responses',
+        completion_window: '24h',
+      });
+    };
+    const right = await started(line({ model: 'simulator', input: 'Hi' }));
+    const wrong = await started(line({ model: 'unknown', input: 'Hi' }));
+    await eventually(() => at('/batches').length === 2);
+    const events = await Promise.all(
+      at('/batches').map(async ({ body, headers }) => client.webhooks.unwrap(body, headers, secret)),
+    );
+    const told = new Map<string, string>(events.map(({ type, data }) => [type, 'id' in data ? data.id : '']));
+    expect(told).toEqual(
+      new Map([
+        ['batch.completed', right.id],
+        ['batch.failed', wrong.id],
+      ]),
+    );
+  });
+
+  it('tell once that most of a budget is used up', async () => {
+    const spender = clientOf(0, spenderKey);
+    await spender.webhooks.create({
+      name: 'budget',
+      url: urlOf('/budget'),
+      // An addition of this service.
+      event_types: ['budget.warning'] as unknown as OpenAI.Webhooks.WebhookCreateParams['event_types'],
+    });
+    const ask = (max_output_tokens: number) =>
+      spender.responses.create({ ...inBackground, max_output_tokens, input: 'Hi [[sluice: hang]]' });
+    const open = [await ask(700), await ask(150)];
+    await eventually(() => at('/budget').length === 1);
+    expect(JSON.parse(at('/budget')[0]?.body ?? '')).toMatchObject({
+      type: 'budget.warning',
+      data: { id: 'tokens_per_day', api_key_id: null, limit: 1_000, used: expect.any(Number) },
+    });
+    await expect(ask(700)).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
+    for (const { id } of open) await spender.responses.cancel(id);
+    expect(at('/budget')).toHaveLength(1);
+  });
+
   it('tell of an end that the client verifies', async () => {
     const { signing_secret: secret } = await anEndpoint('/completed', ['response.completed']);
     const { id } = await client.responses.create(inBackground);

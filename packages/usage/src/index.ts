@@ -12,4 +12,4 @@ export {
   type UsageSum,
 } from './usage-database.ts';
 export { UsageHome, type UsageHomeOptions } from './usage-home.ts';
-export { type AskedPage, askedPage, usagePage } from './usage-page.ts';
+export { askedCosts, type AskedPage, askedPage, costPage, usagePage } from './usage-page.ts';

@@ -11,6 +11,8 @@ export interface UsageFact {
   /** Undefined when it never ran. */
   startedAt: number | undefined;
   endedAt: number;
+  /** In billionths of the currency, which are whole; undefined without a price. */
+  spend: number | undefined;
   tokens: Partial<Record<TokenKind, number>>;
 }
 
@@ -49,6 +51,8 @@ export interface UsageSum extends Record<Dimension, string | null>, Record<Token
   cancelled: number;
   /** How long they held slots of workers, in milliseconds. */
   slotMs: number;
+  /** What their tokens cost, in billionths of the currency. */
+  spend: number;
 }
 
 /** Where usage is kept. Every call may take long, and rejects when the database cannot be used. */

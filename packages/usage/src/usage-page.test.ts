@@ -1,7 +1,7 @@
-import { usagePageSchema, usageQuerySchema } from '@sluice/contract';
+import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import type { UsageSum } from './usage-database.ts';
-import { askedPage, usagePage } from './usage-page.ts';
+import { askedCosts, askedPage, costPage, usagePage } from './usage-page.ts';
 
 const day = 86_400;
 const today = 20_000 * day;
@@ -13,7 +13,16 @@ const aSum = (more: Partial<UsageSum> = {}): UsageSum => ({
   hour: (today - 9 * day) / 3_600,
   ...{ tenant: null, key: null, model: null, tier: null },
   ...{ responses: 2, completed: 1, failed: 1, incomplete: 0, cancelled: 0 },
-  ...{ input: 10, cached: 4, cacheWrite: 1, output: 5, reasoning: 2, uncounted: 3, slotMs: 1_500 },
+  ...{
+    input: 10,
+    cached: 4,
+    cacheWrite: 1,
+    output: 5,
+    reasoning: 2,
+    uncounted: 3,
+    slotMs: 1_500,
+    spend: 2_500_000,
+  },
   ...more,
 });
 
@@ -74,6 +83,41 @@ describe('a page of usage', () => {
     ]);
     const byTier = usagePage(asked({ 'group_by[]': ['batch', 'service_tier'] }), sums).data[0]?.results;
     expect(byTier?.map(({ service_tier }) => service_tier)).toEqual(['batch', 'default', 'flex']);
+  });
+});
+
+describe('a page of costs', () => {
+  it('has the money of each model and tenant', () => {
+    const query = costQuerySchema.parse({
+      start_time: String(today - 9 * day),
+      'group_by[]': ['line_item', 'project_id'],
+      'line_items[]': 'm',
+    });
+    const question = askedPage(askedCosts(query), { now, tenant: 'team-a' });
+    expect(question.query).toMatchObject({
+      groupBy: ['model', 'tenant'],
+      where: { model: ['m'], tenant: ['team-a'] },
+      hoursEach: 24,
+    });
+    const page = costPage(question, [aSum({ model: 'm', tenant: 'team-a' })], 'USD');
+    expect(costPageSchema.parse(page)).toEqual(page);
+    expect(page.data[0]?.results).toEqual([
+      {
+        object: 'organization.costs.result',
+        amount: { value: 0.0025, currency: 'usd' },
+        line_item: 'm',
+        project_id: 'team-a',
+        api_key_id: null,
+      },
+    ]);
+  });
+
+  it.each([
+    [{ start_time: '5', bucket_width: '1h' }, 'bucket_width'],
+    [{ start_time: '5', group_by: 'model' }, 'group_by'],
+    [{ start_time: '5', limit: '181' }, 'limit'],
+  ])('is refused of %j for its %s', (query, name) => {
+    expect(costQuerySchema.safeParse(query).error?.issues[0]?.path[0]).toBe(name);
   });
 });
 

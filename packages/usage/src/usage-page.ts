@@ -1,5 +1,10 @@
 import {
   bucketWidths,
+  type CostGroup,
+  type CostPage,
+  type CostQueryParams,
+  type CostResult,
+  money,
   type UsageGroup,
   type UsagePage,
   type UsageQueryParams,
@@ -69,23 +74,52 @@ export function askedPage(
   };
 }
 
+/** The groups of usage that those of costs are. */
+const groupOf: Record<CostGroup, UsageGroup> = {
+  project_id: 'project_id',
+  line_item: 'model',
+  api_key_id: 'api_key_id',
+};
+
+/** The same question for usage. */
+export function askedCosts({ line_items: models, group_by, ...query }: CostQueryParams): UsageQueryParams {
+  return { ...query, models, group_by: group_by?.map((group) => groupOf[group]) };
+}
+
 /** The answer to a request, from the sums that the database has for it. */
-export function usagePage(
-  { starts, widthSeconds, groups, next }: AskedPage,
+export function usagePage(asked: AskedPage, sums: readonly UsageSum[]): UsagePage {
+  return pageOf(asked, sums, (of) => resultsOf(of, asked.groups));
+}
+
+/** The same with what it cost. */
+export function costPage(asked: AskedPage, sums: readonly UsageSum[], currency: string): CostPage {
+  const result = ({ spend, model, tenant, key }: UsageSum): CostResult => ({
+    object: 'organization.costs.result',
+    amount: { value: money.fromStored(spend), currency: currency.toLowerCase() },
+    line_item: model,
+    project_id: tenant,
+    api_key_id: key,
+  });
+  return pageOf(asked, sums, (of) => of.map(result));
+}
+
+function pageOf<Result>(
+  { starts, widthSeconds, next }: AskedPage,
   sums: readonly UsageSum[],
-): UsagePage {
+  results: (sums: readonly UsageSum[]) => Result[],
+) {
   const found = new Map<number, UsageSum[]>();
   for (const sum of sums) {
     const start = sum.hour * hour;
     found.set(start, [...(found.get(start) ?? []), sum]);
   }
   return {
-    object: 'page',
+    object: 'page' as const,
     data: starts.map((start) => ({
-      object: 'bucket',
+      object: 'bucket' as const,
       start_time: start,
       end_time: start + widthSeconds,
-      results: resultsOf(found.get(start) ?? [], groups),
+      results: results(found.get(start) ?? []),
     })),
     has_more: next !== undefined,
     next_page: next === undefined ? null : `page_${next}`,

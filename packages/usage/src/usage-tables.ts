@@ -3,14 +3,14 @@ import { dimensions, hourOf, tokenKinds, type UsageFact, type UsageQuery } from 
 const outcomes = ['completed', 'failed', 'incomplete', 'cancelled'] as const satisfies UsageFact['outcome'][];
 
 /** What is summed up, by its name in `UsageSum` and its column. */
-export const counted = ['responses', ...outcomes, ...tokenKinds, 'slotMs'] as const;
+export const counted = ['responses', ...outcomes, ...tokenKinds, 'slotMs', 'spend'] as const;
 
 const columnOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 const columnsOfSums = [
   'hour BIGINT NOT NULL',
   ...dimensions.map((name) => `${name} TEXT NOT NULL`),
-  ...counted.map((name) => `${columnOf(name)} BIGINT NOT NULL`),
+  ...counted.map((name) => `${columnOf(name)} BIGINT NOT NULL DEFAULT 0`),
   `PRIMARY KEY (hour, ${dimensions.join(', ')})`,
 ];
 
@@ -24,6 +24,11 @@ export const createTables = [
   'CREATE INDEX IF NOT EXISTS usage_told_by_hour ON usage_told (hour)',
   `CREATE TABLE IF NOT EXISTS usage_sums (${columnsOfSums.join(', ')})`,
 ];
+
+/** Columns that tables of an older release do not have. A process of that release goes on beside them. */
+export const laterColumns = ['spend'];
+export const addColumn = (column: string): string =>
+  `ALTER TABLE usage_sums ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`;
 
 /** Names the database, if it has no name, by the value that is given. */
 export const insertId =
@@ -70,6 +75,8 @@ function valueOf(fact: UsageFact, name: (typeof counted)[number]): number {
       return fact.outcome === name ? 1 : 0;
     case 'slotMs':
       return fact.startedAt === undefined ? 0 : Math.max(0, Math.round(fact.endedAt - fact.startedAt));
+    case 'spend':
+      return fact.spend ?? 0;
     default:
       return fact.tokens[name] ?? 0;
   }
@@ -91,7 +98,8 @@ export function selectSums(query: UsageQuery): { sql: string; values: (string | 
   const selected = [
     `${bucket} AS hour`,
     ...dimensions.map((name) => (query.groupBy.includes(name) ? name : `NULL AS ${name}`)),
-    ...counted.map((name) => `SUM(${columnOf(name)}) AS "${name}"`),
+    // Sums of money may be longer than a number is exact.
+    ...counted.map((name) => `CAST(SUM(${columnOf(name)}) AS DOUBLE PRECISION) AS "${name}"`),
   ];
   const groups = [bucket, ...dimensions.filter((name) => query.groupBy.includes(name))];
   const sql = `SELECT ${selected.join(', ')} FROM usage_sums WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;

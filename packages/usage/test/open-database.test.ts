@@ -43,6 +43,7 @@ function aFact(more: Partial<UsageFact> = {}): UsageFact {
     outcome: 'completed',
     startedAt: hour * msPerHour,
     endedAt: hour * msPerHour + 1_500,
+    spend: 3_150_000,
     tokens: { input: 10, cached: 4, output: 5, reasoning: 2 },
     ...more,
   };
@@ -88,6 +89,7 @@ describe.each([
         ...{ responses: 60, completed: 60, failed: 0, incomplete: 0, cancelled: 0 },
         ...{ input: 600, cached: 240, cacheWrite: 0, output: 300, reasoning: 120, uncounted: 0 },
         slotMs: 90_000,
+        spend: 189_000_000,
       },
       expect.objectContaining({ tenant: 'team-b', tier: 'batch', responses: 1, cancelled: 1, slotMs: 0 }),
     ]);

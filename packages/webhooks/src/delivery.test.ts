@@ -11,10 +11,10 @@ describe('a delivery', () => {
       id: 'create-response_1',
       tenant: 'team-a',
       type: 'response.completed',
-      endedAt: 1_500,
+      at: 1_500,
     } as const;
     const event = eventOf(end);
-    expect(eventOf({ ...end, endedAt: 1_700 }).id).toBe(event.id);
+    expect(eventOf({ ...end, at: 1_700 }).id).toBe(event.id);
     expect(event.created_at).toBe(1);
     expect(eventOf({ ...end, type: 'response.failed' }).id).not.toBe(event.id);
     // BullMQ takes no colon in the id of a job, and Standard Webhooks no full stop in that of an event.

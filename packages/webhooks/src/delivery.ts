@@ -13,24 +13,27 @@ export interface Delivery {
   since: number;
 }
 
-/** The end of a response, as far as its endpoints are told of it. */
-export interface EndedResponse {
+/** Something that endpoints of a tenant are told of. */
+export interface Happening {
+  /** The same each time that it is told. With the type it makes the id of the event. */
   id: string;
   tenant: string;
   type: WebhookEventType;
   /** By the store's clock, in milliseconds since 1970. */
-  endedAt: number;
+  at: number;
+  /** Its id alone by default. */
+  data?: WebhookEvent['data'];
 }
 
-/** The event of an end. The same end makes the same event, however often it is told. */
-export function eventOf({ id, type, endedAt }: EndedResponse): WebhookEvent {
+/** Its event. The same happening makes the same event, however often it is told. */
+export function eventOf({ id, type, at, data = { id } }: Happening): WebhookEvent {
   const digest = createHash('sha256').update(`${type} ${id}`).digest('hex').slice(0, 32);
   return {
     id: `evt_${digest}`,
     object: 'event',
     type,
-    created_at: Math.floor(endedAt / 1000),
-    data: { id },
+    created_at: Math.floor(at / 1000),
+    data,
   };
 }
 

@@ -1,4 +1,4 @@
-export type { Delivery, EndedResponse } from './delivery.ts';
+export type { Delivery, Happening } from './delivery.ts';
 export { guardedDispatcher } from './guarded-dispatcher.ts';
 export {
   type EndpointWithSecret,

@@ -180,7 +180,7 @@ export class WebhookEndpoints {
 
   async #try(tenant: string, endpoint: StoredEndpoint, type: WebhookEventType): Promise<number> {
     const now = this.#now();
-    const event = eventOf({ id: `sample_${randomSuffix(randomBytes)}`, tenant, type, endedAt: now });
+    const event = eventOf({ id: `sample_${randomSuffix(randomBytes)}`, tenant, type, at: now });
     const answer = await sendEvent(
       {
         url: endpoint.url,

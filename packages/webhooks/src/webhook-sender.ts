@@ -2,7 +2,7 @@ import { DeliveryConsumer, DeliveryQueue, type DeliveryQueueOptions, type Verdic
 import { type Logger, throttledWarning } from '@sluice/runtime';
 import type { Redis } from 'ioredis';
 import type { Dispatcher } from 'undici';
-import { type Delivery, deliveryId, type EndedResponse, eventOf, webhookQueueName } from './delivery.ts';
+import { type Delivery, deliveryId, eventOf, type Happening, webhookQueueName } from './delivery.ts';
 import { EndpointGates } from './endpoint-gates.ts';
 import { EndpointStore } from './endpoint-store.ts';
 import { checkEndpointUrl } from './endpoint-url.ts';
@@ -70,7 +70,7 @@ export interface WebhookSenderOptions {
 }
 
 /**
- * Tells endpoints what has happened: plans a delivery for each end and endpoint, and sends what is planned, at least once, by the
+ * Tells endpoints what has happened: plans a delivery for each happening and endpoint, and sends what is planned, at least once, by the
  * schedule above. A dead process loses nothing: plans are in a queue, and a try that nobody ends is made again by another process.
  */
 export class WebhookSender {
@@ -129,21 +129,22 @@ export class WebhookSender {
   }
 
   /**
-   * Plans what these ends are to be told. The same end may be told again: it is planned once.
+   * Plans what endpoints are to be told of this. The same may be told again: it is planned once.
    *
    * @throws {Error} of Redis. Some of them may have been planned then; tell all of them again.
    */
-  async plan(ends: readonly EndedResponse[]): Promise<void> {
+  async plan(happenings: readonly Happening[]): Promise<void> {
     const known = new Map<string, KnownEndpoint[]>();
-    for (const end of ends) {
-      const endpoints = known.get(end.tenant) ?? (await this.#endpoints.list(end.tenant));
-      known.set(end.tenant, endpoints);
-      const event = eventOf(end);
+    for (const happening of happenings) {
+      const { tenant } = happening;
+      const endpoints = known.get(tenant) ?? (await this.#endpoints.list(tenant));
+      known.set(tenant, endpoints);
+      const event = eventOf(happening);
       for (const { id: endpointId, endpoint } of endpoints) {
         if (!wants(endpoint, event.type)) continue;
         const id = deliveryId(event, endpointId);
         const hasRoom = await this.#open.enter(endpointId, id);
-        if (hasRoom) await this.#queue.add(id, { tenant: end.tenant, endpointId, event, since: this.#now() });
+        if (hasRoom) await this.#queue.add(id, { tenant, endpointId, event, since: this.#now() });
         else this.#full(new Error(`Endpoint ${endpointId} has ${mostOpen} deliveries that have not ended`));
       }
     }

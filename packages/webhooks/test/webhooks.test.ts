@@ -12,7 +12,7 @@ const end = {
   id: 'create-response_1',
   tenant,
   type: 'response.completed' as const,
-  endedAt: 1_700_000_000_000,
+  at: 1_700_000_000_000,
 };
 const logger = pino({ enabled: false });
 

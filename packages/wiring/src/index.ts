@@ -5,7 +5,7 @@ export {
   type Wired,
   watchRedis,
 } from './connect.ts';
-export { type OutboxReaderName, outboxReaders } from './outbox-readers.ts';
+export { type OutboxReaderName, outboxReaders, outboxWriting } from './outbox-readers.ts';
 export {
   type ApiClients,
   apiClients,

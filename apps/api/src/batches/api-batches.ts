@@ -2,12 +2,12 @@ import { Batches, BatchRunner, BatchStore, type ParsedLine, type ReadLine } from
 import type { Settings } from '@sluice/config';
 import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
-import type { CallerStore } from '@sluice/response-store';
-import type { ApiClients, Wired } from '@sluice/wiring';
+import { type CallerStore, defaultCell, tellOfBatch } from '@sluice/response-store';
+import { type ApiClients, outboxWriting, type Wired } from '@sluice/wiring';
 import { ApiLineServer, type ApiLineServerOptions } from './api-line-server.ts';
 
 export interface ApiBatchesOptions extends ApiLineServerOptions {
-  settings: Pick<Settings, 'files' | 'recovery'>;
+  settings: Pick<Settings, 'files' | 'recovery' | 'webhooks' | 'usage'>;
   wired: Wired<ApiClients, CallerStore>;
   files: Files;
 }
@@ -22,6 +22,7 @@ export class ApiBatches {
     const { keyPrefix } = wired;
     const store = new BatchStore({ connection, keyPrefix });
     const now = () => wired.clock.now();
+    const outbox = outboxWriting(settings);
     this.batches = new Batches({ store, files, now });
     this.#runner = new BatchRunner({
       connection,
@@ -31,6 +32,10 @@ export class ApiBatches {
       server: new ApiLineServer(serving),
       readLine: (...line) => readLine(serving.json, ...line),
       logger: serving.logger,
+      onEnd: async (name, { status, at }) => {
+        const keys = wired.store.keys.inCell(defaultCell);
+        if (outbox) await tellOfBatch(connection, keys, outbox, { ...name, type: `batch.${status}`, at });
+      },
       linesAtOnce: settings.files.batchLines,
       leaseMs: settings.recovery.lockMs,
       now,

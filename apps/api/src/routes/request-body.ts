@@ -52,6 +52,7 @@ export const creationErrors = [
   'tool_call_not_found',
   'idempotency_mismatch',
   'idempotency_result_gone',
+  'insufficient_quota',
   ...failureErrors,
 ] as const satisfies ErrorCode[];
 

@@ -1,10 +1,17 @@
-import { type ErrorCode, ServiceError, usagePageSchema, usageQuerySchema } from '@sluice/contract';
+import {
+  costPageSchema,
+  costQuerySchema,
+  type ErrorCode,
+  ServiceError,
+  usagePageSchema,
+  usageQuerySchema,
+} from '@sluice/contract';
 import type { ApiUsage } from '../api-usage.ts';
 import { anyErrors, defineRoute, json } from '../route.ts';
 
 export interface UsageContext {
   /** Undefined where usage is not counted. */
-  usage: Pick<ApiUsage, 'page'> | undefined;
+  usage: Pick<ApiUsage, 'page' | 'costs'> | undefined;
 }
 
 /** Errors of a question for usage, wherever it is asked. */
@@ -20,7 +27,7 @@ export const usageErrors = [
   'usage_unavailable',
 ] as const satisfies ErrorCode[];
 
-export function usageOf({ usage }: UsageContext): Pick<ApiUsage, 'page'> {
+export function usageOf({ usage }: UsageContext): Pick<ApiUsage, 'page' | 'costs'> {
   if (!usage) throw new ServiceError('usage_off');
   return usage;
 }
@@ -35,4 +42,17 @@ export const listUsage = defineRoute({
   errors: [...anyErrors, ...usageErrors],
   handle: ({ query, request }, context: UsageContext) =>
     usageOf(context).page(query, { tenant: request.key.name }),
+});
+
+export const listCosts = defineRoute({
+  name: 'listCosts',
+  method: 'GET',
+  path: '/organization/costs',
+  summary:
+    "What the tenant's responses cost by the prices of their models, in buckets of a day, by the time of their ends.",
+  query: costQuerySchema,
+  answers: [json(costPageSchema)],
+  errors: [...anyErrors, ...usageErrors],
+  handle: ({ query, request }, context: UsageContext) =>
+    usageOf(context).costs(query, { tenant: request.key.name }),
 });

@@ -17,6 +17,7 @@ const memberFlags = {
   concurrency: { type: 'string' },
   'context-tokens': { type: 'string' },
   'max-output-tokens': { type: 'string' },
+  price: { type: 'string' },
   file: { type: 'string' },
 } as const;
 
@@ -87,7 +88,8 @@ async function membersOf(
   values: { [Flag in keyof typeof memberFlags]?: string | string[] | undefined },
   cwd: string,
 ): Promise<Record<string, unknown>> {
-  const { route, queue, concurrency, 'context-tokens': context, 'max-output-tokens': output, file } = values;
+  const { route, queue, concurrency, 'context-tokens': context, 'max-output-tokens': output } = values;
+  const { price, file } = values;
   const given = {
     routes: [route ?? []].flat().map((text) => {
       const [provider = '', ...name] = text.split(':');
@@ -97,6 +99,7 @@ async function membersOf(
     concurrency: numberOf('concurrency', concurrency),
     contextTokens: numberOf('context-tokens', context),
     maxOutputTokens: numberOf('max-output-tokens', output),
+    price: priceIn(price),
   };
   const said = Object.entries(given).filter(
     ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0),
@@ -122,6 +125,21 @@ function numberOf(flag: string, text: string | string[] | undefined): number | n
   if (text === 'none') return null;
   if (!/^\d{1,10}$/.test(text)) throw badUsage('models', `--${flag}: must be a whole number, or none`);
   return Number(text);
+}
+
+/** The prices of input, output, cached input and writes to a cache, of which the first two must be there. `none` takes the price away. */
+function priceIn(text: string | string[] | undefined): Record<string, number> | null | undefined {
+  if (typeof text !== 'string') return undefined;
+  if (text === 'none') return null;
+  if (!/^\d+(\.\d+)?(,\d+(\.\d+)?){1,3}$/.test(text))
+    throw badUsage('models', '--price: must be two to four numbers such as 2.5,10, or none');
+  const [input = 0, output = 0, cachedInput, cacheWrite] = text.split(',').map(Number);
+  return {
+    input,
+    output,
+    ...(cachedInput !== undefined && { cachedInput }),
+    ...(cacheWrite !== undefined && { cacheWrite }),
+  };
 }
 
 function wordsOf({ routes, queue, concurrency }: ModelSettings): string {

@@ -23,6 +23,8 @@ remove lets nothing new in, and serves what waits.
   --queue NAME               the queue; the model's name unless given
   --concurrency N            most that run at a time; \`none\` takes the limit away
   --context-tokens N, --max-output-tokens N
+  --price IN,OUT[,CACHED[,WRITTEN]]
+                             of a million tokens, in usage.currency: of input, of output, of input from a cache and written to one
   --file FILE                a model as in the settings file, in JSON; the flags win
   --drain                    remove: cancels what waits
   --json                     prints JSON, one line for each model

@@ -5,11 +5,12 @@ import { dimensions, openUsage, type UsageDatabase, usageFile } from '@sluice/us
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { askedUsage } from './asked-usage.ts';
-import { usageCsv, usageTable } from './usage-rows.ts';
+import { usageCsv, usageJson, usageTable } from './usage-rows.ts';
 
 export const usageUsage = `Usage: sluice usage [flags]
 
-Shows what responses took, by the time of their ends: how many there were, their tokens, and how long they held slots of workers.
+Shows what responses took, by the time of their ends: how many there were, their tokens, how long they held slots of workers, and what they
+cost in usage.currency by the prices of their models.
 
   --since TIME    from when on: a date, a time, or an age such as 24h or 30d [7d]
   --until TIME    until when [now]
@@ -45,8 +46,7 @@ export async function runUsage(
   const database = open(settingsOf(values, { env, cwd }));
   try {
     const sums = await database.sums(asked.query, '');
-    if (values.json)
-      for (const sum of sums) console.log(JSON.stringify({ ...sum, hour: undefined, ...asked.timesOf(sum) }));
+    if (values.json) for (const sum of sums) console.log(usageJson(sum, asked));
     else if (values.csv) console.log(usageCsv(sums, asked));
     else console.log(sums.length === 0 ? 'Nothing has ended in that time.' : usageTable(sums, asked));
   } catch (error) {

@@ -10,7 +10,16 @@ const aSum = (more: Partial<UsageSum>): UsageSum => ({
   hour: 0,
   ...{ tenant: 'team-a', key: null, model: 'm', tier: null },
   ...{ responses: 1_200, completed: 1_199, failed: 1, incomplete: 0, cancelled: 0 },
-  ...{ input: 10, cached: 4, cacheWrite: 1, output: 5, reasoning: 2, uncounted: 3, slotMs: 1_500 },
+  ...{
+    input: 10,
+    cached: 4,
+    cacheWrite: 1,
+    output: 5,
+    reasoning: 2,
+    uncounted: 3,
+    slotMs: 1_500,
+    spend: 2_500_000,
+  },
   ...more,
 });
 
@@ -52,8 +61,8 @@ describe('what is asked for', () => {
 describe('usage', () => {
   it('is a table', () => {
     expect(usageTable([aSum({})], askedUsage({}, now)).split('\n')).toEqual([
-      'tenant  model  responses  failed  input  cached  output  reasoning  uncounted  slot seconds',
-      'team-a  m      1,200      1       10     4       5       2          3          1.5',
+      'tenant  model  responses  failed  input  cached  output  reasoning  uncounted  slot seconds  spend',
+      'team-a  m      1,200      1       10     4       5       2          3          1.5           0.0025',
     ]);
   });
 
@@ -61,9 +70,9 @@ describe('usage', () => {
     const asked = askedUsage({ since: '2026-03-10', by: 'tenant' }, now);
     const csv = usageCsv([aSum({ tenant: '=1+1' }), aSum({ tenant: 'a "b", c' })], asked);
     expect(csv.split('\r\n')).toEqual([
-      'since,until,tenant,responses,failed,input,cached,output,reasoning,uncounted,slot_seconds',
-      "2026-03-10T00:00Z,2026-03-10T13:00Z,'=1+1,1200,1,10,4,5,2,3,1.5",
-      '2026-03-10T00:00Z,2026-03-10T13:00Z,"a ""b"", c",1200,1,10,4,5,2,3,1.5',
+      'since,until,tenant,responses,failed,input,cached,output,reasoning,uncounted,slot_seconds,spend',
+      "2026-03-10T00:00Z,2026-03-10T13:00Z,'=1+1,1200,1,10,4,5,2,3,1.5,0.0025",
+      '2026-03-10T00:00Z,2026-03-10T13:00Z,"a ""b"", c",1200,1,10,4,5,2,3,1.5,0.0025',
     ]);
   });
 });

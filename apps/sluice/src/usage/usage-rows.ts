@@ -1,3 +1,4 @@
+import { money } from '@sluice/contract';
 import type { UsageSum } from '@sluice/usage';
 import { tableText } from '../table.ts';
 import type { AskedUsage } from './asked-usage.ts';
@@ -12,6 +13,7 @@ const figures = [
   ['reasoning', ({ reasoning }) => reasoning],
   ['uncounted', ({ uncounted }) => uncounted],
   ['slot seconds', ({ slotMs }) => slotMs / 1_000],
+  ['spend', ({ spend }) => money.fromStored(spend)],
 ] as const satisfies [string, (sum: UsageSum) => number][];
 
 export function usageTable(sums: readonly UsageSum[], asked: AskedUsage): string {
@@ -19,10 +21,17 @@ export function usageTable(sums: readonly UsageSum[], asked: AskedUsage): string
   const rows = sums.map((sum) => [
     ...(asked.hasTimes ? [asked.timesOf(sum).since] : []),
     ...groupBy.map((name) => sum[name] ?? ''),
-    ...figures.map(([, of]) => of(sum).toLocaleString('en', { maximumFractionDigits: 1 })),
+    ...figures.map(([name, of]) =>
+      of(sum).toLocaleString('en', { maximumFractionDigits: name === 'spend' ? 6 : 1 }),
+    ),
   ]);
   const titles = [...(asked.hasTimes ? ['from'] : []), ...groupBy, ...figures.map(([name]) => name)];
   return tableText([titles, ...rows]);
+}
+
+/** One line of JSON. */
+export function usageJson({ hour, spend, ...sum }: UsageSum, asked: AskedUsage): string {
+  return JSON.stringify({ ...sum, spend: money.fromStored(spend), ...asked.timesOf({ hour }) });
 }
 
 /** As RFC 4180 has it. */
@@ -35,7 +44,10 @@ export function usageCsv(sums: readonly UsageSum[], asked: AskedUsage): string {
       since,
       until,
       ...groupBy.map((name) => sum[name] ?? ''),
-      ...figures.map(([, of]) => String(of(sum))),
+      // A small amount of money has no exponent.
+      ...figures.map(([, of]) =>
+        of(sum).toLocaleString('en', { useGrouping: false, maximumFractionDigits: 9 }),
+      ),
     ];
   });
   return [titles, ...rows].map((row) => row.map(csvCell).join(',')).join('\r\n');

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EndFact, OutboxReader } from './outbox.ts';
+import type { EndFact, Happening, OutboxReader } from './outbox.ts';
 
 export interface OutboxFollowerOptions {
   reader: Pick<OutboxReader, 'take'>;
-  /** Tells these ends. When it rejects, all of them come again. */
-  tell: (ends: readonly EndFact[]) => Promise<void>;
+  /** Tells these ends, and what else has happened. When it rejects, all of them come again. */
+  tell: (ends: readonly EndFact[], happenings: readonly Happening[]) => Promise<void>;
   /** Told of ends that were lost because too many waited, and of entries that this release cannot read. */
   onLost: (count: number) => void;
   onError: (error: unknown) => void;
@@ -59,9 +59,10 @@ export class OutboxFollower {
     const taken = await reader.take(told);
     if (!taken) return undefined;
     const ends = taken.entries.flatMap(({ fact }) => fact ?? []);
-    const lost = taken.lost + taken.entries.length - ends.length;
+    const happenings = taken.entries.flatMap(({ happening }) => happening ?? []);
+    const lost = taken.lost + taken.entries.length - ends.length - happenings.length;
     if (lost > 0) onLost(lost);
-    if (ends.length > 0) await tell(ends);
+    if (ends.length + happenings.length > 0) await tell(ends, happenings);
     return { told: taken.entries.map(({ id }) => id), isFull: taken.isFull };
   }
 }

@@ -1,7 +1,17 @@
-import { statuses, type Status } from '@sluice/contract';
+import {
+  money,
+  statuses,
+  type Status,
+  type WebhookEvent,
+  type WebhookEventType,
+  webhookEventTypes,
+} from '@sluice/contract';
+import { budgetNames, tenantLimits } from '@sluice/contract/tenant-limits';
 import type { RedisCommands } from '../record/connection.ts';
 import type { CellKeys } from '../record/keys.ts';
+import type { Redis } from 'ioredis';
 import { defineScript } from '../script/define-script.ts';
+import type { OutboxWriting } from '../record/store-access.ts';
 import type { ToldEnd } from './told-end.ts';
 
 const takeScript = defineScript({
@@ -29,10 +39,25 @@ export interface EndFact extends ToldEnd {
   spend: number | undefined;
 }
 
-/** An entry of the outbox; `fact` is undefined when this release cannot read it, and when it went before it was told. */
+/** Something else that is told of a tenant. */
+export interface Happening {
+  type: 'budget.warning' | BatchEventType;
+  /** The same each time that it is told, and of nothing else. */
+  id: string;
+  tenant: string;
+  /** Milliseconds of the store's clock. */
+  at: number;
+  /** What an endpoint is sent of it. */
+  data: WebhookEvent['data'];
+}
+
+export type BatchEventType = Extract<WebhookEventType, `batch.${string}`>;
+
+/** An entry of the outbox; it has neither when this release cannot read it, and when it went before it was told. */
 export interface OutboxEntry {
   id: string;
   fact: EndFact | undefined;
+  happening?: Happening | undefined;
 }
 
 export interface TakenEnds {
@@ -90,16 +115,44 @@ export class OutboxReader {
     return {
       lost,
       isFull: entries.length >= count,
-      entries: entries.map(([id, pairs]) => ({ id, fact: parseFact(pairs ?? []) })),
+      entries: entries.map(([id, pairs]) => parseEntry(id, pairs ?? [])),
     };
   }
 }
 
-function parseFact(pairs: readonly string[]): EndFact | undefined {
+type Text = (name: string) => string;
+
+function parseEntry(id: string, pairs: readonly string[]): OutboxEntry {
   const found = new Map<string, string>();
   for (let at = 0; at + 1 < pairs.length; at += 2) found.set(pairs[at] ?? '', pairs[at + 1] ?? '');
-  const text = (name: string) => found.get(name) ?? '';
-  const status = statuses.find((each) => each === found.get('status'));
+  const text: Text = (name) => found.get(name) ?? '';
+  return found.has('event')
+    ? { id, fact: undefined, happening: parseHappening(text) }
+    : { id, fact: parseFact(text) };
+}
+
+function parseHappening(text: Text): Happening | undefined {
+  const [event, tenant, at] = [text('event'), text('tenant'), Number(text('at'))];
+  const type = batchEventTypes.find((each) => each === event);
+  if (type) return { type, id: text('id'), tenant, at, data: { id: text('id') } };
+  const budget = budgetNames.find((name) => tenantLimits[name].wire === text('budget'));
+  if (event !== 'budget.warning' || !budget) return undefined;
+  const amount = (name: string) =>
+    tenantLimits[budget].unit === 'money' ? money.fromStored(Number(text(name))) : Number(text(name));
+  const key = text('key') || null;
+  return {
+    type: event,
+    id: [tenant, key, text('budget'), text('limit'), text('period')].join(' '),
+    tenant,
+    at,
+    data: { id: text('budget'), api_key_id: key, limit: amount('limit'), used: amount('used') },
+  };
+}
+
+const batchEventTypes = webhookEventTypes.filter((type): type is BatchEventType => type.startsWith('batch.'));
+
+function parseFact(text: Text): EndFact | undefined {
+  const status = statuses.find((each) => each === text('status'));
   if (status === undefined || text('id') === '') return undefined;
   try {
     return {
@@ -118,4 +171,15 @@ function parseFact(pairs: readonly string[]): EndFact | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Tells of the end of a batch, at least once: its readers know it by its id. */
+export async function tellOfBatch(
+  redis: Pick<Redis, 'xadd'>,
+  { outbox }: Pick<CellKeys, 'outbox'>,
+  { most }: OutboxWriting,
+  { type, id, tenant, at }: { type: BatchEventType; id: string; tenant: string; at: number },
+): Promise<void> {
+  const entry = ['event', type, 'id', id, 'tenant', tenant, 'at', at];
+  await redis.xadd(outbox, 'MAXLEN', '~', most, '*', ...entry);
 }

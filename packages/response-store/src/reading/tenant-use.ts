@@ -1,4 +1,5 @@
-import { money, parseWeight } from '@sluice/admission';
+import { parseWeight } from '@sluice/admission';
+import { money } from '@sluice/contract';
 import type { TenantUseNow } from '@sluice/contract/admin';
 import { budgetNames, type GivenLimits } from '@sluice/contract/tenant-limits';
 import type { StoreAccess } from '../record/store-access.ts';

@@ -59,6 +59,8 @@ const decidingFacts = {
   must_renew: fact('number?', 'store'),
   /** How many bytes of what went ahead of the accept are the request; absent when nothing did. */
   request_ahead: fact('number?', 'store'),
+  /** How many entries the outbox has at most, which is told of budgets; absent when nobody reads it. */
+  outbox_most: fact('number?', 'store'),
   /** Tool calls in the input, and the most of a list that is kept; see tool-calls.ts. */
   calls: fact('text', 'store'),
   calls_length: fact('number', 'store'),

@@ -3,7 +3,7 @@
 --
 -- KEYS  record, log, open, load, fair (the order of its queue), stored_list (of the tenant), idempotency (of its key, or the
 --       record again), large (what went ahead, or the record again), previous_record (that it continues from, or its own,
---       which there is none of yet)
+--       which there is none of yet), outbox
 -- ARGV  the facts of the accept, by their names in accept-facts.ts; nothing happens past the deadline, since a call that an
 --       outage held up has had its answer. Then the digests of the calls that must stand in what it continues from.
 --
@@ -150,6 +150,11 @@ write_present(record, {
 })
 change_held(held, gone_parts, new_parts)
 redis.call('ZADD', open, queue_by, id)
+for _, warning in ipairs(outbox_most and warnings_of(budgets) or {}) do
+  local of, limit, most, taken, period = unpack(warning)
+  redis.call('XADD', outbox, 'MAXLEN', '~', outbox_most, '*', 'event', 'budget.warning', 'tenant', tenant, 'at', accepted_at,
+    'key', of == 'key' and key or '', 'budget', limit, 'limit', most, 'used', taken, 'period', period)
+end
 -- Nothing of an open response expires. Its end starts its retention, and the rescue ends what nobody else does.
 if request_ahead then
   redis.call('PERSIST', large)

@@ -8,11 +8,13 @@ import {
   type UsageSum,
 } from '../usage-database.ts';
 import {
+  addColumn,
   addToSums,
   counted,
   createTables,
   forgetTold,
   insertId,
+  laterColumns,
   rowsOf,
   selectId,
   selectSums,
@@ -74,6 +76,8 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
     inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${tablesLock})`);
       for (const sql of createTables) await client.query(sql);
+      for (const column of laterColumns)
+        await client.query(addColumn(column).replace('ADD COLUMN', 'ADD COLUMN IF NOT EXISTS'));
       await client.query(insertId, [randomUUID()]);
       const { rows } = await client.query<{ value: string }>(selectId);
       return String(rows[0]?.value);

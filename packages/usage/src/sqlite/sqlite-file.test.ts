@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { msPerHour, rememberedHours, type UsageFact, type UsageQuery } from '../usage-database.ts';
+import { createTables } from '../usage-tables.ts';
 import { SqliteFile } from './sqlite-file.ts';
 
 let folder: string;
@@ -33,6 +34,7 @@ function aFact(more: Partial<UsageFact> = {}): UsageFact {
     outcome: 'completed',
     startedAt: hour * msPerHour,
     endedAt: hour * msPerHour + 1_500,
+    spend: 3_150_000,
     tokens: { input: 10, cached: 4, output: 5, reasoning: 2 },
     ...more,
   };
@@ -65,6 +67,7 @@ describe('a file of usage', () => {
         reasoning: 4,
         uncounted: 3,
         slotMs: 3_000,
+        spend: 9_450_000,
       },
     ]);
   });
@@ -129,6 +132,29 @@ describe('a file of usage', () => {
     const told = new DatabaseSync(join(folder, 'usage.sqlite'));
     expect(told.prepare('SELECT count(*) AS count FROM usage_told').get()).toEqual({ count: 2 });
     told.close();
+  });
+
+  it('adds what a file of an older release lacks, beside a process of that release', () => {
+    const path = join(folder, 'older.sqlite');
+    const older = new DatabaseSync(path);
+    const columns = createTables.map((sql) => sql.replace(', spend BIGINT NOT NULL DEFAULT 0', ''));
+    for (const sql of columns) older.exec(sql);
+    const add = older.prepare(
+      "INSERT INTO usage_sums (hour, tenant, key, model, tier, responses) VALUES (480000, 'a', 'k', 'm', 'default', 1)",
+    );
+    expect(() => older.prepare('SELECT spend FROM usage_sums')).toThrow('spend');
+    const newer = new SqliteFile(path);
+    add.run();
+    newer.record([aFact()]);
+    expect(newer.sums(all)).toMatchObject([{ responses: 2, spend: 3_150_000 }]);
+    newer.close();
+    older.close();
+  });
+
+  it('sums up more money than a number is exact', () => {
+    const most = aFact({ spend: 9_000_000_000_000_000 });
+    file.record([most, aFact({ spend: 9_000_000_000_000_000 })]);
+    expect(file.sums(all)).toMatchObject([{ spend: 18_000_000_000_000_000 }]);
   });
 
   it('refuses a file of a newer release', () => {

@@ -8,10 +8,12 @@ import {
   type UsageSum,
 } from '../usage-database.ts';
 import {
+  addColumn,
   addToSums,
   createTables,
   forgetTold,
   insertId,
+  laterColumns,
   rowsOf,
   selectId,
   selectSums,
@@ -41,6 +43,7 @@ export class SqliteFile {
     }
     this.#id = this.#atOnce(() => {
       for (const sql of createTables) this.#database.exec(sql);
+      this.#addColumns();
       this.#database.exec(`PRAGMA user_version = ${tablesVersion}`);
       this.#database.prepare(insertId).run(named([randomUUID()]));
       return String(this.#database.prepare(selectId).get()?.['value']);
@@ -71,6 +74,12 @@ export class SqliteFile {
 
   close(): void {
     this.#database.close();
+  }
+
+  #addColumns(): void {
+    const columns = this.#database.prepare('PRAGMA table_info(usage_sums)').all();
+    const names = new Set(columns.map(({ name }) => name));
+    for (const column of laterColumns) if (!names.has(column)) this.#database.exec(addColumn(column));
   }
 
   /** Once an hour: the ids of facts that cannot come again. */

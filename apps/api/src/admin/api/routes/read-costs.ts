@@ -1,0 +1,16 @@
+import { costPageSchema, costQuerySchema } from '@sluice/contract';
+import { json } from '../../../route.ts';
+import { usageErrors, usageOf } from '../../../routes/usage.ts';
+import { readingRoute } from '../admin-route.ts';
+
+export const readCosts = readingRoute({
+  name: 'readCosts',
+  method: 'GET',
+  path: '/usage/costs',
+  summary:
+    'What the responses of all tenants cost by the prices of their models, in buckets of a day, by the time of their ends.',
+  query: costQuerySchema,
+  answers: [json(costPageSchema)],
+  errors: ['server_is_overloaded', ...usageErrors],
+  handle: ({ query }, context) => usageOf(context).costs(query, {}),
+});

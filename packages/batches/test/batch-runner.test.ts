@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Files } from '@sluice/files';
+import { eventually, latch, testRedis, type TestRedis } from '@sluice/testing';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  Batches,
+  BatchRunner,
+  type BatchRunnerOptions,
+  BatchStore,
+  type LineAnswer,
+  LineLeft,
+  type LineServer,
+  parseLine,
+} from '../src/index.ts';
+
+const owner = { tenant: 'team-a', key: 'a1b2c3d4e5f60718' };
+const day = 24 * 3_600_000;
+const logger = pino({ level: 'silent' });
+
+let redis: TestRedis;
+let folder: string;
+let now: number;
+let files: Files;
+let store: BatchStore;
+let batches: Batches;
+const stops: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  redis = await testRedis();
+  folder = await mkdtemp(join(tmpdir(), 'sluice-batches-'));
+  now = 1_700_000_000_000;
+  const limits = { bytes: 1e9, tenantBytes: 1e9, tenantFiles: 100 };
+  files = new Files({ folder, limits, logger, now: () => now });
+  store = new BatchStore({ connection: redis.client, keyPrefix: redis.prefix });
+  batches = new Batches({ store, files, now: () => now });
+});
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+  await redis.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Answers a line at once, unless its input says `wait`: such a one runs until its batch ends before it. */
+const server: LineServer = {
+  check: () => Promise.resolve(undefined),
+  async run(_owner, { body }, { ending, leaving }): Promise<LineAnswer> {
+    const { input } = JSON.parse(Buffer.from(body).toString()) as { input: string };
+    if (input === 'wait') {
+      const over = latch();
+      for (const signal of [ending, leaving]) signal.addEventListener('abort', () => over.open());
+      if (!ending.aborted && !leaving.aborted) await over.wait();
+      throw new LineLeft();
+    }
+    const isRight = input !== 'wrong';
+    return {
+      status: isRight ? 200 : 400,
+      requestId: `req_${input}`,
+      body: JSON.stringify(isRight ? { output: input } : { error: { code: 'invalid_value' } }),
+      tokens: { input: 1, cached: 0, output: 2, reasoning: 0 },
+      isCancelled: false,
+      forget: undefined,
+    };
+  },
+};
+
+async function aBatch(inputs: readonly string[]): Promise<string> {
+  const lines = inputs.map((input, at) =>
+    JSON.stringify({ custom_id: `line-${at}`, method: 'POST', url: '/v1/responses', body: { input } }),
+  );
+  const draft = await files.receive(owner.tenant, Readable.from(Buffer.from(`${lines.join('\n')}\n`)));
+  const file = await files.keep(owner.tenant, { name: 'in.jsonl', purpose: 'batch' }, draft);
+  const asked = { input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' } as const;
+  return (await batches.create(owner, asked)).id;
+}
+
+type Told = Parameters<BatchRunnerOptions['onEnd']>[1] & { id: string };
+
+function aRunner(more: Partial<BatchRunnerOptions> = {}): { runner: BatchRunner; told: Told[] } {
+  const told: Told[] = [];
+  const runner = new BatchRunner({
+    connection: redis.client,
+    keyPrefix: redis.prefix,
+    store,
+    files,
+    server,
+    readLine: (_tenant, raw, endpoint) => parseLine(raw, endpoint),
+    logger,
+    linesAtOnce: 10,
+    leaseMs: 1_000,
+    now: () => now,
+    everyMs: 10,
+    onEnd: async ({ id }, end) => void told.push({ id, ...end }),
+    ...more,
+  });
+  runner.start();
+  stops.push(() => runner.stop());
+  return { runner, told };
+}
+
+const ended = (id: string) =>
+  eventually(async () => {
+    const batch = await batches.get(owner.tenant, id);
+    return ['completed', 'failed', 'expired', 'cancelled'].includes(batch.status) && batch;
+  });
+
+/** The lines of a file of results, in the order of their ids. */
+async function linesIn(id: string | null): Promise<Record<string, unknown>[]> {
+  const { content } = await files.read(owner.tenant, id ?? '');
+  const lines = (await text(content)).trimEnd().split('\n');
+  return lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .toSorted((one, other) => (String(one['custom_id']) < String(other['custom_id']) ? -1 : 1));
+}
+
+describe('a batch', () => {
+  it('that is not over within its window keeps what has ended, and says of the rest that it expired', async () => {
+    const id = await aBatch(['one', 'wait', 'wrong', 'wait', 'two']);
+    const { told } = aRunner();
+    await eventually(async () => {
+      const { request_counts: counts } = await batches.get(owner.tenant, id);
+      expect(counts).toEqual({ total: 5, completed: 2, failed: 1 });
+      return true;
+    });
+    now += day;
+    const batch = await ended(id);
+    expect(batch).toMatchObject({
+      status: 'expired',
+      request_counts: { total: 5, completed: 2, failed: 3 },
+      expired_at: now / 1_000,
+    });
+    expect(await linesIn(batch.output_file_id)).toMatchObject([
+      { custom_id: 'line-0', response: { status_code: 200, body: { output: 'one' } }, error: null },
+      { custom_id: 'line-4', response: { body: { output: 'two' } } },
+    ]);
+    expect(await linesIn(batch.error_file_id)).toMatchObject([
+      { custom_id: 'line-1', response: null, error: { code: 'batch_expired' } },
+      { custom_id: 'line-2', response: { status_code: 400 } },
+      { custom_id: 'line-3', response: null, error: { code: 'batch_expired' } },
+    ]);
+    await eventually(() => told.length > 0);
+    expect(told).toEqual([{ id, status: 'expired', at: now }]);
+  });
+
+  it('that nobody ran within its window expires as a whole', async () => {
+    const id = await aBatch(['one', 'two']);
+    now += 2 * day;
+    aRunner();
+    const batch = await ended(id);
+    expect(batch).toMatchObject({ status: 'expired', output_file_id: null });
+    expect(await linesIn(batch.error_file_id)).toHaveLength(2);
+  });
+
+  it('that has ended is told of until somebody has heard it, also by another process', async () => {
+    const id = await aBatch(['one']);
+    let isAway = true;
+    const asked = latch();
+    const { runner } = aRunner({
+      onEnd: () => {
+        asked.open();
+        return isAway ? Promise.reject(new Error('away')) : Promise.resolve();
+      },
+    });
+    await asked.wait();
+    expect((await batches.get(owner.tenant, id)).status).toBe('completed');
+    await runner.stop();
+    isAway = false;
+    const { told } = aRunner();
+    await eventually(() => told.length > 0);
+    await eventually(async () => (await store.open()).length === 0);
+    expect(told).toEqual([{ id, status: 'completed', at: now }]);
+  });
+});
