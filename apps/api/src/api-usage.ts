@@ -110,7 +110,7 @@ export class ApiUsage {
    * @throws {ServiceError} when the database cannot be read here.
    */
   async page(params: UsageQueryParams, of: AskedBy): Promise<UsagePage> {
-    return usagePage(...(await this.#sums(params, of)));
+    return usagePage(...(await this.#sums(params, of)), this.#options.settings.usage.currency);
   }
 
   /** A page of what it cost; rejects as `page` does. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '@sluice/contract';
-import type { Batches } from '@sluice/batches';
+import type { ApiBatches } from './batches/api-batches.ts';
 import type { Files } from '@sluice/files';
 import type { FailedLogins, Logger, Readiness, Telemetry } from '@sluice/runtime';
 import type { LiveSettings } from '@sluice/tenants';
@@ -58,7 +58,7 @@ export interface AppDependencies {
   usage?: ApiUsage | undefined;
   /** Undefined where files are switched off. */
   files?: Files | undefined;
-  batches?: { batches: Batches } | undefined;
+  batches?: Pick<ApiBatches, 'batches' | 'messageBatches'> | undefined;
   /** The origins whose pages may call the API from a browser; none by default. */
   corsOrigins?: readonly string[] | undefined;
   /** How long a reader may take nothing of its answer, in milliseconds; half a minute by default. */
@@ -154,6 +154,7 @@ export function buildApp(dependencies: AppDependencies): FastifyInstance {
             usage: dependencies.usage,
             files: dependencies.files,
             batches: dependencies.batches?.batches,
+            messageBatches: dependencies.batches?.messageBatches,
           });
         done();
       },

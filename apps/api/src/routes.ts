@@ -10,6 +10,7 @@ import { createEmbeddings } from './routes/create-embeddings.ts';
 import { createMessage } from './routes/create-message.ts';
 import { createResponse, type CreateResponseContext } from './routes/create-response.ts';
 import { batchRoutes, type BatchesContext } from './routes/batches.ts';
+import { messageBatchRoutes, type MessageBatchesContext } from './routes/message-batches.ts';
 import { fileRoutes, type FilesContext } from './routes/files.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { getModel } from './routes/get-model.ts';
@@ -28,7 +29,8 @@ export type MountContext = CreateResponseContext &
   WebhooksContext &
   UsageContext &
   FilesContext &
-  BatchesContext;
+  BatchesContext &
+  MessageBatchesContext;
 
 /** Every route of the API. Each mount has all of them, behind its authentication. */
 export const routes: readonly Route<MountContext>[] = [
@@ -50,6 +52,7 @@ export const routes: readonly Route<MountContext>[] = [
   ...webhookRoutes,
   ...fileRoutes,
   ...batchRoutes,
+  ...messageBatchRoutes,
   listUsage,
   listCosts,
 ];

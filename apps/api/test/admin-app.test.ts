@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { forEachOnWire } from '@sluice/contract/tenant-limits';
 import { tenantListSchema } from '@sluice/contract/admin';
 import { queueName } from '@sluice/queue';
 import { eventually, latch } from '@sluice/testing';
@@ -329,13 +330,10 @@ describe('what an operator is told of tenants', () => {
     return { text: answer.body, data, one };
   };
   const noLimits = {
-    requests_per_minute: null,
-    tokens_per_minute: null,
-    concurrent: null,
+    ...forEachOnWire(() => null),
     queued: 500,
     queued_bytes: 2_147_483_648,
     stored_bytes: 40,
-    max_output_tokens: null,
     reads_per_minute: 60_000,
   };
 
@@ -352,6 +350,10 @@ describe('what an operator is told of tenants', () => {
       use: {
         requests_in_minute: null,
         tokens_in_minute: null,
+        tokens_in_day: null,
+        tokens_in_month: null,
+        spend_in_day: null,
+        spend_in_month: null,
         waiting: 0,
         waiting_bytes: 0,
         stored_bytes: 0,

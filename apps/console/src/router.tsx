@@ -51,6 +51,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: parent,
+    path: '/usage',
+    component: lazyPage(async () => (await import('./pages/usage/usage-page.tsx')).UsagePage),
+  }),
+  createRoute({
+    getParentRoute: parent,
     path: '/keys',
     component: lazyPage(async () => (await import('./pages/keys/keys-page.tsx')).KeysPage),
   }),

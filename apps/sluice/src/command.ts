@@ -9,6 +9,7 @@ const usage = `Usage: sluice <command> [flags]
 
   keys create | list | limit | rotate | revoke    makes, shows, changes, replaces or ends API keys of a running service
   responses list | get | show | tail | cancel     finds, shows, follows or cancels responses of a running service
+  batch run FILE                                  runs the lines of a file as a batch, and writes their answers beside it
   queues list | pause | resume | drain            shows, stops, starts or empties whole queues
   models [NAME] | add | change | remove           shows each model and its queue, and changes those that are stored
   webhooks list | send                            shows deliveries of webhooks, and sends them again
@@ -36,6 +37,10 @@ export function runCommand(argv: readonly string[]): Promise<void> {
       case 'responses': {
         const { runResponses } = await import('./responses/responses-command.ts');
         return runResponses(rest, { env: process.env, cwd: process.cwd() });
+      }
+      case 'batch': {
+        const { runBatchCommand } = await import('./batch/batch-command.ts');
+        return runBatchCommand(rest, { env: process.env, cwd: process.cwd() });
       }
       case 'queues': {
         const { runQueues } = await import('./queues/queues-command.ts');
@@ -76,7 +81,7 @@ export function runCommand(argv: readonly string[]): Promise<void> {
         return print(usage);
       default:
         throw new FatalError(
-          `There is no command '${command}': use start, api, worker, keys, responses, queues, models, webhooks, tenants, usage, doctor or bench.`,
+          `There is no command '${command}': use start, api, worker, keys, responses, batch, queues, models, webhooks, tenants, usage, doctor or bench.`,
           {
             exitCode: 2,
           },

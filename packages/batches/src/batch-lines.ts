@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { BatchEndpoint, BatchError } from '@sluice/contract';
+import type { LineEndpoint, BatchError } from '@sluice/contract';
 
 /** Most lines of a batch. */
 export const mostLines = 50_000;
@@ -33,7 +33,7 @@ export type ParsedLine = { line: BatchLine } | { problem: BatchError };
 export type ReadLine = (
   tenant: string,
   raw: RawLine,
-  endpoint: BatchEndpoint,
+  endpoint: LineEndpoint,
 ) => ParsedLine | Promise<ParsedLine>;
 
 /** The lines of a file, one after the other, whatever the pieces in which it is read. Empty ones count and are left out. */
@@ -78,7 +78,7 @@ function isBlank(text: Buffer): boolean {
 const longestCustomId = 512;
 
 /** Reads a line, or says what is wrong with it. A long one takes its time. */
-export function parseLine({ number, text }: Omit<RawLine, 'isWhole'>, endpoint: BatchEndpoint): ParsedLine {
+export function parseLine({ number, text }: Omit<RawLine, 'isWhole'>, endpoint: LineEndpoint): ParsedLine {
   const problem = (code: string, message: string, param: string | null = null) => ({
     problem: { code, line: number, message, param },
   });

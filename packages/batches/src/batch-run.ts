@@ -8,7 +8,7 @@ import { type BatchLine, linesOf, type ReadLine } from './batch-lines.ts';
 import type { BatchName, BatchStore } from './batch-store.ts';
 import { checkInput } from './check-input.ts';
 import { type LineAnswer, LineLeft, type LineServer } from './line-server.ts';
-import { answered, ResultFiles, unanswered } from './result-files.ts';
+import { answered, expired, ResultFiles } from './result-files.ts';
 import { type BatchEnd, type BatchEnding, endOf, hasEnded, type StoredBatch } from './stored-batch.ts';
 
 export interface BatchRunOptions {
@@ -139,7 +139,7 @@ export class BatchRun {
       status: 'finalizing',
       ending,
       at: { ...stored.at, finalizing: now() },
-      counts: { ...stored.counts, completed: counts.completed, failed: counts.failed },
+      counts: countsOf(stored, results),
       tokens: counts.tokens,
       files: {
         output: counts.completed > 0 ? newFileId() : undefined,
@@ -162,11 +162,11 @@ export class BatchRun {
     }
   }
 
-  #note({ counts }: ResultFiles): Promise<StoredBatch> {
+  #note(results: ResultFiles): Promise<StoredBatch> {
     return this.#change((stored) => ({
       ...stored,
-      counts: { ...stored.counts, completed: counts.completed, failed: counts.failed },
-      tokens: counts.tokens,
+      counts: countsOf(stored, results),
+      tokens: results.counts.tokens,
     }));
   }
 
@@ -241,8 +241,7 @@ export class BatchRun {
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, endpoint);
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
-      const message = 'The line had not ended when the batch expired.';
-      await results.add('errors', unanswered(parsed.line.customId, 'batch_expired', message));
+      await results.add('errors', expired(parsed.line.customId));
     }
   }
 
@@ -280,4 +279,9 @@ export class BatchRun {
     if (!changed) throw new BatchLost();
     return changed;
   }
+}
+
+function countsOf({ counts: { total } }: StoredBatch, { counts }: ResultFiles): StoredBatch['counts'] {
+  const { completed, failed, expired: ofWindow } = counts;
+  return { total, completed, failed, ...(ofWindow > 0 && { expired: ofWindow }) };
 }

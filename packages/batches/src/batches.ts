@@ -1,5 +1,7 @@
 import {
   type Batch,
+  type BatchEndpoint,
+  batchEndpoints,
   type createBatchSchema,
   type listBatchesQuerySchema,
   type Page,
@@ -8,9 +10,10 @@ import {
 } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import type { z } from 'zod';
+import { BatchRecords } from './batch-records.ts';
 import type { BatchStore } from './batch-store.ts';
 import type { BatchOwner } from './line-server.ts';
-import { hasEnded, isBatchId, newBatchId, noTokens, presentBatch, type StoredBatch } from './stored-batch.ts';
+import { type KnownBatch, presentBatch } from './stored-batch.ts';
 
 export interface BatchesOptions {
   store: BatchStore;
@@ -19,25 +22,19 @@ export interface BatchesOptions {
   now?: () => number;
 }
 
-/** How long the lines of a batch may take, in milliseconds: the one window there is. */
-const windowMs = 24 * 3_600_000;
-
-/** How long a batch that has ended is shown, in milliseconds. */
-const keptMs = 30 * 24 * 3_600_000;
-
-/** The batches of tenants, as they ask for them. Those of another tenant do not exist. */
+/** The batches of files, as tenants ask for them by OpenAI's API. */
 export class Batches {
-  readonly #options: BatchesOptions;
-  readonly #now: () => number;
+  readonly #files: Files;
+  readonly #records: BatchRecords<BatchEndpoint>;
 
-  constructor(options: BatchesOptions) {
-    this.#options = options;
-    this.#now = options.now ?? Date.now;
+  constructor({ store, files, now }: BatchesOptions) {
+    this.#files = files;
+    this.#records = new BatchRecords({ store, endpoints: batchEndpoints, now });
   }
 
   /** @throws {ServiceError} when there is no such file, or the tenant has too many batches. */
   async create(
-    { tenant, key }: BatchOwner,
+    owner: BatchOwner,
     {
       input_file_id: inputFileId,
       endpoint,
@@ -45,8 +42,7 @@ export class Batches {
       output_expires_after: expiry,
     }: z.output<typeof createBatchSchema>,
   ): Promise<Batch> {
-    const { store, files } = this.#options;
-    const file = await files.get(tenant, inputFileId).catch((error: unknown) => {
+    const file = await this.#files.get(owner.tenant, inputFileId).catch((error: unknown) => {
       throw error instanceof ServiceError && error.code === 'not_found'
         ? new ServiceError('invalid_value', `There is no file '${inputFileId}'.`, { param: 'input_file_id' })
         : error;
@@ -55,28 +51,13 @@ export class Batches {
       const message = `The purpose of the file is ${file.purpose}, and must be batch.`;
       throw new ServiceError('invalid_value', message, { param: 'input_file_id' });
     }
-    const createdAt = this.#now();
-    const id = newBatchId();
-    const batch: StoredBatch = {
-      key,
+    const known = await this.#records.add(owner, {
       endpoint,
       inputFileId,
-      createdAt,
-      expiresAt: createdAt + windowMs,
       ...(metadata && { metadata }),
       ...(expiry && { outputSeconds: expiry.seconds }),
-      status: 'validating',
-      at: {},
-      counts: { total: 0, completed: 0, failed: 0 },
-      tokens: noTokens,
-      errors: [],
-    };
-    await this.#prune(tenant);
-    if (!(await store.add({ tenant, id }, batch))) {
-      await store.close({ tenant, id });
-      throw new ServiceError('batch_limit_reached');
-    }
-    return presentBatch(id, batch);
+    });
+    return presentBatch(known);
   }
 
   /** The newest first. */
@@ -84,47 +65,27 @@ export class Batches {
     tenant: string,
     { limit, after }: z.output<typeof listBatchesQuerySchema>,
   ): Promise<Page<Batch>> {
-    const all = (await this.#options.store.list(tenant)).toSorted(
-      (one, other) => other.value.createdAt - one.value.createdAt || (one.id < other.id ? 1 : -1),
-    );
+    const all = await this.#records.list(tenant);
     const { data, hasMore } = pageBehind(all, { limit, after }, "'after' names no batch of yours.");
-    return { data: data.map(({ id, value }) => presentBatch(id, value)), hasMore };
+    return { data: data.map(presentBatch), hasMore };
   }
 
   /** @throws {ServiceError} when the tenant has no such batch. */
   async get(tenant: string, id: string): Promise<Batch> {
-    const batch = isBatchId(id) ? await this.#options.store.get({ tenant, id }) : undefined;
-    if (!batch) throw batchNotFound(id);
-    return presentBatch(id, batch);
+    return presented(await this.#records.get(tenant, id), id);
   }
 
-  /**
-   * Lets a batch end with what it has. Its lines that run are cancelled within a second or two. Nothing happens to one that ends already.
-   *
-   * @throws {ServiceError} when the tenant has no such batch.
-   */
+  /** Lets a batch end with what it has; see `BatchRecords`. @throws {ServiceError} when the tenant has no such batch. */
   async cancel(tenant: string, id: string): Promise<Batch> {
-    const changed = isBatchId(id)
-      ? await this.#options.store.change({ tenant, id }, (batch) =>
-          batch.status === 'validating' || batch.status === 'in_progress'
-            ? { ...batch, status: 'cancelling', at: { ...batch.at, cancelling: this.#now() } }
-            : batch,
-        )
-      : undefined;
-    if (!changed) throw batchNotFound(id);
-    return presentBatch(id, changed);
-  }
-
-  /** Forgets batches that have ended long ago. */
-  async #prune(tenant: string): Promise<void> {
-    const { store } = this.#options;
-    const isOld = (batch: StoredBatch) => hasEnded(batch) && batch.createdAt + keptMs < this.#now();
-    const old = (await store.list(tenant)).filter(({ value }) => isOld(value));
-    for (const { id } of old)
-      await store.change({ tenant, id }, (batch) => (isOld(batch) ? undefined : batch));
+    return presented(await this.#records.cancel(tenant, id), id);
   }
 }
 
-function batchNotFound(id: string): ServiceError {
+function presented(known: KnownBatch<BatchEndpoint> | undefined, id: string): Batch {
+  if (!known) throw batchNotFound(id);
+  return presentBatch(known);
+}
+
+export function batchNotFound(id: string): ServiceError {
   return new ServiceError('not_found', `There is no batch '${id.slice(0, 100)}'.`, { param: 'id' });
 }

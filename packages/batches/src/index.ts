@@ -1,7 +1,8 @@
 export { BatchRunner, type BatchRunnerOptions } from './batch-runner.ts';
-export { type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
+export { linesOf, type ParsedLine, parseLine, type RawLine, type ReadLine } from './batch-lines.ts';
 export { BatchStore, type BatchStoreOptions } from './batch-store.ts';
-export { Batches, type BatchesOptions } from './batches.ts';
+export { BatchRecords, type BatchRecordsOptions } from './batch-records.ts';
+export { Batches, type BatchesOptions, batchNotFound } from './batches.ts';
 export {
   type BatchOwner,
   type LineAnswer,
@@ -10,4 +11,5 @@ export {
   type LineRun,
   type LineServer,
 } from './line-server.ts';
-export type { BatchTokens } from './stored-batch.ts';
+export { readResult, type ReadResult } from './result-files.ts';
+export { type BatchTokens, endOf, type KnownBatch } from './stored-batch.ts';

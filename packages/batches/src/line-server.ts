@@ -1,4 +1,4 @@
-import type { BatchEndpoint, ErrorBody } from '@sluice/contract';
+import type { LineEndpoint, ErrorBody } from '@sluice/contract';
 import type { BatchTokens } from './stored-batch.ts';
 
 /** On whose behalf the lines of a batch run. */
@@ -9,7 +9,7 @@ export interface BatchOwner {
 }
 
 export interface LineRequest {
-  endpoint: BatchEndpoint;
+  endpoint: LineEndpoint;
   /** JSON, whose bytes may be taken. */
   body: Uint8Array<ArrayBuffer>;
   /** Whether the response is to stay once its answer is kept. */

@@ -13,6 +13,8 @@ export interface LineResult {
   /** JSON, without spaces. */
   text: string;
   tokens: BatchTokens;
+  /** Whether its batch expired before it ended. */
+  isExpired?: boolean;
 }
 
 /** The answer to a request, whose body is JSON. */
@@ -26,14 +28,42 @@ export function answered(
   }: Pick<LineAnswer, 'status' | 'requestId' | 'body' | 'tokens'>,
 ): LineResult {
   const head = `"status_code":${status},"request_id":${JSON.stringify(requestId)}`;
-  const response = `{${head},"body":${body}}`;
+  const response = `{${head}${bodyMember}${body}}`;
   return { customId, text: printed(customId, response, 'null'), tokens };
 }
 
-/** What stands for a line that never ran to its end. */
-export function unanswered(customId: string, code: string, message: string): LineResult {
-  return { customId, text: printed(customId, 'null', JSON.stringify({ code, message })), tokens: noTokens };
+const expiredCode = 'batch_expired';
+
+/** What stands for a line that had not ended when its batch expired. */
+export function expired(customId: string): LineResult {
+  const error = { code: expiredCode, message: 'The line had not ended when the batch expired.' };
+  return {
+    customId,
+    text: printed(customId, 'null', JSON.stringify(error)),
+    tokens: noTokens,
+    isExpired: true,
+  };
 }
+
+/** What stands in a line of a result file. */
+export interface ReadResult {
+  customId: string;
+  /** The body of the answer, JSON as it was given; undefined where the batch expired before. */
+  body: string | undefined;
+}
+
+/** Reads a line that `answered` or `expired` has made, and parses no body. */
+export function readResult(text: string): ReadResult {
+  const [, customId = '""'] = /^\{"id":"\w+","custom_id":("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
+  // In the texts before it a quote stands behind a backslash.
+  const from = text.indexOf(bodyMember);
+  return {
+    customId: String(JSON.parse(customId)),
+    body: from < 0 ? undefined : text.slice(from + bodyMember.length, text.lastIndexOf('},"error":null}')),
+  };
+}
+
+const bodyMember = ',"body":';
 
 function printed(customId: string, response: string, error: string): string {
   const id = `batch_req_${randomSuffix(randomBytes)}`;
@@ -44,6 +74,8 @@ function printed(customId: string, response: string, error: string): string {
 export interface ResultCounts {
   completed: number;
   failed: number;
+  /** Among those that failed. */
+  expired: number;
   tokens: BatchTokens;
 }
 
@@ -66,7 +98,12 @@ export type ResultKind = (typeof kinds)[number];
 export class ResultFiles {
   /** The ids of the lines that have ended. */
   readonly done = new Set<string>();
-  readonly counts: ResultCounts = { completed: 0, failed: 0, tokens: { ...noTokens } };
+  readonly counts: ResultCounts = {
+    completed: 0,
+    failed: 0,
+    expired: 0,
+    tokens: { ...noTokens },
+  };
   readonly #files: Record<ResultKind, ResultFile>;
   #closed: ReturnType<ResultFiles['close']> | undefined;
   /** One write after the other. */
@@ -111,7 +148,7 @@ export class ResultFiles {
       await file.handle.appendFile(line);
       file.bytes += line.length;
       this.done.add(result.customId);
-      this.#count(kind, result.tokens);
+      this.#count(kind, result);
     });
     return this.#writing;
   }
@@ -137,10 +174,11 @@ export class ResultFiles {
     }
   }
 
-  #count(kind: ResultKind, taken: BatchTokens): void {
+  #count(kind: ResultKind, { tokens: taken, isExpired }: LineResult): void {
     const { counts } = this;
     if (kind === 'output') counts.completed += 1;
     else counts.failed += 1;
+    if (isExpired) counts.expired += 1;
     for (const name of Object.keys(noTokens) as (keyof BatchTokens)[]) counts.tokens[name] += taken[name];
   }
 }
@@ -151,7 +189,8 @@ function parseResult(text: string): LineResult | undefined {
     const value: unknown = JSON.parse(text);
     const customId = memberOf(value, 'custom_id');
     const tokens = tokensOf(memberOf(memberOf(value, 'response'), 'body'));
-    return typeof customId === 'string' ? { customId, text, tokens } : undefined;
+    const isExpired = memberOf(memberOf(value, 'error'), 'code') === expiredCode;
+    return typeof customId === 'string' ? { customId, text, tokens, isExpired } : undefined;
   } catch {
     return undefined;
   }

@@ -3,7 +3,8 @@ import {
   type BatchEndpoint,
   type BatchError,
   type BatchStatus,
-  batchEndpoints,
+  lineEndpoints,
+  type LineEndpoint,
   batchStatuses,
   randomSuffix,
 } from '@sluice/contract';
@@ -29,7 +30,7 @@ export type BatchEnding = 'completed' | 'expired' | 'cancelled';
 export interface StoredBatch {
   /** The API key that made it, by the first characters of its SHA-256. */
   key: string;
-  endpoint: BatchEndpoint;
+  endpoint: LineEndpoint;
   inputFileId: string;
   metadata?: Record<string, string> | undefined;
   outputSeconds?: number | undefined;
@@ -37,7 +38,8 @@ export interface StoredBatch {
   createdAt: number;
   expiresAt: number;
   at: Partial<Record<Moment, number>>;
-  counts: { total: number; completed: number; failed: number };
+  /** Those that failed have those that expired. */
+  counts: { total: number; completed: number; failed: number; expired?: number | undefined };
   tokens: BatchTokens;
   errors: BatchError[];
   /** The process that runs it: another one changes nothing of it any more. */
@@ -79,7 +81,7 @@ export function parseBatch(text: string): StoredBatch | undefined {
     const value = JSON.parse(text) as Partial<StoredBatch>; // looked at below
     const isKnown =
       batchStatuses.some((each) => each === value.status) &&
-      batchEndpoints.some((each) => each === value.endpoint) &&
+      lineEndpoints.some((each) => each === value.endpoint) &&
       typeof value.createdAt === 'number' &&
       typeof value.expiresAt === 'number' &&
       typeof value.inputFileId === 'string' &&
@@ -92,8 +94,15 @@ export function parseBatch(text: string): StoredBatch | undefined {
   }
 }
 
-export function presentBatch(id: string, batch: StoredBatch): Batch {
-  const { at, tokens, errors, files, counts } = batch;
+/** A batch and its id. */
+export interface KnownBatch<Endpoint extends LineEndpoint = LineEndpoint> {
+  id: string;
+  batch: StoredBatch & { endpoint: Endpoint };
+}
+
+export function presentBatch({ id, batch }: KnownBatch<BatchEndpoint>): Batch {
+  const { at, tokens, errors, files } = batch;
+  const { total, completed, failed } = batch.counts;
   const seconds = (ms: number) => Math.floor(ms / 1_000);
   const moment = (name: Moment) => (at[name] === undefined ? null : seconds(at[name]));
   const isOver = hasEnded(batch);
@@ -116,7 +125,7 @@ export function presentBatch(id: string, batch: StoredBatch): Batch {
     expired_at: moment('expired'),
     cancelling_at: moment('cancelling'),
     cancelled_at: moment('cancelled'),
-    request_counts: counts,
+    request_counts: { total, completed, failed },
     usage: {
       input_tokens: tokens.input,
       input_tokens_details: { cached_tokens: tokens.cached },

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answered, ResultFiles, unanswered } from '../src/result-files.ts';
+import { answered, expired, readResult, ResultFiles } from '../src/result-files.ts';
 
 let folder: string;
 
@@ -30,7 +30,7 @@ describe('the results of a batch', () => {
   it('are lines of two files', async () => {
     const results = await ResultFiles.open(join(folder, 'deep'));
     await results.add('output', anAnswer('a"b'));
-    await results.add('errors', unanswered('c', 'batch_expired', 'Too late.'));
+    await results.add('errors', expired('c'));
     const { output, errors } = await results.close();
     const [line = ''] = (await readFile(output.path, 'utf8')).split('\n');
     expect(output.bytes).toBe(Buffer.byteLength(line) + 1);
@@ -43,7 +43,7 @@ describe('the results of a batch', () => {
     expect(JSON.parse(await readFile(errors.path, 'utf8'))).toMatchObject({
       custom_id: 'c',
       response: null,
-      error: { code: 'batch_expired', message: 'Too late.' },
+      error: { code: 'batch_expired', message: expect.any(String) },
     });
   });
 
@@ -51,7 +51,7 @@ describe('the results of a batch', () => {
     const first = await ResultFiles.open(folder);
     await first.add('output', anAnswer('a'));
     await first.add('output', anAnswer('b'));
-    await first.add('errors', unanswered('c', 'x', 'y'));
+    await first.add('errors', expired('c'));
     await first.sync();
     const names = await readdir(folder);
     const output = names.find((name) => name.startsWith('output')) ?? '';
@@ -61,6 +61,7 @@ describe('the results of a batch', () => {
     expect(second.counts).toEqual({
       completed: 2,
       failed: 1,
+      expired: 1,
       tokens: { input: 20, cached: 8, output: 10, reasoning: 4 },
     });
     // The process before does not know that it has lost the batch.
@@ -97,4 +98,16 @@ describe('the results of a batch', () => {
     expect(results.counts).toMatchObject({ completed: 1, failed: 0 });
     await results.close();
   });
+});
+
+describe('a line of a result file', () => {
+  it.each(['a', 'a"b', 'a\\', '","body":{"x":1}', 'ä\n'])(
+    'is read without its body being parsed: %j',
+    (customId) => {
+      const body = '{"error":null,"body":{"big":12345678901234567890}}';
+      const line = answered(customId, { status: 200, requestId: 'req_1', body, tokens: undefined });
+      expect(readResult(line.text)).toEqual({ customId, body });
+      expect(readResult(expired(customId).text)).toEqual({ customId, body: undefined });
+    },
+  );
 });

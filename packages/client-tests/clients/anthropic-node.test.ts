@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
 import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
@@ -65,6 +66,35 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     expect(pieces.join('')).toBe('Bergen lies between seven mountains.');
     expect(textOf(message)).toBe(pieces.join(''));
     expect(message.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 });
+  });
+
+  it('`messages.batches`', async () => {
+    const { batches } = client().messages;
+    const params = { ...asked, messages: user('Tell me of Bergen.') };
+    const made = await batches.create({
+      requests: [
+        { custom_id: 'right', params },
+        { custom_id: 'wrong', params: { ...params, temperature: 9 } },
+      ],
+    });
+    let batch = made;
+    while (batch.processing_status !== 'ended') {
+      await setTimeout(100);
+      batch = await batches.retrieve(made.id);
+    }
+    expect(batch.request_counts).toMatchObject({ succeeded: 1, errored: 1 });
+    const results = await Array.fromAsync(await batches.results(made.id));
+    const [right, wrong] = results.toSorted((one, other) => one.custom_id.localeCompare(other.custom_id));
+    expect(right?.result.type === 'succeeded' && textOf(right.result.message)).toBe(
+      'Bergen lies between seven mountains.',
+    );
+    expect(wrong?.result).toMatchObject({
+      type: 'errored',
+      error: { error: { type: 'invalid_request_error' } },
+    });
+    const listed = await Array.fromAsync(batches.list({ limit: 1 }));
+    expect(listed.map(({ id }) => id)).toContain(made.id);
+    expect(await batches.delete(made.id)).toMatchObject({ id: made.id, type: 'message_batch_deleted' });
   });
 
   it('`parse` with a zod schema', async () => {

@@ -51,6 +51,7 @@ export async function startClientSite({
   const service = await startService({
     settings: {
       server: { corsOrigins },
+      files: { enabled: true },
       keys: [{ name: 'client', key }, ...oneRequest],
       providers: [
         { id: 'simulator', ...simulator },

@@ -9,6 +9,10 @@ import { anyId, pageLimit } from './request-parts.ts';
 export const batchEndpoints = ['/v1/responses', '/v1/chat/completions', '/v1/embeddings'] as const;
 export type BatchEndpoint = (typeof batchEndpoints)[number];
 
+/** The endpoints of all lines, with that of the batches that another protocol makes. */
+export const lineEndpoints = [...batchEndpoints, '/v1/messages'] as const;
+export type LineEndpoint = (typeof lineEndpoints)[number];
+
 export const batchStatuses = [
   'validating',
   'failed',

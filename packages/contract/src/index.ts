@@ -207,6 +207,8 @@ export {
   type Batch,
   type BatchEndpoint,
   batchEndpoints,
+  type LineEndpoint,
+  lineEndpoints,
   type BatchError,
   batchListSchema,
   batchSchema,

@@ -104,6 +104,12 @@ export type UsageQueryParams = z.output<typeof usageQuerySchema>;
 
 const tokens = z.int().min(0);
 
+const amountSchema = z.object({
+  value: z.number().min(0),
+  /** In lower case, as `usd`. */
+  currency: z.string(),
+});
+
 export const usageResultSchema = z.object({
   object: z.literal('organization.usage.completions.result'),
   num_model_requests: z.int().min(0),
@@ -128,6 +134,8 @@ export const usageResultSchema = z.object({
   num_cancelled: z.int().min(0),
   /** How long responses held a slot of a worker together, in seconds. */
   slot_seconds: z.number().min(0),
+  /** What they cost by the prices of their models, as the costs have it. */
+  amount: amountSchema,
 });
 
 export type UsageResult = z.infer<typeof usageResultSchema>;
@@ -172,11 +180,7 @@ export type CostQueryParams = z.output<typeof costQuerySchema>;
 
 export const costResultSchema = z.object({
   object: z.literal('organization.costs.result'),
-  amount: z.object({
-    value: z.number().min(0),
-    /** In lower case, as `usd`. */
-    currency: z.string(),
-  }),
+  amount: amountSchema,
   line_item: z.string().nullable(),
   project_id: z.string().nullable(),
   api_key_id: z.string().nullable(),

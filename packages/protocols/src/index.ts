@@ -36,3 +36,13 @@ export {
 } from './messages/message-request.ts';
 export { countMessageTokensSchema, messageRequestSchema } from './messages/message-schema.ts';
 export { ObjectScan } from './messages/object-scan.ts';
+export {
+  type CreateMessageBatch,
+  createMessageBatchSchema,
+  deletedMessageBatchSchema,
+  linesOfMessages,
+  type MessageBatch,
+  messageBatchListSchema,
+  messageBatchResultSchema,
+  messageBatchSchema,
+} from './messages/message-batches.ts';

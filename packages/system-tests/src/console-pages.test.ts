@@ -28,12 +28,13 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     service = await startService({
       env: { ADMIN_ACTION_TOKEN: actionToken },
       settings: {
+        usage: { enabled: true },
         providers: [
           { id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
           { id: 'slow', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 10 },
         ],
         models: [
-          { id: 'simulator', routes: [{ provider: 'fast' }] },
+          { id: 'simulator', routes: [{ provider: 'fast' }], price: { input: 2.5, output: 10 } },
           { id: 'slow', routes: [{ provider: 'slow' }], concurrency: 1 },
         ],
       },
@@ -96,6 +97,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       (page) => page.getByRole('table', { name: 'Tenants' }).getByRole('row').nth(1).waitFor(),
     ],
     ['models', () => '/models', (page) => button(page, 'Add a model').waitFor()],
+    [
+      'usage',
+      () => '/usage',
+      (page) => page.getByRole('table', { name: 'Usage' }).getByRole('row').nth(1).waitFor(),
+    ],
     ['keys', () => '/keys', (page) => button(page, 'Create a key').waitFor()],
     ['playground', () => '/playground', (page) => button(page, 'Send').waitFor()],
     ['audit', () => '/audit', (page) => page.getByRole('heading', { name: 'Audit' }).waitFor()],

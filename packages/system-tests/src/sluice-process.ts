@@ -12,6 +12,7 @@ export interface SluiceProcessOptions {
     | 'api'
     | 'worker'
     | 'responses'
+    | 'batch'
     | 'keys'
     | 'queues'
     | 'models'

@@ -1,11 +1,12 @@
 import { costPageSchema, costQuerySchema, usagePageSchema, usageQuerySchema } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
 import type { UsageSum } from './usage-database.ts';
-import { askedCosts, askedPage, costPage, usagePage } from './usage-page.ts';
+import { askedCosts, type AskedPage, askedPage, costPage, usagePage } from './usage-page.ts';
 
 const day = 86_400;
 const today = 20_000 * day;
 const now = today + 3_600;
+const shown = (page: AskedPage, sums: readonly UsageSum[]) => usagePage(page, sums, 'USD');
 const asked = (query: Record<string, unknown>, tenant?: string) =>
   askedPage(usageQuerySchema.parse({ start_time: String(today - 9 * day), ...query }), { now, tenant });
 
@@ -28,7 +29,7 @@ const aSum = (more: Partial<UsageSum> = {}): UsageSum => ({
 
 describe('a page of usage', () => {
   it('has seven days, and the next page has the rest up to now', () => {
-    const page = usagePage(asked({}), [aSum()]);
+    const page = shown(asked({}), [aSum()]);
     expect(usagePageSchema.parse(page)).toEqual(page);
     expect(page.data.map(({ start_time }) => start_time)).toEqual(
       Array.from({ length: 7 }, (_, at) => today - (9 - at) * day),
@@ -39,7 +40,14 @@ describe('a page of usage', () => {
       data: [
         {
           end_time: today - 8 * day,
-          results: [{ num_model_requests: 2, input_tokens: 10, slot_seconds: 1.5 }],
+          results: [
+            {
+              num_model_requests: 2,
+              input_tokens: 10,
+              slot_seconds: 1.5,
+              amount: { value: 0.0025, currency: 'usd' },
+            },
+          ],
         },
         { results: [] },
         {},
@@ -49,7 +57,7 @@ describe('a page of usage', () => {
         {},
       ],
     });
-    const rest = usagePage(asked({ page: page.next_page }), []);
+    const rest = shown(asked({ page: page.next_page }), []);
     expect(rest.data.map(({ start_time }) => start_time)).toEqual([today - 2 * day, today - day, today]);
     expect(rest).toMatchObject({ has_more: false, next_page: null });
   });
@@ -76,12 +84,19 @@ describe('a page of usage', () => {
 
   it('brings tiers together where it is grouped by batch alone', () => {
     const sums = [aSum({ tier: 'batch' }), aSum({ tier: 'default' }), aSum({ tier: 'flex' })];
-    const results = usagePage(asked({ group_by: 'batch' }), sums).data[0]?.results;
+    const results = shown(asked({ group_by: 'batch' }), sums).data[0]?.results;
     expect(results).toMatchObject([
       { batch: true, service_tier: null, num_model_requests: 2 },
-      { batch: false, service_tier: null, num_model_requests: 4, input_tokens: 20, slot_seconds: 3 },
+      {
+        batch: false,
+        service_tier: null,
+        num_model_requests: 4,
+        input_tokens: 20,
+        slot_seconds: 3,
+        amount: { value: 0.005 },
+      },
     ]);
-    const byTier = usagePage(asked({ 'group_by[]': ['batch', 'service_tier'] }), sums).data[0]?.results;
+    const byTier = shown(asked({ 'group_by[]': ['batch', 'service_tier'] }), sums).data[0]?.results;
     expect(byTier?.map(({ service_tier }) => service_tier)).toEqual(['batch', 'default', 'flex']);
   });
 });

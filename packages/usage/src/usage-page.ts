@@ -87,15 +87,15 @@ export function askedCosts({ line_items: models, group_by, ...query }: CostQuery
 }
 
 /** The answer to a request, from the sums that the database has for it. */
-export function usagePage(asked: AskedPage, sums: readonly UsageSum[]): UsagePage {
-  return pageOf(asked, sums, (of) => resultsOf(of, asked.groups));
+export function usagePage(asked: AskedPage, sums: readonly UsageSum[], currency: string): UsagePage {
+  return pageOf(asked, sums, (of) => resultsOf(of, { groups: asked.groups, currency }));
 }
 
 /** The same with what it cost. */
 export function costPage(asked: AskedPage, sums: readonly UsageSum[], currency: string): CostPage {
   const result = ({ spend, model, tenant, key }: UsageSum): CostResult => ({
     object: 'organization.costs.result',
-    amount: { value: money.fromStored(spend), currency: currency.toLowerCase() },
+    amount: amountOf(spend, currency),
     line_item: model,
     project_id: tenant,
     api_key_id: key,
@@ -126,11 +126,22 @@ function pageOf<Result>(
   };
 }
 
+/** How a question was asked, as far as its answer goes by that. */
+interface Answered {
+  groups: readonly UsageGroup[];
+  currency: string;
+}
+
+const amountOf = (spend: number, currency: string) => ({
+  value: money.fromStored(spend),
+  currency: currency.toLowerCase(),
+});
+
 /** Grouped by `batch` alone, the tiers that are not that come together. */
-function resultsOf(sums: readonly UsageSum[], groups: readonly UsageGroup[]): UsageResult[] {
+function resultsOf(sums: readonly UsageSum[], answered: Answered): UsageResult[] {
   const results = new Map<string, UsageResult>();
   for (const sum of sums) {
-    const result = resultOf(sum, groups);
+    const result = resultOf(sum, answered);
     const group = JSON.stringify([
       result.project_id,
       result.api_key_id,
@@ -144,7 +155,7 @@ function resultsOf(sums: readonly UsageSum[], groups: readonly UsageGroup[]): Us
   return [...results.values()];
 }
 
-function resultOf(sum: UsageSum, groups: readonly UsageGroup[]): UsageResult {
+function resultOf(sum: UsageSum, { groups, currency }: Answered): UsageResult {
   const by = (group: UsageGroup) => groups.includes(group);
   return {
     object: 'organization.usage.completions.result',
@@ -166,13 +177,15 @@ function resultOf(sum: UsageSum, groups: readonly UsageGroup[]): UsageResult {
     num_incomplete: sum.incomplete,
     num_cancelled: sum.cancelled,
     slot_seconds: sum.slotMs / 1_000,
+    amount: amountOf(sum.spend, currency),
   };
 }
 
 function together(one: UsageResult, other: UsageResult): UsageResult {
   const sum = { ...one };
   for (const name of summed) sum[name] += other[name];
-  return sum;
+  const { value, currency } = one.amount;
+  return { ...sum, amount: { value: value + other.amount.value, currency } };
 }
 
 const summed = [

@@ -4,6 +4,7 @@ import { ServiceError } from '@sluice/contract';
 import type { Files } from '@sluice/files';
 import { type CallerStore, defaultCell, tellOfBatch } from '@sluice/response-store';
 import { type ApiClients, outboxWriting, type Wired } from '@sluice/wiring';
+import { MessageBatches } from './message-batches.ts';
 import { ApiLineServer, type ApiLineServerOptions } from './api-line-server.ts';
 
 export interface ApiBatchesOptions extends ApiLineServerOptions {
@@ -15,6 +16,7 @@ export interface ApiBatchesOptions extends ApiLineServerOptions {
 /** The part of an api that has batches: what tenants ask of them, and their running, which one api does at a time. */
 export class ApiBatches {
   readonly batches: Batches;
+  readonly messageBatches: MessageBatches;
   readonly #runner: BatchRunner;
 
   constructor({ settings, wired, files, ...serving }: ApiBatchesOptions) {
@@ -24,6 +26,7 @@ export class ApiBatches {
     const now = () => wired.clock.now();
     const outbox = outboxWriting(settings);
     this.batches = new Batches({ store, files, now });
+    this.messageBatches = new MessageBatches({ store, files, now });
     this.#runner = new BatchRunner({
       connection,
       keyPrefix,

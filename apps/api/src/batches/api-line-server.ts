@@ -29,6 +29,9 @@ export interface ApiLineServerOptions {
   logger: Logger;
 }
 
+/** How the answer to a line is to be given. */
+type Delivery = Pick<PreparedBody, 'embedding' | 'message'>;
+
 /** How long a line waits that there was no room for, unless that says how long, in milliseconds. */
 const laterMs = 2_000;
 
@@ -44,6 +47,8 @@ export class ApiLineServer implements LineServer {
     owner: BatchOwner,
     { endpoint, body }: Pick<LineRequest, 'endpoint' | 'body'>,
   ): Promise<ErrorBody | undefined> {
+    // What is wrong with a message is the result of its line.
+    if (endpoint === '/v1/messages') return undefined;
     const { responses } = this.#options;
     try {
       const key = this.#keyOf(owner);
@@ -70,7 +75,7 @@ export class ApiLineServer implements LineServer {
         if (!known)
           this.#options.logger.error({ err: loggedError(error), requestId }, 'line of a batch failed');
         const told = known ?? new ServiceError('server_error', 'The server had an error.');
-        if (!mayPass(told)) return refusedLine(told, requestId);
+        if (!mayPass(told)) return refusedLine(told, { endpoint: request.endpoint, requestId });
         await pause(told.retryAfterMs ?? laterMs, stop);
       }
     }
@@ -95,7 +100,7 @@ export class ApiLineServer implements LineServer {
       if (ending.aborted) onEnding();
       const answer = await responses.atItsEnd(caller, responseId);
       if (!answer) throw new LineLeft();
-      return this.#answer(answer, { caller, request, prepared });
+      return await this.#answer(answer, { caller, request, prepared });
     } finally {
       leaving.removeEventListener('abort', onLeaving);
       if (onEnding) ending.removeEventListener('abort', onEnding);
@@ -106,8 +111,8 @@ export class ApiLineServer implements LineServer {
     caller: Caller,
     owner: BatchOwner,
     { endpoint, body, idempotencyKey }: LineRequest,
-  ): Promise<{ responseId: string; prepared: Pick<PreparedBody, 'embedding'> }> {
-    const { embedding, ...prepared } = await this.#prepared(owner, { endpoint, body });
+  ): Promise<{ responseId: string; prepared: Delivery }> {
+    const { embedding, message, ...prepared } = await this.#prepared(owner, { endpoint, body });
     const free = await caller.hold(prepared.input.length);
     try {
       const created = await this.#options.responses.create.inBackground(caller, {
@@ -119,26 +124,23 @@ export class ApiLineServer implements LineServer {
       });
       if (created.kind === 'left') throw new LineLeft();
       created.answer.free();
-      return { responseId: created.answer.response.id, prepared: { embedding } };
+      return { responseId: created.answer.response.id, prepared: { embedding, message } };
     } finally {
       free();
     }
   }
 
-  #answer(
+  async #answer(
     answer: Answer,
-    {
-      caller,
-      request,
-      prepared,
-    }: { caller: Caller; request: LineRequest; prepared: Pick<PreparedBody, 'embedding'> },
-  ): LineAnswer {
+    { caller, request, prepared }: { caller: Caller; request: LineRequest; prepared: Delivery },
+  ): Promise<LineAnswer> {
     const { responses } = this.#options;
     const { id } = answer.response;
+    const { requestId } = caller;
     try {
       return {
-        ...answerOfLine(answer, { endpoint: request.endpoint, embedding: prepared.embedding }),
-        requestId: caller.requestId,
+        ...(await answerOfLine(answer, { endpoint: request.endpoint, requestId, ...prepared })),
+        requestId,
         // It stands in the file. It stays where its line asks for that.
         forget: request.isKept ? undefined : () => responses.remove(caller.key.name, id),
       };

@@ -1,69 +1,99 @@
 import type { BatchTokens, LineAnswer } from '@sluice/batches';
-import { type BatchEndpoint, errorRow, type Response, type ServiceError } from '@sluice/contract';
-import { chatCompletionOf, type EmbeddingDelivery, embeddingListJson } from '@sluice/protocols';
+import { type LineEndpoint, type Response, ServiceError } from '@sluice/contract';
+import {
+  chatCompletionOf,
+  type EmbeddingDelivery,
+  embeddingListJson,
+  type MessageDelivery,
+  messageErrorOf,
+  messageJson,
+} from '@sluice/protocols';
 import type { LongTexts } from '@sluice/response-store';
-import type { BodyForm } from '../bodies/prepare-body.ts';
+import type { BodyForm, PreparedBody } from '../bodies/prepare-body.ts';
 import type { Answer } from '../responses/answer.ts';
 import { responseBody } from '../responses/dialect.ts';
+import { longObjects } from '../responses/long-objects.ts';
 
-const forms: Record<BatchEndpoint, BodyForm> = {
+const forms: Record<LineEndpoint, BodyForm> = {
   '/v1/responses': 'create',
   '/v1/chat/completions': 'chat',
   '/v1/embeddings': 'embedding',
+  '/v1/messages': 'message',
 };
 
-export const formOf = (endpoint: BatchEndpoint): BodyForm => forms[endpoint];
+export const formOf = (endpoint: LineEndpoint): BodyForm => forms[endpoint];
 
 type EndedLine = Omit<LineAnswer, 'requestId' | 'forget'>;
 
+/** The line that is answered, and how its body asked for that. */
+export interface AnsweredLine extends Pick<PreparedBody, 'embedding' | 'message'> {
+  endpoint: LineEndpoint;
+  requestId: string;
+}
+
 /** The answer to a line that was refused. */
-export function refusedLine(error: ServiceError, requestId: string): LineAnswer {
-  const body = JSON.stringify({ error: error.toBody() });
-  return { status: error.status, requestId, body, tokens: undefined, isCancelled: false, forget: undefined };
+export function refusedLine(
+  error: ServiceError,
+  line: Pick<AnsweredLine, 'endpoint' | 'requestId'>,
+): LineAnswer {
+  return {
+    status: error.status,
+    requestId: line.requestId,
+    body: errorBody(error, line),
+    tokens: undefined,
+    isCancelled: false,
+    forget: undefined,
+  };
 }
 
 /** The answer to a line whose response has ended, as its endpoint would have given it. */
-export function answerOfLine(
-  { response, texts }: Answer,
-  { endpoint, embedding }: { endpoint: BatchEndpoint; embedding: EmbeddingDelivery | undefined },
-): EndedLine {
+export async function answerOfLine({ response, texts }: Answer, line: AnsweredLine): Promise<EndedLine> {
   const ended = { tokens: tokensOf(response), isCancelled: response.status === 'cancelled' };
-  if (response.error) {
-    const { error } = response;
-    return { ...ended, status: errorRow(error.code).status, body: JSON.stringify({ error }) };
+  const { error } = response;
+  if (error) {
+    const { code, message, param } = error;
+    const failure = new ServiceError(code, message, { param });
+    const body = line.endpoint === '/v1/messages' ? errorBody(failure, line) : JSON.stringify({ error });
+    return { ...ended, status: failure.status, body };
   }
   if (ended.isCancelled) {
-    const error = {
-      message: 'The response was cancelled.',
-      type: 'conflict',
-      param: null,
-      code: 'cancelled',
-    };
-    return { ...ended, status: 409, body: JSON.stringify({ error }) };
+    const told = { message: 'The response was cancelled.', type: 'conflict', param: null, code: 'cancelled' };
+    return { ...ended, status: 409, body: JSON.stringify({ error: told }) };
   }
-  return { ...ended, status: 200, body: bodyOf(response, { texts, endpoint, embedding }) };
+  return { ...ended, status: 200, body: await bodyOf(response, texts, line) };
 }
 
-function bodyOf(
-  response: Response,
-  {
-    texts,
-    endpoint,
-    embedding = { encoding: 'float' },
-  }: { texts: LongTexts | undefined; endpoint: BatchEndpoint; embedding: EmbeddingDelivery | undefined },
+function errorBody(
+  error: ServiceError,
+  { endpoint, requestId }: Pick<AnsweredLine, 'endpoint' | 'requestId'>,
 ): string {
+  return JSON.stringify(
+    endpoint === '/v1/messages' ? messageErrorOf(error, requestId) : { error: error.toBody() },
+  );
+}
+
+async function bodyOf(
+  response: Response,
+  texts: LongTexts | undefined,
+  { endpoint, embedding = usualEmbedding, message = usualMessage }: AnsweredLine,
+): Promise<string> {
   const whole = (json: string) => (texts ? Buffer.concat(texts.piecesOf(json)).toString('utf8') : json);
   switch (endpoint) {
     case '/v1/responses':
       return whole(responseBody({ mount: '/v1', object: 'response' }, response));
     case '/v1/chat/completions':
       return whole(JSON.stringify(chatCompletionOf(response)));
+    case '/v1/messages':
+      return whole(messageJson(response, message, texts && (await longObjects(response, texts))));
     case '/v1/embeddings': {
       const pieces = embeddingListJson(response, embedding, texts && ((text) => texts.piecesOf(text)));
       return Buffer.concat([...pieces]).toString('utf8');
     }
   }
 }
+
+const usualEmbedding: EmbeddingDelivery = { encoding: 'float' };
+const usualMessage: MessageDelivery = { thinking: 'none' };
 
 function tokensOf({ usage }: Response): BatchTokens | undefined {
   if (!usage) return undefined;

@@ -7,6 +7,7 @@ function reader() {
   const threads = {
     prepare,
     prepareFrame: unused,
+    readMessages: unused,
     readLine: unused,
     pickItems: unused,
     pickPage: unused,

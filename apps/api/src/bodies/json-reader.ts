@@ -1,5 +1,5 @@
 import { type ParsedLine, parseLine, type RawLine } from '@sluice/batches';
-import type { BatchEndpoint, HostedToolsOfModels } from '@sluice/contract';
+import type { HostedToolsOfModels, LineEndpoint } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -14,6 +14,7 @@ import type { JsonThreads } from './json-threads.ts';
 import type { PromptJson, TokenCount } from '../tokens/count-prompt.ts';
 import { type BodyForm, prepareBody, type PreparedBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
+import { readMessages } from './read-messages.ts';
 import { scanStructure } from './scan-structure.ts';
 
 /**
@@ -28,7 +29,7 @@ const plainJson = { bytes: 256 * 1024, members: 1_024 };
 export interface JsonReaderParts {
   threads: Pick<
     JsonThreads,
-    'prepare' | 'prepareFrame' | 'readLine' | 'pickItems' | 'pickPage' | 'pickUserMessages'
+    'prepare' | 'prepareFrame' | 'readLine' | 'readMessages' | 'pickItems' | 'pickPage' | 'pickUserMessages'
   >;
   /** Threads of their own: counting takes longer, and no body waits for it. */
   counting: Pick<JsonThreads, 'countTokens'>;
@@ -97,10 +98,18 @@ export class JsonReader {
   readLine(
     tenant: string,
     { number, text }: Omit<RawLine, 'isWhole'>,
-    endpoint: BatchEndpoint,
+    endpoint: LineEndpoint,
   ): ParsedLine | Promise<ParsedLine> {
     if (text === undefined || isCheap(text)) return parseLine({ number, text }, endpoint);
     return this.#threads.readLine(tenant, { number, text: new Uint8Array(text), endpoint });
+  }
+
+  /** The lines of a batch of messages, as JSON. @throws {ServiceError} that says what is wrong with the body. */
+  async readMessages(
+    tenant: string,
+    body: Buffer<ArrayBuffer> = Buffer.from('{}'),
+  ): Promise<Uint8Array<ArrayBuffer>> {
+    return isCheap(body) ? readMessages(body) : this.#threads.readMessages(tenant, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. */

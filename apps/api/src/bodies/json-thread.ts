@@ -1,5 +1,5 @@
 import { type ParsedLine, parseLine } from '@sluice/batches';
-import { type BatchEndpoint, type ErrorCode, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
+import { type ErrorCode, type HostedToolsOfModels, type LineEndpoint, ServiceError } from '@sluice/contract';
 import {
   type InputPage,
   type PartJson,
@@ -14,6 +14,7 @@ import type { Sealing } from './open-sealed.ts';
 import { countPrompt, type PromptJson, type TokenCount } from '../tokens/count-prompt.ts';
 import { type BodyForm, prepareBody, type PreparedBody } from './prepare-body.ts';
 import { prepareFrame, type PreparedFrame } from './prepare-frame.ts';
+import { readMessages } from './read-messages.ts';
 
 /** A task for a thread of `JsonThreads`. Bytes are transferred, both ways. */
 export type JsonTask =
@@ -32,7 +33,8 @@ export type JsonTask =
       hostedTools?: HostedToolsOfModels | undefined;
       sealing: Sealing;
     }
-  | { kind: 'read_line'; number: number; text: Uint8Array<ArrayBuffer>; endpoint: BatchEndpoint }
+  | { kind: 'read_line'; number: number; text: Uint8Array<ArrayBuffer>; endpoint: LineEndpoint }
+  | { kind: 'read_messages'; body: Uint8Array<ArrayBuffer> }
   | { kind: 'pick_user_messages'; part: PartJson; without: number }
   | { kind: 'count_tokens'; prompt: PromptJson; sealing: Sealing }
   | { kind: 'pick_items'; part: PartJson; itemIds: readonly string[] }
@@ -42,6 +44,7 @@ export interface JsonTaskResults {
   prepare: PreparedBody;
   prepare_frame: PreparedFrame;
   read_line: ParsedLine;
+  read_messages: Uint8Array<ArrayBuffer>;
   pick_items: PickedItem[];
   pick_page: PickedPage | undefined;
   pick_user_messages: PickedItem[];
@@ -95,6 +98,11 @@ async function valueOf(task: JsonTask, transfer: ArrayBuffer[]): Promise<JsonTas
       const parsed = parseLine({ number, text: Buffer.from(text.buffer) }, endpoint);
       if ('line' in parsed) transfer.push(parsed.line.body.buffer);
       return parsed;
+    }
+    case 'read_messages': {
+      const lines = readMessages(task.body);
+      transfer.push(lines.buffer);
+      return lines;
     }
     case 'pick_items':
       return asBytes(pickItems(task.part, task.itemIds), transfer);

@@ -1,6 +1,6 @@
 import { ThreadPool, type ThreadPoolOptions } from '@sluice/admission';
 import type { ParsedLine } from '@sluice/batches';
-import { type BatchEndpoint, type HostedToolsOfModels, ServiceError } from '@sluice/contract';
+import { type HostedToolsOfModels, type LineEndpoint, ServiceError } from '@sluice/contract';
 import type { InputPage, PartJson, PickedItem, PickedPage } from '@sluice/response-store';
 import type { PreparedBody } from './prepare-body.ts';
 import { startThread } from '@sluice/runtime';
@@ -80,9 +80,14 @@ export class JsonThreads {
   /** Reads a line of a batch. Its bytes, which must have a buffer of their own, are transferred. */
   readLine(
     tenant: string,
-    line: { number: number; text: Uint8Array<ArrayBuffer>; endpoint: BatchEndpoint },
+    line: { number: number; text: Uint8Array<ArrayBuffer>; endpoint: LineEndpoint },
   ): Promise<ParsedLine> {
     return this.#do(tenant, { kind: 'read_line', ...line }, line.text);
+  }
+
+  /** The lines of a batch of messages; see `readMessages`. The bytes of the body are transferred. */
+  readMessages(tenant: string, body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#do(tenant, { kind: 'read_messages', body }, body);
   }
 
   /** The items of a stored part with these ids; see `pickItems`. Bytes of the part are transferred. */

@@ -90,6 +90,10 @@ import {
   messageRequestSchema,
   messageSchema,
   messageTokensSchema,
+  createMessageBatchSchema,
+  deletedMessageBatchSchema,
+  messageBatchListSchema,
+  messageBatchSchema,
 } from '@sluice/protocols';
 import { z } from 'zod';
 import type { Json } from './json.ts';
@@ -105,6 +109,7 @@ export const requestSchemas = {
   CountMessageTokens: countMessageTokensSchema,
   CreateEmbeddings: embeddingRequestSchema,
   CreateBatch: createBatchSchema,
+  CreateMessageBatch: createMessageBatchSchema,
   CreateWebhookEndpoint: createWebhookEndpointSchema,
   UpdateWebhookEndpoint: updateWebhookEndpointSchema,
   RotateWebhookSecret: rotateWebhookSecretSchema,
@@ -149,6 +154,9 @@ export const answerSchemas = {
   FileList: fileListSchema,
   DeletedFile: deletedFileSchema,
   Batch: batchSchema,
+  MessageBatch: messageBatchSchema,
+  MessageBatchList: messageBatchListSchema,
+  DeletedMessageBatch: deletedMessageBatchSchema,
   BatchList: batchListSchema,
 } satisfies Record<string, z.ZodType>;
 

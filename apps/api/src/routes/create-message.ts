@@ -1,18 +1,16 @@
-import { createResponseHeadersSchema, type Response } from '@sluice/contract';
+import { createResponseHeadersSchema } from '@sluice/contract';
 import {
-  argumentsObject,
   type MessageDelivery,
   MessageEvents,
   messageFrameSchema,
   messageJson,
   messageRequestSchema,
   messageSchema,
-  type ObjectOf,
-  ObjectScan,
 } from '@sluice/protocols';
 import type { LongTexts } from '@sluice/response-store';
 import { frameOf } from '../event-stream.ts';
 import type { AnswerFacts } from '../responses/create-response.ts';
+import { longObjects } from '../responses/long-objects.ts';
 import { PendingRequest } from '../responses/pending-request.ts';
 import { defineRoute, eventStream, json } from '../route.ts';
 import { type PrintAnswer, sendAnswer } from '../send-answer.ts';
@@ -64,16 +62,6 @@ export const createMessage = defineRoute({
     });
   },
 });
-
-/** Finds the objects that arguments are, also those of long calls, which nobody parses. */
-async function longObjects({ output }: Response, texts: LongTexts): Promise<ObjectOf> {
-  const found = new Map<string, string | undefined>();
-  for (const item of output) {
-    if (item.type !== 'function_call') continue;
-    found.set(item.arguments, await texts.valueOf(item.arguments, new ObjectScan()));
-  }
-  return (args) => found.get(args) ?? argumentsObject(args);
-}
 
 /** The stream of a message: a frame with a name for each of its events, and pings while there is none. */
 export function messageFraming(delivery: MessageDelivery, requestId: string): StreamFraming {

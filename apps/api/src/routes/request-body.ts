@@ -87,13 +87,21 @@ export async function preparedBody(
   reader: JsonReader,
   options: BodyOptions,
 ): Promise<PreparedBody> {
+  return withBody(request, (body) => reader.prepare(body, { tenant: request.key.name, ...options }));
+}
+
+/** Reads the bytes of a body, which are counted for as long as that takes. */
+export async function withBody<Read>(
+  request: FastifyRequest,
+  read: (body: Buffer<ArrayBuffer> | undefined) => Read | Promise<Read>,
+): Promise<Read> {
   const body = request.body as Buffer<ArrayBuffer> | undefined; // as the parser of bodies leaves it
   request.body = undefined;
   const unpin = request.bodyReservation?.pin();
   try {
-    const prepared = await reader.prepare(body, { tenant: request.key.name, ...options });
+    const value = await read(body);
     if (request.bodyReservation?.isReleased === true) throw cutOff();
-    return prepared;
+    return value;
   } finally {
     unpin?.();
   }

@@ -171,7 +171,10 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
       ...(syncKey !== undefined && { sync: { key: syncKey } }),
     },
     legend: { live: true },
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    scales: {
+      ...(kind === 'bars' && { x: { range: roomForBars } }),
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+    },
     axes: [
       {
         ...axis,
@@ -216,6 +219,12 @@ function plotOptions(element: HTMLElement, look: Look): UPlot.Options {
       }),
     ],
   };
+}
+
+/** A bar stands around its moment, so the first and the last need half a step more. */
+function roomForBars({ data: [times] }: UPlot, min: number, max: number): [number, number] {
+  const half = ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
+  return [min - half, max + half];
 }
 
 /** Longer than this, in seconds, an axis names days. */

@@ -30,6 +30,14 @@ export function formatRate(perSecond: Maybe): string {
   return perSecond >= 0.5 ? `${precise.format(perSecond)}/s` : `${precise.format(perSecond * 60)}/min`;
 }
 
+const money = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** `1,234.50`, and three digits of what is less than one: `0.0123`. */
+export function formatMoney(value: Maybe): string {
+  if (value === null || value === undefined) return unknown;
+  return value !== 0 && value < 1 ? precise.format(value) : money.format(value);
+}
+
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 /** `1.5 MiB` */

@@ -1,6 +1,7 @@
 import {
   IconActivity,
   IconBuilding,
+  IconChartBar,
   IconCube,
   IconExternalLink,
   IconHistory,
@@ -20,6 +21,7 @@ const groups = [
     { to: '/queues', word: 'Queues', icon: IconStack2 },
     { to: '/models', word: 'Models', icon: IconCube },
     { to: '/tenants', word: 'Tenants', icon: IconBuilding },
+    { to: '/usage', word: 'Usage', icon: IconChartBar },
     { to: '/keys', word: 'Keys', icon: IconKey },
   ],
   [

@@ -7,6 +7,7 @@ const shortcuts = [
   ['g q', 'Queues'],
   ['g m', 'Models'],
   ['g t', 'Tenants'],
+  ['g u', 'Usage'],
   ['g k', 'Keys'],
   ['g p', 'Playground'],
   ['g a', 'Audit'],

@@ -8,6 +8,7 @@ const places = {
   q: '/queues',
   m: '/models',
   t: '/tenants',
+  u: '/usage',
   k: '/keys',
   p: '/playground',
   a: '/audit',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ShownResponse } from './api-client.ts';
+import type { ShownResponse } from './shown-response.ts';
 import { findResponses } from './find-responses.ts';
 import { findByRequest } from './show-request.ts';
 

@@ -1,5 +1,6 @@
 import { badUsage } from '../command-flags.ts';
-import type { ApiClient, ShownResponse } from './api-client.ts';
+import type { ApiClient } from '../api-client.ts';
+import type { ShownResponse } from './shown-response.ts';
 
 export const statuses = ['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'] as const;
 

@@ -1,5 +1,5 @@
 import { FatalError } from '@sluice/runtime';
-import type { ShownResponse } from './api-client.ts';
+import type { ShownResponse } from './shown-response.ts';
 import type { FoundResponses } from './find-responses.ts';
 
 export function printResponse(response: ShownResponse, json: boolean): void {

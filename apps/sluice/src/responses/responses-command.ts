@@ -1,8 +1,9 @@
-import { type Environment, readVariable, type SettingsSources } from '@sluice/config';
-import { findDevelopmentKey } from '@sluice/tenants';
+import { type Environment, readVariable } from '@sluice/config';
+import { callerFlags, callerFlagsUsage, callerOf, sourcesOf } from '../caller-flags.ts';
 import { badUsage, parseFlags } from '../command-flags.ts';
-import { adminUrl, serviceUrl } from '../service-url.ts';
-import { ApiClient, type ShownResponse } from './api-client.ts';
+import { adminUrl } from '../service-url.ts';
+import { ApiClient } from '../api-client.ts';
+import type { ShownResponse } from './shown-response.ts';
 import { findResponses, statuses } from './find-responses.ts';
 import { printList, printResponse, tail } from './print-responses.ts';
 import { findByRequest, printDetail } from './show-request.ts';
@@ -22,20 +23,14 @@ export const responsesUsage = `Usage: sluice responses <command> [flags]
   --url URL    the service [SLUICE_URL, PORT on this machine, the service that runs on it]; show: its admin listener [ADMIN_PORT]
   --key KEY    an API key [SLUICE_API_KEY, the development key of a service on this machine]
 
-The service on this machine, and its development key, are looked up with its settings:
-
-  --config FILE    its file of settings [SLUICE_CONFIG, ./sluice.yaml]
-  --data-dir DIR   its data folder [DATA_DIR, the one of its file, ./.data]`;
+${callerFlagsUsage}`;
 
 const flags = {
   json: { type: 'boolean' },
   limit: { type: 'string' },
   status: { type: 'string' },
   after: { type: 'string' },
-  url: { type: 'string' },
-  key: { type: 'string' },
-  config: { type: 'string' },
-  'data-dir': { type: 'string' },
+  ...callerFlags,
 } as const;
 
 /** `sluice responses …`: shows, cancels and follows responses from a terminal, over the same API as any client. */
@@ -51,21 +46,16 @@ export async function runResponses(
   }
   if (rest.length > 0) throw badUsage('responses', `'${rest[0]}' is one argument too many`);
   const json = values.json ?? false;
-  const sources = { env, cwd, argv: sourceFlags(values) };
   if (command === 'show') {
     const client = new ApiClient({
-      url: values.url ?? adminUrl(sources),
+      url: values.url ?? adminUrl(sourcesOf(values, { env, cwd })),
       path: '/admin/v1/responses',
       key: readVariable(env, 'ADMIN_TOKEN'),
       isDevelopmentKey: false,
     });
     return printDetail(await findByRequest(client, given(id)), json);
   }
-  const client = new ApiClient({
-    url: values.url ?? serviceUrl(sources),
-    path: '/v1/responses',
-    ...(await keyFor(values.key, sources)),
-  });
+  const client = await callerOf('responses', values, { env, cwd, path: '/v1/responses' });
   switch (command) {
     case 'get':
       return printResponse(await client.json<ShownResponse>('GET', `/${encoded(id)}`), json);
@@ -99,23 +89,4 @@ function given(id: string | undefined): string {
 function statusIn(text: string | undefined): string | undefined {
   if (text === undefined || statuses.some((status) => status === text)) return text;
   throw badUsage('responses', `--status: must be one of ${statuses.join(', ')}`);
-}
-
-function sourceFlags({ config, 'data-dir': dataDir }: { config?: string; 'data-dir'?: string }): string[] {
-  return [
-    ...(config === undefined ? [] : [`--config=${config}`]),
-    ...(dataDir === undefined ? [] : [`--data-dir=${dataDir}`]),
-  ];
-}
-
-async function keyFor(
-  flag: string | undefined,
-  sources: SettingsSources,
-): Promise<{ key: string; isDevelopmentKey: boolean }> {
-  const named = flag ?? readVariable(sources.env, 'SLUICE_API_KEY');
-  if (named !== undefined) return { key: named, isDevelopmentKey: false };
-  const key = await findDevelopmentKey(sources);
-  if (key === undefined)
-    throw badUsage('responses', 'an API key is missing: set SLUICE_API_KEY or give --key');
-  return { key, isDevelopmentKey: true };
 }

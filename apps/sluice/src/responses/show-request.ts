@@ -1,5 +1,5 @@
 import { FatalError } from '@sluice/runtime';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 
 /** The members of a response of the admin API that the command reads. */
 export interface ResponseDetail {

@@ -1,9 +1,9 @@
+import { barOf } from '../../bar.ts';
 import { count, figure, percent, time } from './format.ts';
 import type { RunningPart } from '../load/run-load.ts';
 
 /** How often the bar is drawn, in milliseconds. */
 const everyMs = 200;
-const barWidth = 24;
 const stoppingNote = 'waiting for requests in flight; Ctrl-C again ends at once';
 
 export interface ProgressBar {
@@ -55,8 +55,6 @@ export function barLine(
     ...(extent.durationMs === undefined ? [] : [elapsedMs / extent.durationMs]),
   ];
   const share = Math.min(1, Math.max(0, ...shares));
-  const full = Math.round(share * barWidth);
-  const bar = '█'.repeat(full) + '░'.repeat(barWidth - full);
   const facts = [
     `${count(answered)} answered`,
     ...(failed > 0 ? [`${count(failed)} errors`] : []),
@@ -67,7 +65,7 @@ export function barLine(
   if (isStopping) facts.push(stoppingNote);
   else if (counts.isSent) facts.push('all sent');
   else if (share > 0.02) facts.push(`${roughly((elapsedMs * (1 - share)) / share)} left`);
-  return `${name.padEnd(8)}${bar} ${percent(share).padStart(5)}  ${facts.join(', ')}`;
+  return `${name.padEnd(8)}${barOf(share)} ${percent(share).padStart(5)}  ${facts.join(', ')}`;
 }
 
 /** A time in whole seconds, which does not flicker. */

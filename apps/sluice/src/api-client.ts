@@ -5,24 +5,16 @@ import { createParser } from 'eventsource-parser';
 export interface ApiClientOptions {
   /** Such as `http://127.0.0.1:3000`. */
   url: string;
-  /** Where responses are under it. */
-  path: '/v1/responses' | '/admin/v1/responses';
+  /** Begins the path of each call. */
+  path: '/v1' | '/v1/responses' | '/admin/v1/responses';
   /** Undefined for a service that asks for none. */
   key: string | undefined;
   /** Whether nobody gave the key, so that it was found in the data folder. */
   isDevelopmentKey: boolean;
 }
 
-/** The fields of a response that the commands show. */
-export interface ShownResponse {
-  id: string;
-  status: string;
-  model: string;
-  created_at: number;
-  output_text: string;
-  usage: { total_tokens: number } | null;
-  error: { code: string; message: string } | null;
-}
+/** The service cannot be reached, or has no room: the same call may succeed later. */
+export class ServiceAway extends FatalError {}
 
 /** A client of the service over HTTP. Failures become a `FatalError` of one line. */
 export class ApiClient {
@@ -32,9 +24,16 @@ export class ApiClient {
     this.#options = options;
   }
 
-  async json<Body>(method: 'GET' | 'POST', path: string): Promise<Body> {
-    const answer = await this.#fetch(method, path);
+  /** `body` is sent as it is, or as JSON where it is a plain object. */
+  async json<Body>(method: 'GET' | 'POST', path: string, body?: FormData | object): Promise<Body> {
+    const answer = await this.#fetch(method, path, body);
     return (await answer.json()) as Body; // The path decides the body, and the caller knows it.
+  }
+
+  /** The bytes of an answer. */
+  async bytes(path: string): Promise<ReadableStream<Uint8Array>> {
+    const { body } = await this.#fetch('GET', path);
+    return body ?? new Blob([]).stream();
   }
 
   /** The `data:` of each event of a stream, up to `[DONE]`. */
@@ -53,17 +52,24 @@ export class ApiClient {
     throw new FatalError('The stream was cut before its end; go on with --after and the last number.');
   }
 
-  async #fetch(method: string, path: string): Promise<Response> {
-    const { url, path: responses, key, isDevelopmentKey } = this.#options;
+  async #fetch(method: string, path: string, body?: FormData | object): Promise<Response> {
+    const { url, path: mount, key, isDevelopmentKey } = this.#options;
+    const isJson = body !== undefined && !(body instanceof FormData);
     let answer: Response;
     try {
-      answer = await fetch(new URL(`${responses}${path}`, url), {
+      answer = await fetch(new URL(`${mount}${path}`, url), {
         method,
-        headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+        headers: {
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...(isJson && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: isJson ? JSON.stringify(body) : body }),
         redirect: 'error',
       });
     } catch (cause) {
-      throw new FatalError(`Nothing answers at ${url}: start the service, or name it with --url.`, { cause });
+      throw new ServiceAway(`Nothing answers at ${url}: start the service, or name it with --url.`, {
+        cause,
+      });
     }
     if (answer.ok) return answer;
     if (answer.status === 401 && isDevelopmentKey) {
@@ -71,7 +77,8 @@ export class ApiClient {
         `The service at ${url} does not take the development key of the data folder: set SLUICE_API_KEY or give --key.`,
       );
     }
-    throw new FatalError(`The service answered ${answer.status}: ${await messageOf(answer)}`);
+    const Failure = answer.status >= 500 || answer.status === 429 ? ServiceAway : FatalError;
+    throw new Failure(`The service answered ${answer.status}: ${await messageOf(answer)}`);
   }
 }
 

@@ -1,0 +1,175 @@
+import { Readable } from 'node:stream';
+import {
+  type BatchOwner,
+  BatchRecords,
+  type BatchStore,
+  endOf,
+  type KnownBatch,
+  linesOf,
+  readResult,
+} from '@sluice/batches';
+import { type Page, pageBehind, ServiceError } from '@sluice/contract';
+import type { Files } from '@sluice/files';
+import type { MessageBatch } from '@sluice/protocols';
+
+export interface MessageBatchesOptions {
+  store: BatchStore;
+  files: Files;
+  now: () => number;
+}
+
+type Known = KnownBatch<'/v1/messages'>;
+
+/** Which part of the list is asked for; at most one of the two ids. */
+export interface MessageBatchPage {
+  limit: number;
+  before?: string | undefined;
+  after?: string | undefined;
+}
+
+/** The batches of messages, as tenants ask for them by Anthropic's API. Their lines stand in a file, as those of any batch. */
+export class MessageBatches {
+  readonly #files: Files;
+  readonly #records: BatchRecords<'/v1/messages'>;
+
+  constructor({ store, files, now }: MessageBatchesOptions) {
+    this.#files = files;
+    this.#records = new BatchRecords({ store, endpoints: ['/v1/messages'], now });
+  }
+
+  /** `lines` are those of `linesOfMessages`. @throws {ServiceError} when the tenant has too many files or batches. */
+  async create(owner: BatchOwner, lines: Uint8Array): Promise<MessageBatch> {
+    const { tenant } = owner;
+    const draft = await this.#files.receive(tenant, Readable.from([Buffer.from(lines.buffer)]));
+    try {
+      const file = await this.#files.keep(tenant, { name: 'messages.jsonl', purpose: 'batch' }, draft);
+      const total = Buffer.from(lines.buffer).reduce((count, byte) => count + (byte === 0x0a ? 1 : 0), 0);
+      return present(
+        await this.#records.add(owner, { endpoint: '/v1/messages', inputFileId: file.id, total }),
+      );
+    } finally {
+      await this.#files.drop(draft);
+    }
+  }
+
+  /** The newest first. @throws {ServiceError} when an id names no batch. */
+  async list(tenant: string, { limit, before, after }: MessageBatchPage): Promise<Page<MessageBatch>> {
+    const all = (await this.#records.list(tenant)).map(present);
+    if (before === undefined) return pageBehind(all, { limit, after }, "'after_id' names no batch of yours.");
+    const end = all.findIndex(({ id }) => id === before);
+    if (end < 0)
+      throw new ServiceError('invalid_value', "'before_id' names no batch of yours.", { param: 'before_id' });
+    return { data: all.slice(Math.max(0, end - limit), end), hasMore: end > limit };
+  }
+
+  /** @throws {ServiceError} when the tenant has no such batch, as all of these do. */
+  async get(tenant: string, id: string): Promise<MessageBatch> {
+    return present(await this.#known(tenant, id));
+  }
+
+  async cancel(tenant: string, id: string): Promise<MessageBatch> {
+    const known = await this.#records.cancel(tenant, recordId(id));
+    if (!known) throw notFound(id);
+    return present(known);
+  }
+
+  /** Takes a batch away that has ended, with its files. @throws {ServiceError} when it has not. */
+  async remove(tenant: string, id: string): Promise<void> {
+    const { id: own, batch } = await this.#known(tenant, id);
+    if (!endOf(batch))
+      throw new ServiceError('invalid_value', 'The batch has not ended: cancel it first.', { param: 'id' });
+    await this.#records.forget(tenant, own);
+    for (const file of [batch.inputFileId, batch.files?.output, batch.files?.errors]) {
+      if (file !== undefined) await this.#files.remove(tenant, file).catch(ignoreAbsent);
+    }
+  }
+
+  /** The results of a batch that has ended, one line of JSON for each request, in any order. */
+  async results(tenant: string, id: string): Promise<Readable> {
+    const { batch } = await this.#known(tenant, id);
+    if (!endOf(batch))
+      throw new ServiceError('invalid_value', 'The batch has not ended, so it has no results yet.', {
+        param: 'id',
+      });
+    return Readable.from(this.#resultLines(tenant, batch));
+  }
+
+  async *#resultLines(
+    tenant: string,
+    { inputFileId, files, counts }: Known['batch'],
+  ): AsyncGenerator<string> {
+    const seen = new Set<string>();
+    for (const [file, kind] of [
+      [files?.output, 'succeeded'],
+      [files?.errors, 'errored'],
+    ] as const) {
+      if (file === undefined) continue;
+      for await (const text of this.#textsOf(tenant, file)) {
+        const { customId, body } = readResult(text);
+        seen.add(customId);
+        if (body === undefined) yield lineOf(customId, '{"type":"expired"}');
+        else
+          yield lineOf(customId, `{"type":"${kind}","${kind === 'errored' ? 'error' : 'message'}":${body}}`);
+      }
+    }
+    if (seen.size >= counts.total) return;
+    // It was cancelled before the others had a result.
+    for await (const text of this.#textsOf(tenant, inputFileId)) {
+      const { custom_id: customId } = JSON.parse(text) as { custom_id: string }; // `linesOfMessages` made it
+      if (!seen.has(customId)) yield lineOf(customId, '{"type":"canceled"}');
+    }
+  }
+
+  async *#textsOf(tenant: string, file: string): AsyncGenerator<string> {
+    const { content } = await this.#files.read(tenant, file);
+    for await (const { text } of linesOf(content, Infinity)) if (text) yield text.toString('utf8');
+  }
+
+  async #known(tenant: string, id: string): Promise<Known> {
+    const known = await this.#records.get(tenant, recordId(id));
+    if (!known) throw notFound(id);
+    return known;
+  }
+}
+
+/** The id of a batch here is that of its record with a prefix. */
+const prefix = 'msg';
+const recordId = (id: string) => (id.startsWith(prefix) ? id.slice(prefix.length) : '');
+
+function notFound(id: string): ServiceError {
+  return new ServiceError('not_found', `There is no message batch '${id.slice(0, 100)}'.`, { param: 'id' });
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!(error instanceof ServiceError) || error.code !== 'not_found') throw error;
+}
+
+const lineOf = (customId: string, result: string) =>
+  `{"custom_id":${JSON.stringify(customId)},"result":${result}}\n`;
+
+function present({ id, batch }: Known): MessageBatch {
+  const { at, counts, createdAt, expiresAt } = batch;
+  const { total, completed, failed, expired = 0 } = counts;
+  const end = endOf(batch);
+  const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+  const left = Math.max(0, total - completed - failed);
+  const own = `${prefix}${id}`;
+  return {
+    id: own,
+    type: 'message_batch',
+    processing_status: end ? 'ended' : at.cancelling === undefined ? 'in_progress' : 'canceling',
+    request_counts: {
+      processing: end ? 0 : left,
+      succeeded: completed,
+      errored: failed - expired,
+      canceled: end ? left : 0,
+      expired,
+    },
+    created_at: new Date(createdAt).toISOString(),
+    expires_at: new Date(expiresAt).toISOString(),
+    ended_at: iso(end?.at),
+    cancel_initiated_at: iso(at.cancelling),
+    archived_at: null,
+    results_url: end ? `/v1/messages/batches/${own}/results` : null,
+  };
+}

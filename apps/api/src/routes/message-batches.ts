@@ -1,0 +1,158 @@
+import { type ErrorCode, responseParamsSchema, ServiceError } from '@sluice/contract';
+import {
+  createMessageBatchSchema,
+  deletedMessageBatchSchema,
+  messageBatchListSchema,
+  messageBatchSchema,
+} from '@sluice/protocols';
+import { z } from 'zod';
+import type { MessageBatches } from '../batches/message-batches.ts';
+import type { JsonReader } from '../bodies/json-reader.ts';
+import { storedNameOf } from '../key-names.ts';
+import { anyErrors, bodyErrors, defineRoute, json, pageErrors } from '../route.ts';
+import { messagesProtocol } from './messages-protocol.ts';
+import { withBody } from './request-body.ts';
+
+export interface MessageBatchesContext {
+  /** Undefined where files are switched off. */
+  messageBatches: MessageBatches | undefined;
+  json: JsonReader;
+}
+
+const readErrors = [...anyErrors, 'files_off'] as const satisfies ErrorCode[];
+const params = responseParamsSchema;
+const protocol = messagesProtocol;
+
+function batchesOf({ messageBatches }: MessageBatchesContext): MessageBatches {
+  if (!messageBatches) throw new ServiceError('files_off');
+  return messageBatches;
+}
+
+export const createMessageBatch = defineRoute({
+  name: 'createMessageBatch',
+  method: 'POST',
+  path: '/messages/batches',
+  summary: 'Runs each request as a message, within a day. What is wrong with one is said by its result.',
+  body: {
+    schema: createMessageBatchSchema,
+    example: {
+      requests: [
+        {
+          custom_id: 'first',
+          params: { model: 'simulator', max_tokens: 1024, messages: [{ role: 'user', content: 'Hello!' }] },
+        },
+      ],
+    },
+    parse: (request, { json: reader }: MessageBatchesContext) =>
+      withBody(request, (body) => reader.readMessages(request.key.name, body)),
+  },
+  isRead: true,
+  answers: [json(messageBatchSchema)],
+  errors: [
+    ...readErrors,
+    ...bodyErrors,
+    'missing_required_parameter',
+    'invalid_type',
+    'invalid_value',
+    'empty_array',
+    'array_above_max_length',
+    'file_limit_reached',
+    'batch_limit_reached',
+  ],
+  protocol,
+  handle: ({ body, request }, context: MessageBatchesContext) =>
+    batchesOf(context).create({ tenant: request.key.name, key: storedNameOf(request.key) }, body),
+});
+
+/** Arrives as text. */
+const limit = z
+  .string()
+  .regex(/^\d{1,4}$/)
+  .transform(Number)
+  .pipe(z.int().min(1).max(1_000))
+  .default(20);
+const id = z.string().max(256).optional();
+
+export const listMessageBatches = defineRoute({
+  name: 'listMessageBatches',
+  method: 'GET',
+  path: '/messages/batches',
+  summary: "The tenant's batches of messages, the newest first.",
+  query: z.object({ limit, before_id: id, after_id: id }),
+  answers: [json(messageBatchListSchema)],
+  errors: [...readErrors, ...pageErrors],
+  protocol,
+  async handle({ query, request }, context: MessageBatchesContext) {
+    const { before_id: before, after_id: after } = query;
+    const page = { limit: query.limit, before, after };
+    const { data, hasMore } = await batchesOf(context).list(request.key.name, page);
+    return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  },
+});
+
+export const getMessageBatch = defineRoute({
+  name: 'getMessageBatch',
+  method: 'GET',
+  path: '/messages/batches/:id',
+  summary: 'A batch of messages, and how far it is.',
+  params,
+  answers: [json(messageBatchSchema)],
+  errors: [...readErrors, 'not_found'],
+  protocol,
+  handle: ({ params: { id: batch }, request }, context: MessageBatchesContext) =>
+    batchesOf(context).get(request.key.name, batch),
+});
+
+export const getMessageBatchResults = defineRoute({
+  name: 'getMessageBatchResults',
+  method: 'GET',
+  path: '/messages/batches/:id/results',
+  summary: 'The results of a batch of messages that has ended, one line of JSON for each request.',
+  params,
+  answers: [{ status: 200, description: 'Lines of `{"custom_id", "result"}`, in any order.' }],
+  errors: [...readErrors, 'not_found', 'invalid_value'],
+  protocol,
+  async handle({ params: { id: batch }, request, reply }, context: MessageBatchesContext) {
+    const results = await batchesOf(context).results(request.key.name, batch);
+    return reply
+      .headers({ 'content-type': 'application/x-jsonl', 'x-content-type-options': 'nosniff' })
+      .send(results);
+  },
+});
+
+export const cancelMessageBatch = defineRoute({
+  name: 'cancelMessageBatch',
+  method: 'POST',
+  path: '/messages/batches/:id/cancel',
+  summary: 'Ends a batch of messages with what it has.',
+  params,
+  answers: [json(messageBatchSchema)],
+  errors: [...readErrors, 'not_found'],
+  protocol,
+  handle: ({ params: { id: batch }, request }, context: MessageBatchesContext) =>
+    batchesOf(context).cancel(request.key.name, batch),
+});
+
+export const deleteMessageBatch = defineRoute({
+  name: 'deleteMessageBatch',
+  method: 'DELETE',
+  path: '/messages/batches/:id',
+  summary: 'Takes a batch of messages that has ended away, with its results.',
+  params,
+  answers: [json(deletedMessageBatchSchema)],
+  errors: [...readErrors, 'not_found', 'invalid_value'],
+  protocol,
+  async handle({ params: { id: batch }, request }, context: MessageBatchesContext) {
+    await batchesOf(context).remove(request.key.name, batch);
+    return { id: batch, type: 'message_batch_deleted' };
+  },
+});
+
+export const messageBatchRoutes = [
+  createMessageBatch,
+  listMessageBatches,
+  getMessageBatch,
+  getMessageBatchResults,
+  cancelMessageBatch,
+  deleteMessageBatch,
+];

@@ -1,0 +1,161 @@
+import { SegmentedControl } from '@mantine/core';
+import type { UsagePage as Usage } from '@sluice/contract';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { adminQuery } from '../../api/query-client.ts';
+import { DataTable } from '../../components/data-table.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { QueryView } from '../../components/query-view.tsx';
+import { EmptyState } from '../../components/states.tsx';
+import { TimeSeriesChart } from '../../components/time-series-chart.tsx';
+import { type Filters, useFilters } from '../../components/use-filters.ts';
+import { formatCompact, formatCount, formatMoney } from '../../format/numbers.ts';
+import { StatRow, StatTile } from '../../components/stat-tile.tsx';
+import { usageColumns } from './usage-columns.tsx';
+import { currencyOf, groups, measures, ranges, usageLines, usageRows } from './usage-rows.ts';
+import classes from './usage.module.css';
+
+const filterKeys = ['range', 'by', 'show'] as const;
+
+/** How often it is read again, in milliseconds. */
+const everyMs = 30_000;
+
+/** What responses took, by model, tenant, key or tier, over time. */
+export function UsagePage() {
+  const filters = useFilters(filterKeys);
+  const [openedAt] = useState(() => Math.floor(Date.now() / 1_000));
+  const range = chosen(ranges, filters, 'range', 1);
+  const group = chosen(groups, filters, 'by', 0);
+  const measure = chosen(measures, filters, 'show', 0);
+  const query = useQuery({
+    ...adminQuery<Usage>('/usage/completions', {
+      start_time: openedAt - range.seconds,
+      bucket_width: range.width,
+      limit: range.limit,
+      group_by: [group.value],
+    }),
+    refetchInterval: everyMs,
+  });
+  return (
+    <>
+      <PageHeader title="Usage" description="What responses took, by the time of their ends, in UTC." />
+      <div className={classes['choices']}>
+        <Choice
+          label="How far back"
+          options={ranges}
+          filters={filters}
+          name="range"
+          chosen={range}
+          usual={1}
+        />
+        <Choice label="By" options={groups} filters={filters} name="by" chosen={group} usual={0} />
+        <Choice label="Show" options={measures} filters={filters} name="show" chosen={measure} usual={0} />
+      </div>
+      <QueryView query={query}>
+        {(usage) => (
+          <Shown
+            usage={usage}
+            group={group}
+            measure={measure}
+            per={range.width === '1h' ? 'per hour' : 'per day'}
+          />
+        )}
+      </QueryView>
+    </>
+  );
+}
+
+interface ShownProps {
+  usage: Usage;
+  group: (typeof groups)[number];
+  measure: (typeof measures)[number];
+  /** The step of the chart. */
+  per: string;
+}
+
+/** The figures, the chart and the table. */
+function Shown({ usage, group, measure, per }: ShownProps) {
+  const rows = usageRows(usage, group.value);
+  const currency = currencyOf(usage);
+  const format = measure.value === 'spend' ? formatMoney : formatCompact;
+  const sum = (of: (row: (typeof rows)[number]) => number) => rows.reduce((all, row) => all + of(row), 0);
+  return (
+    <div className={classes['parts']}>
+      <StatRow>
+        <StatTile label="Responses" value={formatCount(sum(({ responses }) => responses))} />
+        <StatTile label="Input tokens" value={formatCompact(sum(({ input }) => input))} />
+        <StatTile label="Output tokens" value={formatCompact(sum(({ output }) => output))} />
+        <StatTile
+          label={currency === undefined ? 'Spend' : `Spend in ${currency}`}
+          value={formatMoney(sum(({ spend }) => spend))}
+        />
+      </StatRow>
+      <Panel title={`${measure.label} by ${group.label.toLowerCase()}`} note={per}>
+        <TimeSeriesChart
+          title={`${measure.label} by ${group.label.toLowerCase()}`}
+          hidesTitle
+          kind="bars"
+          stacked
+          height={220}
+          times={usage.data.map(({ start_time: start }) => start * 1_000)}
+          series={usageLines(usage, { group: group.value, rows, of: measure.of })}
+          format={format}
+        />
+      </Panel>
+      <Panel padded={false}>
+        <DataTable
+          label="Usage"
+          columns={usageColumns(group.label, currency)}
+          rows={rows}
+          rowKey={({ name }) => name}
+          empty={
+            <EmptyState title="Nothing has ended in this time">A response counts when it ends.</EmptyState>
+          }
+        />
+      </Panel>
+    </div>
+  );
+}
+
+interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** The option that the address names, or the usual one. */
+function chosen<Each extends Option>(
+  options: readonly Each[],
+  filters: Filters,
+  name: string,
+  usual: number,
+): Each {
+  const found = options.find(({ value }) => value === filters.text(name)) ?? options[usual];
+  if (!found) throw new RangeError('There are no options');
+  return found;
+}
+
+function Choice<Each extends Option>({
+  label,
+  options,
+  filters,
+  name,
+  chosen: { value: current },
+  usual,
+}: {
+  label: string;
+  options: readonly Each[];
+  filters: Filters;
+  name: string;
+  chosen: Each;
+  usual: number;
+}) {
+  return (
+    <SegmentedControl
+      aria-label={label}
+      data={options.map(({ value, label: word }) => ({ value, label: word }))}
+      value={current}
+      onChange={(value) => filters.set(name, value === options[usual]?.value ? [] : [value])}
+    />
+  );
+}
