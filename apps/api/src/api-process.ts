@@ -155,7 +155,7 @@ export class ApiProcess {
       await new Promise((resolve) => setTimeout(resolve, announcing));
       graceMs -= announcing;
     }
-    // What its batches have under way goes on in another api.
+    // Lines of batches that are under way go on in another api.
     const batches = parts.batches?.stop();
     const closing = this.#app?.close();
     parts.sockets.drain();

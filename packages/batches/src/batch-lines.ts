@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { LineEndpoint, BatchError } from '@sluice/contract';
+import { type BatchError, isObject, type LineEndpoint } from '@sluice/contract';
 
 /** Most lines of a batch. */
 export const mostLines = 50_000;
@@ -16,7 +16,7 @@ export interface RawLine {
   isWhole: boolean;
 }
 
-/** What a line asks for. */
+/** The request of a line. */
 export interface BatchLine {
   number: number;
   customId: string;
@@ -103,8 +103,4 @@ export function parseLine({ number, text }: Omit<RawLine, 'isWhole'>, endpoint: 
     return problem('unsupported_value', "A line cannot be streamed: leave 'stream' out.", 'body.stream');
   const json = new TextEncoder().encode(JSON.stringify(body));
   return { line: { number, customId, body: json, isKept: body['store'] === true } };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

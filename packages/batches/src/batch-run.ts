@@ -180,7 +180,7 @@ export class BatchRun {
     const { content } = await files.read(name.tenant, batch.inputFileId);
     for await (const raw of linesOf(content)) {
       const parsed = await readLine(name.tenant, raw, batch.endpoint);
-      // What is wrong with the input was found before anything ran.
+      // A wrong line was found before anything ran.
       if ('problem' in parsed || results.done.has(parsed.line.customId)) continue;
       const length = parsed.line.body.length;
       const isFull = () => running.size >= linesAtOnce || (running.size > 0 && bytes + length > bytesAtOnce);

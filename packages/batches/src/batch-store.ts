@@ -8,7 +8,7 @@ export interface BatchStoreOptions {
   keyPrefix: string;
 }
 
-/** Which batch of which tenant. */
+/** A batch by its tenant and its id. */
 export interface BatchName {
   tenant: string;
   id: string;

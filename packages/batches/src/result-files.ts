@@ -34,7 +34,7 @@ export function answered(
 
 const expiredCode = 'batch_expired';
 
-/** What stands for a line that had not ended when its batch expired. */
+/** The result of a line that had not ended when its batch expired. */
 export function expired(customId: string): LineResult {
   const error = { code: expiredCode, message: 'The line had not ended when the batch expired.' };
   return {
@@ -45,7 +45,7 @@ export function expired(customId: string): LineResult {
   };
 }
 
-/** What stands in a line of a result file. */
+/** A line of a result file. */
 export interface ReadResult {
   customId: string;
   /** The body of the answer, JSON as it was given; undefined where the batch expired before. */
@@ -70,7 +70,7 @@ function printed(customId: string, response: string, error: string): string {
   return `{"id":"${id}","custom_id":${JSON.stringify(customId)},"response":${response},"error":${error}}`;
 }
 
-/** What is known of the lines that have ended. */
+/** The lines that have ended, counted. */
 export interface ResultCounts {
   completed: number;
   failed: number;
@@ -196,7 +196,7 @@ function parseResult(text: string): LineResult | undefined {
   }
 }
 
-/** What an answer says of tokens, in the words of any endpoint. */
+/** The tokens that an answer counts, in the words of any endpoint. */
 export function tokensOf(body: unknown): BatchTokens {
   const usage = memberOf(body, 'usage');
   const number = (value: unknown) => (typeof value === 'number' ? value : 0);

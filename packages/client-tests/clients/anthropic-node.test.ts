@@ -74,7 +74,7 @@ describe.each(mounts)('@anthropic-ai/sdk at $mount', ({ mount }) => {
     const made = await batches.create({
       requests: [
         { custom_id: 'right', params },
-        { custom_id: 'wrong', params: { ...params, temperature: 9 } },
+        { custom_id: 'wrong', params: { ...params, model: 'unknown' } },
       ],
     });
     let batch = made;

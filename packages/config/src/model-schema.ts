@@ -13,7 +13,7 @@ const routeSchema = z.strictObject({
 
 const price = () => money(0, 1_000_000);
 
-/** What tokens of a model cost. */
+/** The price of the tokens of a model. */
 const priceSchema = z.strictObject({
   input: price().meta({ description: 'Of a million tokens of input.' }),
   cachedInput: price().exactOptional().meta({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { postgresUrl } from './value-schemas.ts';
 
-/** How it is counted what responses took. */
+/** The settings of usage. */
 export const usageSchema = z
   .strictObject({
     enabled: z.boolean().default(false).meta({

@@ -38,7 +38,7 @@ export const createBatchSchema = z.strictObject({
 const time = z.int().nullable();
 const tokens = z.int().min(0);
 
-/** What is wrong with a line of the input, or with all of it. */
+/** An error in a line of the input, or in all of it. */
 export const batchErrorSchema = z.object({
   code: z.string(),
   line: z.int().nullable(),

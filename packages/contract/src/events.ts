@@ -1,3 +1,4 @@
+import { isObject } from './is-object.ts';
 import { z } from 'zod';
 import {
   annotationSchema,
@@ -151,8 +152,4 @@ export function parseEvent(json: string): ResponseEvent {
   if (!schema) throw new TypeError(`Unknown event type: ${String(type)}`);
   // The event's own type chose the schema, so the output is that member of the union.
   return schema.parse(value) as ResponseEvent;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

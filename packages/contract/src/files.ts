@@ -4,11 +4,11 @@ import { anyId, choice, member, pageLimit } from './request-parts.ts';
 
 /** Files, in the form of OpenAI's API (https://platform.openai.com/docs/api-reference/files). */
 
-/** What a file may be uploaded for. */
+/** The purposes of an upload. */
 export const uploadPurposes = ['batch', 'user_data'] as const;
 export type UploadPurpose = (typeof uploadPurposes)[number];
 
-/** What files are for, those of the service among them. */
+/** The purposes of all files, those of the service among them. */
 export const filePurposes = [...uploadPurposes, 'batch_output'] as const;
 export type FilePurpose = (typeof filePurposes)[number];
 

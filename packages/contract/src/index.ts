@@ -253,4 +253,5 @@ export { errorEvent } from './error-event.ts';
 export { dialectOf, type SchemaDialect } from './strict-schema/schema-keywords.ts';
 export { plainSchema } from './strict-schema/plain-schema.ts';
 export { strictSchemaLimits, strictSchemaProblem } from './strict-schema/strict-schema-problem.ts';
+export { isObject } from './is-object.ts';
 export { money } from './money.ts';

@@ -129,7 +129,7 @@ export class FileFolder {
   }
 
   #folderOf(tenant: string): string {
-    // Whatever characters its name has, and whatever the file system makes of them.
+    // A name may have any characters, and file systems differ in what they make of them.
     return join(this.path, createHash('sha256').update(tenant).digest('hex').slice(0, 32));
   }
 }

@@ -7,7 +7,7 @@ import {
 } from '@sluice/contract';
 import { randomBytes } from '@sluice/runtime';
 
-/** What stands beside the content of a file. Times are milliseconds since 1970. */
+/** The description beside the content of a file. Times are milliseconds since 1970. */
 export interface StoredFile {
   id: string;
   name: string;

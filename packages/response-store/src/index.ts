@@ -50,7 +50,7 @@ export {
 export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
-export type { CellKeys, RedisKeys } from './record/keys.ts';
+export { type CellKeys, type RedisKeys, redisKeys } from './record/keys.ts';
 export { bytesOf, dropLongMembers } from './record/large-value.ts';
 export {
   acceptedResponse,

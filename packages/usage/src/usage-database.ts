@@ -1,4 +1,4 @@
-/** What one response took. Times are milliseconds of the store's clock. */
+/** The usage of one response. Times are milliseconds of the store's clock. */
 export interface UsageFact {
   /** Of the response. A fact that is recorded again, under the same id, counts once. */
   id: string;
@@ -22,7 +22,7 @@ export const tokenKinds = ['input', 'cached', 'cacheWrite', 'output', 'reasoning
 /** `uncounted` is an estimate, for what an upstream took and never counted, because it was cut off. */
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** What responses are told apart by. */
+/** The properties by which responses are told apart. */
 export const dimensions = ['tenant', 'key', 'model', 'tier'] as const;
 export type Dimension = (typeof dimensions)[number];
 
@@ -40,7 +40,7 @@ export interface UsageQuery {
   isBatch?: boolean | undefined;
 }
 
-/** What the responses of a bucket and a group took together. A dimension is null when they are not grouped by it. */
+/** The usage of a bucket and a group together. A dimension is null when they are not grouped by it. */
 export interface UsageSum extends Record<Dimension, string | null>, Record<TokenKind, number> {
   /** The first hour of the bucket. */
   hour: number;

@@ -14,7 +14,7 @@ import type { Dimension, UsageQuery, UsageSum } from './usage-database.ts';
 
 const hour = 3_600;
 
-/** What groups are made of. */
+/** The dimension of each group. */
 const dimensionOf: Record<UsageGroup, Dimension> = {
   project_id: 'tenant',
   api_key_id: 'key',
@@ -35,7 +35,7 @@ export interface AskedPage {
 }
 
 /**
- * What to ask a database for. `tenant` is the only one whose usage is shown; all are, where there is none.
+ * The query for a database. `tenant` is the only one whose usage is shown; all are, where there is none.
  *
  * A bucket begins at a multiple of its width and has all that ended within it, also what ended before the first second that was asked for.
  */

@@ -2,7 +2,7 @@ import { dimensions, hourOf, tokenKinds, type UsageFact, type UsageQuery } from 
 
 const outcomes = ['completed', 'failed', 'incomplete', 'cancelled'] as const satisfies UsageFact['outcome'][];
 
-/** What is summed up, by its name in `UsageSum` and its column. */
+/** The sums, by their names in `UsageSum` and their columns. */
 export const counted = ['responses', ...outcomes, ...tokenKinds, 'slotMs', 'spend'] as const;
 
 const columnOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -20,7 +20,7 @@ export interface SentEvent {
   secrets: readonly string[];
 }
 
-/** What an endpoint answered, or why it did not. */
+/** The answer of an endpoint, or the reason why there is none. */
 export type Answer = { status: number; retryAfterMs?: number } | { fault: string };
 
 /** The longest pause that an endpoint can ask for, in milliseconds: a day. */

@@ -39,7 +39,7 @@ export interface WebhookEndpointsOptions {
 
 export type EndpointWithSecret = WebhookEndpoint & { signing_secret: string };
 
-/** What the settings say of webhooks. */
+/** The settings of webhooks. */
 export interface WebhookSettings {
   enabled: boolean;
   allowPrivateNetworks: boolean;

@@ -33,7 +33,7 @@ export const defaultPausesMs: readonly number[] = [
 /** A delivery that is older is given up, however often it was tried. */
 const deliverForMs = 72 * hour;
 
-/** What has ended can be looked at, and sent again, for a week. */
+/** Deliveries that have ended can be looked at, and sent again, for a week. */
 const keep = { forMs: 168 * hour, count: 10_000 };
 
 /** Most deliveries of an endpoint that have not ended. Further events are not sent to it. */

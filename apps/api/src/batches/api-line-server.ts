@@ -47,7 +47,7 @@ export class ApiLineServer implements LineServer {
     owner: BatchOwner,
     { endpoint, body }: Pick<LineRequest, 'endpoint' | 'body'>,
   ): Promise<ErrorBody | undefined> {
-    // What is wrong with a message is the result of its line.
+    // An error of a message is the result of its line.
     if (endpoint === '/v1/messages') return undefined;
     const { responses } = this.#options;
     try {

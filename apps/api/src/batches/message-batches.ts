@@ -20,7 +20,7 @@ export interface MessageBatchesOptions {
 
 type Known = KnownBatch<'/v1/messages'>;
 
-/** Which part of the list is asked for; at most one of the two ids. */
+/** The part of the list that is asked for; at most one of the two ids. */
 export interface MessageBatchPage {
   limit: number;
   before?: string | undefined;

@@ -65,7 +65,7 @@ function parse(
   const fail = (error: unknown) => {
     payload.unpipe();
     const reason = error instanceof Error ? error : new Error(String(error));
-    // Whoever receives the file would wait for the rest of it for ever.
+    // The receiver of the file would wait for the rest of it for ever.
     open?.destroy(reason);
     reject(reason);
   };

@@ -1,5 +1,6 @@
 import { type KeywordForm, keywordOf } from './schema-keywords.ts';
-import { isObject, schemasIn } from './strict-schema-problem.ts';
+import { isObject } from '../is-object.ts';
+import { schemasIn } from './strict-schema-problem.ts';
 
 /**
  * Copies a strict schema without everything that does not decide whether a value is valid: titles, examples, `$id`, and what

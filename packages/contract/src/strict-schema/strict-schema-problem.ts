@@ -1,3 +1,4 @@
+import { isObject } from '../is-object.ts';
 import { inPlaceProblem } from './in-place-cost.ts';
 import { patternProblem } from './pattern-problem.ts';
 import {
@@ -253,10 +254,6 @@ function partsIn(form: KeywordForm, value: unknown): Part[] {
 
 function isStringList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function decoded(segment: string): string {

@@ -38,6 +38,14 @@ const knownElsewhere: ReadonlySet<string> = new Set([
 /** Defects that the service has had, or could have, and that only a history shows. */
 const ownMutants: readonly Mutant[] = [
   {
+    name: 'an end leaves what was reserved of a budget',
+    patch: {
+      file: 'packages/admission/src/leave.lua',
+      find: 'if f.reserved and used then settle_budgets',
+      replace: 'if false then settle_budgets',
+    },
+  },
+  {
     name: 'the order of a queue that begins with one that waits never expires',
     patch: {
       file: `${transitions}/accept.lua`,

@@ -1,7 +1,10 @@
+import { defaultCell, redisKeys } from '@sluice/response-store';
+
 /** Names that the settings, the callers and the checks have in common. */
 
 export const keyPrefix = 'sim';
-export const cellPrefix = `${keyPrefix}:{0}:`;
+/** The keys of its one cell, as the service names them. */
+export const cellKeys = redisKeys(keyPrefix).inCell(defaultCell);
 
 /** Two that may run as many responses as they like, and one that may run two at a time. */
 export const tenants = { free: 'free', other: 'other', limited: 'limited' } as const;

@@ -31,12 +31,12 @@ keyPrefix: '${keyPrefix}'
 logLevel: silent
 providers: [{ id: upstream, type: simulator }]
 models:
-  - { id: ${models.wide}, routes: [{ provider: upstream }] }
+  - { id: ${models.wide}, routes: [{ provider: upstream }], price: { input: 2.5, cachedInput: 0.5, output: 10 } }
   - { id: ${models.narrow}, routes: [{ provider: upstream }], concurrency: 1 }
 keys:
-  - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef }
-  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978 }
-  - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2 } }
+  - { name: ${tenants.free}, key: sk-simulation-0123456789abcdef, limits: ${budget} }
+  - { name: ${tenants.other}, key: sk-simulation-0f1e2d3c4b5a6978, limits: ${budget} }
+  - { name: ${tenants.limited}, key: sk-simulation-fedcba9876543210, limits: { concurrent: 2, tokensPerMonth: 1000000000, spendPerMonth: 1000000 } }
 recovery: { lockMs: 3000, stalledMs: 500, maxAttempts: ${maxAttempts} }
 durability: ${isReplicated ? 'replica' : 'local'}
 timeouts: { durabilityMs: 500, queueMs: ${queueMs}, backgroundQueueMs: ${queueMs}, totalMs: ${totalMs}, syncWaitMs: ${queueMs + totalMs} }
@@ -44,12 +44,16 @@ workerConcurrency: 8
 drainTimeoutMs: ${drainMs}
 console: { journal: ${keepsRecords}, statistics: ${keepsRecords} }
 webhooks: { enabled: false }
+usage: { enabled: ${role === 'worker'} }
 `,
   });
   const complete = { ...settings, redisUrl };
   known.set(name, complete);
   return complete;
 }
+
+/** Budgets that nobody comes near: they are counted, and `check-budgets.ts` holds them against what responses took. */
+const budget = '{ tokensPerMonth: 1000000000, spendPerMonth: 1000000 }';
 
 /** How long a process that was told to stop may take, in milliseconds. */
 export const drainMs = 5_000;

@@ -2,6 +2,7 @@ import { isTerminal, type Status } from '@sluice/contract';
 import { checkEventGrammar } from '@sluice/testing';
 import type { ReadyApi, SimulatedService } from '../service/simulated-service.ts';
 import { tenants } from '../service/names.ts';
+import { checkBudgets } from './check-budgets.ts';
 import { checkCalls, checkCompletion } from './check-calls.ts';
 import { checkResponse, type ReadResponse } from './check-response.ts';
 import type { History } from './history.ts';
@@ -28,7 +29,7 @@ export async function checkHistory(history: History): Promise<string[]> {
       return found.map((problem) => `${name} (${mode}): ${problem}`);
     }),
   );
-  return [...checkCalls(history), ...ofCallers.flat()];
+  return [...checkCalls(history), ...checkBudgets(history), ...ofCallers.flat()];
 }
 
 /** More callers than this are checked at one api each, in turn. */

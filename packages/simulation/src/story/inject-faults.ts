@@ -1,4 +1,4 @@
-import { cellPrefix } from '../service/names.ts';
+import { cellKeys } from '../service/names.ts';
 import { drainMs } from '../service/service-settings.ts';
 import { isOfSuspects, type SimulatedService } from '../service/simulated-service.ts';
 import type { SimulatedConnection } from '../world/simulated-connection.ts';
@@ -171,7 +171,7 @@ export class Faults {
   #usurp(untilMs: number): void {
     const { world, network } = this.#service;
     // A store that takes no writes keeps it.
-    network.ask('EVAL', takeLeases, '1', `${cellPrefix}rescuer:*`);
+    network.ask('EVAL', takeLeases, '1', `${cellKeys.prefix}rescuer:*`);
     if (world.elapsedMs < untilMs) world.plainlyAfter(usurpEveryMs, () => this.#usurp(untilMs));
   }
 

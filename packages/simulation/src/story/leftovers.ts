@@ -1,4 +1,4 @@
-import { cellPrefix, models } from '../service/names.ts';
+import { cellKeys, models } from '../service/names.ts';
 import type { SimulatedNetwork } from '../world/simulated-network.ts';
 
 const queues = Object.values(models).join('|');
@@ -10,6 +10,8 @@ const permanent = [
   // Whether the store was emptied.
   /:store-mark:(api|worker)$/,
   /:(journal|audit)$/,
+  // Nobody reads it here.
+  /:outbox$/,
   new RegExp(`:(${queues}):(meta|id|events|completed|failed|marker|stalled|pc|delay)$`),
   // Finished jobs, bounded in number.
   new RegExp(`:(${queues}):create-response_[A-Za-z0-9]+$`),
@@ -28,11 +30,11 @@ const untilTomorrow = new RegExp(`:(${queues}):delayed$`);
 /** The traces in the store of responses that have ended: none, but for a moment. `hasForgotten` says that the store lost some. */
 export function leftovers(network: SimulatedNetwork, hasForgotten: boolean): string[] {
   const found: string[] = [];
-  const load = texts(network.ask('HGETALL', `${cellPrefix}load`));
+  const load = texts(network.ask('HGETALL', cellKeys.load));
   for (let at = 0; at < load.length; at += 2) {
     if (load[at + 1] !== '0') found.push(`the counter ${load[at]} of what waits is ${load[at + 1]}`);
   }
-  const open = texts(network.ask('ZRANGE', `${cellPrefix}open`, '0', '-1'));
+  const open = texts(network.ask('ZRANGE', cellKeys.open, '0', '-1'));
   if (open.length > 0) found.push(`open responses: ${open.join(', ')}`);
   for (const key of texts(network.ask('EVAL', keysWithoutExpiry, '0'))) {
     const isExpected =

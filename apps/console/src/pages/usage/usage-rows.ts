@@ -1,6 +1,6 @@
 import type { UsageGroup, UsagePage, UsageResult } from '@sluice/contract';
 
-/** By what usage is told apart. */
+/** The groups of usage. */
 export const groups = [
   { value: 'model', label: 'Model' },
   { value: 'project_id', label: 'Tenant' },
@@ -9,14 +9,14 @@ export const groups = [
 ] as const satisfies { value: UsageGroup; label: string }[];
 export type Group = (typeof groups)[number]['value'];
 
-/** How far back, in what steps. */
+/** The spans of time, and their steps. */
 export const ranges = [
   { value: 'day', label: 'Day', seconds: 86_400, width: '1h', limit: 25 },
   { value: 'week', label: 'Week', seconds: 7 * 86_400, width: '1d', limit: 8 },
   { value: 'month', label: 'Month', seconds: 30 * 86_400, width: '1d', limit: 31 },
 ] as const;
 
-/** What is drawn over time. */
+/** The figures that are drawn over time. */
 export const measures = [
   {
     value: 'tokens',
@@ -27,7 +27,7 @@ export const measures = [
   { value: 'spend', label: 'Spend', of: ({ amount }: UsageResult) => amount.value },
 ] as const;
 
-/** What one group took in all. */
+/** The usage of one group in all. */
 export interface UsageRow {
   name: string;
   responses: number;
