@@ -157,6 +157,7 @@ function usageOf({ status, usage, uncounted, ...end }: EndFact): UsageFact {
     key: end.key,
     model: end.model,
     tier: end.tier,
+    label: end.label ?? '',
     outcome: outcomes.find((each) => each === status) ?? 'failed',
     startedAt: end.startedAt,
     endedAt: end.endedAt,

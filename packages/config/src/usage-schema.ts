@@ -13,6 +13,10 @@ export const usageSchema = z
       .regex(/^[A-Z]{3}$/, 'must be three capital letters of ISO 4217, such as USD')
       .default('USD')
       .meta({ description: 'The currency of the prices of models and of what tenants may spend.' }),
+    label: z.string().min(1).max(64).exactOptional().meta({
+      description:
+        'A member of the `metadata` of requests by whose value usage is told apart as well, such as `project`. Few values serve best: each is a row of every hour.',
+    }),
     databaseUrl: postgresUrl.exactOptional().meta({
       description: 'Address of a database of Postgres in which the sums stand, for apis on several machines.',
     }),

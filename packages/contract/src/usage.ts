@@ -6,8 +6,8 @@ import { choice, member } from './request-parts.ts';
  * time, and in each the sums of what its responses have in common.
  */
 
-/** By what usage may be grouped. A project is a tenant. */
-export const usageGroups = ['project_id', 'api_key_id', 'model', 'batch', 'service_tier'] as const;
+/** The groups of usage. A project is a tenant, and a label the value of a member of metadata, which is an addition of this service. */
+export const usageGroups = ['project_id', 'api_key_id', 'model', 'batch', 'service_tier', 'label'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 /** How long a bucket is, in seconds, and how many of them a page has: by default, and at most. */
@@ -125,6 +125,7 @@ export const usageResultSchema = z.object({
   batch: z.boolean().nullable(),
   service_tier: z.string().nullable(),
   /** Additions of this service. */
+  label: z.string().nullable(),
   output_reasoning_tokens: tokens,
   /** An estimate of what upstreams took that were cut off before they counted. */
   uncounted_tokens: tokens,

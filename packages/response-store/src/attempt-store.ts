@@ -125,7 +125,7 @@ export class AttemptStore extends ResponseStore {
       onLetIn: this.access.onLetIn,
       outbox: this.access.outbox,
       responseId: record.id,
-      model: record.request.model,
+      request: record.request,
       token: record.token,
       sequenceNumber: record.sequenceNumber,
       streams: record.streams,

@@ -2,7 +2,7 @@ import type { ResponseEnd, UnnumberedEvent, Usage } from '@sluice/contract';
 import type { AppendLane } from './append-lane.ts';
 import type { LargeValues } from './large-values.ts';
 import type { RedisCommands } from './record/connection.ts';
-import { printTold } from './outbox/told-end.ts';
+import { printTold, type ToldRequest } from './outbox/told-end.ts';
 import { printAnyEnd } from './record/end-json.ts';
 import type { RedisKeys } from './record/keys.ts';
 import { markOf, writeLongEvent } from './record/long-event.ts';
@@ -46,7 +46,7 @@ export interface EventWriterOptions {
   outbox?: StoreAccess['outbox'];
   responseId: string;
   /** Of the response, for the outbox. */
-  model: string;
+  request: ToldRequest;
   token: string;
   /** The last number in the log so far. */
   sequenceNumber: number;
@@ -147,7 +147,12 @@ export class EventWriter {
       result: isApart ? { bytes: printed.length } : printed,
       counted: countOf(end, uncounted),
       toolCalls,
-      told: printTold({ model: access.model, end, uncounted: uncounted?.total_tokens }),
+      told: printTold({
+        request: access.request,
+        label: access.outbox?.label,
+        end,
+        uncounted: uncounted?.total_tokens,
+      }),
       server,
       retention,
       now: now?.(),

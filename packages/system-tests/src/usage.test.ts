@@ -14,7 +14,7 @@ beforeAll(async () => {
     apis: 2,
     workers: 2,
     settings: {
-      usage: { enabled: true },
+      usage: { enabled: true, label: 'project' },
       keys: [
         { name: 'tester', key: teams['team-a'].replaceAll('a', 'c') },
         ...Object.entries(teams).map(([name, key]) => ({ name, key })),
@@ -143,6 +143,20 @@ describe('usage, by the official client', () => {
     expect(await costsOf('simulator')).toEqual([{ value: 0, currency: 'usd' }]);
   });
 
+  it('is told apart by a member of the metadata', async () => {
+    const mine = clientOf('team-b');
+    await mine.responses.create({
+      model: 'simulator',
+      input: 'Hi',
+      metadata: { project: 'blue', other: 'x' },
+    });
+    const group_by = ['label'] as unknown as Params['group_by']; // an addition of this service
+    await eventually(async () => {
+      const results = await resultsOf(mine, { ...(group_by && { group_by }) });
+      return results.some(({ label, num_model_requests: count }) => label === 'blue' && count === 1);
+    });
+  });
+
   it('counts what was cancelled', async () => {
     const mine = clientOf('team-b');
     const { id } = await mine.responses.create({
@@ -161,8 +175,8 @@ describe('usage, by the official client', () => {
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(new Set(rows.map(({ tenant }) => tenant))).toEqual(new Set(['team-a', 'team-b']));
-    expect(sumOf(rows, 'responses')).toBe(64);
-    expect((await command()).output).toMatch(/^tenant +model +responses[\s\S]*team-b +simulator +3 /m);
+    expect(sumOf(rows, 'responses')).toBe(65);
+    expect((await command()).output).toMatch(/^tenant +model +responses[\s\S]*team-b +simulator +4 /m);
     expect((await command('--csv')).output).toContain('since,until,tenant,model,responses');
     expect(await command('--by', 'colour')).toMatchObject({ code: 2 });
     expect((await command('--data-dir', '/nowhere')).output).toContain('There is no usage at /nowhere');

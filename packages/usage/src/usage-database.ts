@@ -7,6 +7,8 @@ export interface UsageFact {
   key: string;
   model: string;
   tier: string;
+  /** Of its metadata; empty without one. */
+  label: string;
   outcome: 'completed' | 'failed' | 'incomplete' | 'cancelled';
   /** Undefined when it never ran. */
   startedAt: number | undefined;
@@ -23,7 +25,7 @@ export const tokenKinds = ['input', 'cached', 'cacheWrite', 'output', 'reasoning
 export type TokenKind = (typeof tokenKinds)[number];
 
 /** The properties by which responses are told apart. */
-export const dimensions = ['tenant', 'key', 'model', 'tier'] as const;
+export const dimensions = ['tenant', 'key', 'model', 'tier', 'label'] as const;
 export type Dimension = (typeof dimensions)[number];
 
 /** Hours are counted since 1970. */

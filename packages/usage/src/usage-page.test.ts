@@ -12,7 +12,7 @@ const asked = (query: Record<string, unknown>, tenant?: string) =>
 
 const aSum = (more: Partial<UsageSum> = {}): UsageSum => ({
   hour: (today - 9 * day) / 3_600,
-  ...{ tenant: null, key: null, model: null, tier: null },
+  ...{ tenant: null, key: null, model: null, tier: null, label: null },
   ...{ responses: 2, completed: 1, failed: 1, incomplete: 0, cancelled: 0 },
   ...{
     input: 10,

@@ -21,6 +21,7 @@ const dimensionOf: Record<UsageGroup, Dimension> = {
   model: 'model',
   batch: 'tier',
   service_tier: 'tier',
+  label: 'label',
 };
 
 /** A page of buckets, as a request asks for it. Times are in seconds since 1970. */
@@ -148,6 +149,7 @@ function resultsOf(sums: readonly UsageSum[], answered: Answered): UsageResult[]
       result.model,
       result.batch,
       result.service_tier,
+      result.label,
     ]);
     const before = results.get(group);
     results.set(group, before ? together(before, result) : result);
@@ -170,6 +172,7 @@ function resultOf(sum: UsageSum, { groups, currency }: Answered): UsageResult {
     model: sum.model,
     batch: by('batch') ? sum.tier === 'batch' : null,
     service_tier: by('service_tier') ? sum.tier : null,
+    label: sum.label,
     output_reasoning_tokens: sum.reasoning,
     uncounted_tokens: sum.uncounted,
     num_completed: sum.completed,

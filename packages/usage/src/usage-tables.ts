@@ -22,13 +22,28 @@ export const createTables = [
   'CREATE TABLE IF NOT EXISTS usage_about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
   'CREATE TABLE IF NOT EXISTS usage_told (id TEXT PRIMARY KEY, hour BIGINT NOT NULL)',
   'CREATE INDEX IF NOT EXISTS usage_told_by_hour ON usage_told (hour)',
-  `CREATE TABLE IF NOT EXISTS usage_sums (${columnsOfSums.join(', ')})`,
+  `CREATE TABLE IF NOT EXISTS usage_hours (${columnsOfSums.join(', ')})`,
 ];
 
-/** Columns that tables of an older release do not have. A process of that release goes on beside them. */
-export const laterColumns = ['spend'];
-export const addColumn = (column: string): string =>
-  `ALTER TABLE usage_sums ADD COLUMN ${column} BIGINT NOT NULL DEFAULT 0`;
+/** The sums of an older release, which had no money and no labels. A process of that release records nothing any more, and its ends wait. */
+export const olderTable = 'usage_sums';
+const olderColumns = [
+  'hour',
+  'tenant',
+  'key',
+  'model',
+  'tier',
+  'responses',
+  ...outcomes,
+  ...tokenKinds,
+  'slotMs',
+].map(columnOf);
+
+/** Takes the sums of the older table over, and the table away. */
+export const takeOlder = [
+  `INSERT INTO usage_hours (${olderColumns.join(', ')}, label) SELECT ${olderColumns.join(', ')}, '' FROM ${olderTable}`,
+  `DROP TABLE ${olderTable}`,
+];
 
 /** Names the database, if it has no name, by the value that is given. */
 export const insertId =
@@ -41,11 +56,11 @@ export const forgetTold = 'DELETE FROM usage_told WHERE hour < $1';
 const columns = ['hour', ...dimensions, ...counted.map(columnOf)];
 
 /** Adds the values of a row to those that stand there. */
-export const addToSums = `INSERT INTO usage_sums (${columns.join(', ')}) VALUES (${columns
+export const addToSums = `INSERT INTO usage_hours (${columns.join(', ')}) VALUES (${columns
   .map((_, at) => `$${at + 1}`)
   .join(', ')}) ON CONFLICT (hour, ${dimensions.join(', ')}) DO UPDATE SET ${counted
   .map(columnOf)
-  .map((column) => `${column} = usage_sums.${column} + excluded.${column}`)
+  .map((column) => `${column} = usage_hours.${column} + excluded.${column}`)
   .join(', ')}`;
 
 /** The values of `addToSums` for what facts took together: one row for each hour and group. */
@@ -102,6 +117,6 @@ export function selectSums(query: UsageQuery): { sql: string; values: (string | 
     ...counted.map((name) => `CAST(SUM(${columnOf(name)}) AS DOUBLE PRECISION) AS "${name}"`),
   ];
   const groups = [bucket, ...dimensions.filter((name) => query.groupBy.includes(name))];
-  const sql = `SELECT ${selected.join(', ')} FROM usage_sums WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
+  const sql = `SELECT ${selected.join(', ')} FROM usage_hours WHERE ${conditions.join(' AND ')} GROUP BY ${groups.join(', ')} ORDER BY ${groups.join(', ')}`;
   return { sql, values };
 }

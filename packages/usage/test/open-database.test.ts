@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasPostgres, type LocalPostgres, startLocalPostgres } from '@sluice/testing';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import {
   openPostgres,
@@ -40,6 +41,7 @@ function aFact(more: Partial<UsageFact> = {}): UsageFact {
     key: 'a1b2',
     model: 'm',
     tier: 'default',
+    label: '',
     outcome: 'completed',
     startedAt: hour * msPerHour,
     endedAt: hour * msPerHour + 1_500,
@@ -85,7 +87,7 @@ describe.each([
     ]);
     expect(await other.sums(all, 'team-a')).toEqual([
       {
-        ...{ hour, tenant: 'team-a', key: null, model: null, tier: 'default' },
+        ...{ hour, tenant: 'team-a', key: null, model: null, tier: 'default', label: null },
         ...{ responses: 60, completed: 60, failed: 0, incomplete: 0, cancelled: 0 },
         ...{ input: 600, cached: 240, cacheWrite: 0, output: 300, reasoning: 120, uncounted: 0 },
         slotMs: 90_000,
@@ -133,6 +135,38 @@ it.skipIf(!hasPostgres)(
     await record();
     expect(await database.sums(ofTeam, '')).toMatchObject([{ responses: 2 }]);
     expect(errors.length).toBeGreaterThan(0);
+  },
+);
+
+it.skipIf(!hasPostgres)(
+  'a database takes over what an older release has summed up (needs initdb on the PATH)',
+  async () => {
+    const client = new pg.Client({ connectionString: postgres?.url });
+    await client.connect();
+    const sums = [
+      'completed',
+      'failed',
+      'incomplete',
+      'cancelled',
+      'input',
+      'cached',
+      'cache_write',
+      'output',
+    ]
+      .concat('reasoning', 'uncounted', 'slot_ms')
+      .map((name) => `${name} BIGINT NOT NULL`);
+    await client.query(
+      `CREATE TABLE usage_sums (hour BIGINT, tenant TEXT, key TEXT, model TEXT, tier TEXT, responses BIGINT, ${sums.join(', ')})`,
+    );
+    const values = Array.from({ length: sums.length }, (_, at) => at).join(', ');
+    await client.query(
+      `INSERT INTO usage_sums VALUES (${hour}, 'team-e', 'k', 'm', 'default', 7, ${values})`,
+    );
+    await client.end();
+    const ofTeam = { ...all, where: { tenant: ['team-e'] } };
+    const [one, other] = [opened('Postgres'), opened('Postgres')];
+    await Promise.all([one.id(), other.id()]);
+    expect(await one.sums(ofTeam, '')).toMatchObject([{ responses: 7, input: 4, slotMs: 10, spend: 0 }]);
   },
 );
 

@@ -16,5 +16,10 @@ export function outboxReaders({ webhooks, usage }: Pick<Settings, 'webhooks' | '
 export function outboxWriting(settings: Pick<Settings, 'webhooks' | 'usage'>): OutboxWriting | undefined {
   const readers = outboxReaders(settings);
   if (readers.length === 0) return undefined;
-  return { ends: readers.includes('usage') ? 'all' : 'background', most: mostTold };
+  const { label } = settings.usage;
+  return {
+    ends: readers.includes('usage') ? 'all' : 'background',
+    most: mostTold,
+    ...(label !== undefined && { label }),
+  };
 }

@@ -8,7 +8,7 @@ const hours = (text: string) => Date.parse(text) / 3_600_000;
 
 const aSum = (more: Partial<UsageSum>): UsageSum => ({
   hour: 0,
-  ...{ tenant: 'team-a', key: null, model: 'm', tier: null },
+  ...{ tenant: 'team-a', key: null, model: 'm', tier: null, label: null },
   ...{ responses: 1_200, completed: 1_199, failed: 1, incomplete: 0, cancelled: 0 },
   ...{
     input: 10,

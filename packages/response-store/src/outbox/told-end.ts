@@ -15,6 +15,8 @@ export interface ToldUsage {
 /** What the outbox says of an end beside what the record knows. */
 export interface ToldEnd {
   model: string;
+  /** The value of the member of its metadata by which usage is told apart; absent without one. */
+  label?: string | undefined;
   /** Absent when no upstream has counted. */
   usage?: ToldUsage | undefined;
   /** About so many tokens, where an upstream was cut off before it counted. */
@@ -23,17 +25,27 @@ export interface ToldEnd {
   code?: string | undefined;
 }
 
+/** The request of a response, as far as the outbox tells of it. */
+export interface ToldRequest {
+  model: string;
+  metadata?: Readonly<Record<string, string>> | null | undefined;
+}
+
+/** `label` is the name of the member of the metadata. */
 export function printTold({
-  model,
+  request: { model, metadata },
+  label,
   end: { usage, error },
   uncounted,
 }: {
-  model: string;
+  request: ToldRequest;
+  label: string | undefined;
   end: Pick<ResponseEnd, 'usage' | 'error'>;
   uncounted?: number | undefined;
 }): string {
   const told: ToldEnd = {
     model,
+    label: label === undefined ? undefined : metadata?.[label],
     usage: usage
       ? {
           input: usage.input_tokens,

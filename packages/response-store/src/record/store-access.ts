@@ -21,6 +21,8 @@ export interface OutboxWriting {
   ends: 'all' | 'background';
   /** How many ends wait there at most. */
   most: number;
+  /** The member of the metadata of a response that its end tells; none by default. */
+  label?: string | undefined;
 }
 
 /** The end of a response that no worker had taken. Two who write it at once may both be told. */

@@ -254,7 +254,7 @@ export async function endIfQueued(
   }
   const streams = found.stream === true;
   const sequenceNumber = seq + 1;
-  const { model } = JSON.parse(request) as StoredRequest; // written by the accept
+  const asked = JSON.parse(request) as StoredRequest; // written by the accept
   const result = await finish(access, responseId, {
     token: '',
     sequenceNumber,
@@ -264,13 +264,13 @@ export async function endIfQueued(
     result: printEnd({ responseId, sequenceNumber, end }),
     counted: countOf(end),
     toolCalls: toolCallsIn(end),
-    told: printTold({ model, end }),
+    told: printTold({ request: asked, label: access.outbox?.label, end }),
     retention: retentionOf({ store: found.stored, background: found.background }, retention),
     reason,
   });
   if (result === 'missing' || result === 'terminal') return { kind: result };
   // Between the read and the script a worker took it. It may have given it back since, and then has noted another event.
   if (result !== 'ok') return { kind: 'begun' };
-  access.onQueuedEnd?.({ responseId, tenant, model, end });
+  access.onQueuedEnd?.({ responseId, tenant, model: asked.model, end });
   return { kind: 'ended', queue };
 }

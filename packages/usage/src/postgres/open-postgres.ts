@@ -8,16 +8,16 @@ import {
   type UsageSum,
 } from '../usage-database.ts';
 import {
-  addColumn,
   addToSums,
   counted,
   createTables,
   forgetTold,
   insertId,
-  laterColumns,
+  olderTable,
   rowsOf,
   selectId,
   selectSums,
+  takeOlder,
 } from '../usage-tables.ts';
 
 export interface OpenPostgresOptions {
@@ -76,8 +76,11 @@ export function openPostgres({ url, onError, withinMs = 30_000 }: OpenPostgresOp
     inTransaction(async (client) => {
       await client.query(`SELECT pg_advisory_xact_lock(${tablesLock})`);
       for (const sql of createTables) await client.query(sql);
-      for (const column of laterColumns)
-        await client.query(addColumn(column).replace('ADD COLUMN', 'ADD COLUMN IF NOT EXISTS'));
+      const { rows: older } = await client.query<{ found: string | null }>(
+        'SELECT to_regclass($1) AS found',
+        [olderTable],
+      );
+      if (older[0]?.found) for (const sql of takeOlder) await client.query(sql);
       await client.query(insertId, [randomUUID()]);
       const { rows } = await client.query<{ value: string }>(selectId);
       return String(rows[0]?.value);

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { msPerHour, rememberedHours, type UsageFact, type UsageQuery } from '../usage-database.ts';
-import { createTables } from '../usage-tables.ts';
 import { SqliteFile } from './sqlite-file.ts';
 
 let folder: string;
@@ -31,6 +30,7 @@ function aFact(more: Partial<UsageFact> = {}): UsageFact {
     key: 'a1b2',
     model: 'm',
     tier: 'default',
+    label: '',
     outcome: 'completed',
     startedAt: hour * msPerHour,
     endedAt: hour * msPerHour + 1_500,
@@ -55,6 +55,7 @@ describe('a file of usage', () => {
         key: null,
         model: null,
         tier: null,
+        label: null,
         responses: 3,
         completed: 2,
         failed: 1,
@@ -104,6 +105,10 @@ describe('a file of usage', () => {
       { model: 'm', tier: 'default', responses: 3 },
       { model: 'n', tier: 'batch', responses: 1 },
     ]);
+    file.record([aFact({ label: 'blue', tenant: 'team-c' })]);
+    expect(file.sums({ ...all, groupBy: ['label'], where: { tenant: ['team-c'] } })).toMatchObject([
+      { label: 'blue', responses: 1 },
+    ]);
     expect(file.sums({ ...all, isBatch: true })).toMatchObject([{ responses: 1 }]);
     expect(file.sums({ ...all, isBatch: false, where: { tenant: ['team-a', 'x'] } })).toMatchObject([
       { responses: 2 },
@@ -134,20 +139,31 @@ describe('a file of usage', () => {
     told.close();
   });
 
-  it('adds what a file of an older release lacks, beside a process of that release', () => {
+  it('takes over what an older release has summed up', () => {
     const path = join(folder, 'older.sqlite');
     const older = new DatabaseSync(path);
-    const columns = createTables.map((sql) => sql.replace(', spend BIGINT NOT NULL DEFAULT 0', ''));
-    for (const sql of columns) older.exec(sql);
-    const add = older.prepare(
-      "INSERT INTO usage_sums (hour, tenant, key, model, tier, responses) VALUES (480000, 'a', 'k', 'm', 'default', 1)",
+    const sums = [
+      'completed',
+      'failed',
+      'incomplete',
+      'cancelled',
+      'input',
+      'cached',
+      'cache_write',
+      'output',
+    ]
+      .concat('reasoning', 'uncounted', 'slot_ms')
+      .map((name) => `${name} BIGINT NOT NULL`);
+    older.exec(
+      `CREATE TABLE usage_sums (hour BIGINT, tenant TEXT, key TEXT, model TEXT, tier TEXT, responses BIGINT, ${sums.join(', ')})`,
     );
-    expect(() => older.prepare('SELECT spend FROM usage_sums')).toThrow('spend');
-    const newer = new SqliteFile(path);
-    add.run();
-    newer.record([aFact()]);
-    expect(newer.sums(all)).toMatchObject([{ responses: 2, spend: 3_150_000 }]);
-    newer.close();
+    const values = Array.from({ length: sums.length }, (_, at) => at).join(', ');
+    older.exec(`INSERT INTO usage_sums VALUES (480000, 'team-a', 'k', 'm', 'default', 7, ${values})`);
+    for (const _opened of [1, 2]) {
+      const newer = new SqliteFile(path);
+      expect(newer.sums(all)).toMatchObject([{ responses: 7, input: 4, slotMs: 10, spend: 0 }]);
+      newer.close();
+    }
     older.close();
   });
 

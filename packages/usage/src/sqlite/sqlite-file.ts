@@ -8,15 +8,15 @@ import {
   type UsageSum,
 } from '../usage-database.ts';
 import {
-  addColumn,
   addToSums,
   createTables,
   forgetTold,
   insertId,
-  laterColumns,
+  olderTable,
   rowsOf,
   selectId,
   selectSums,
+  takeOlder,
 } from '../usage-tables.ts';
 
 /** The version of the tables. A file of a newer one is refused. */
@@ -43,7 +43,7 @@ export class SqliteFile {
     }
     this.#id = this.#atOnce(() => {
       for (const sql of createTables) this.#database.exec(sql);
-      this.#addColumns();
+      this.#takeOlder();
       this.#database.exec(`PRAGMA user_version = ${tablesVersion}`);
       this.#database.prepare(insertId).run(named([randomUUID()]));
       return String(this.#database.prepare(selectId).get()?.['value']);
@@ -76,10 +76,9 @@ export class SqliteFile {
     this.#database.close();
   }
 
-  #addColumns(): void {
-    const columns = this.#database.prepare('PRAGMA table_info(usage_sums)').all();
-    const names = new Set(columns.map(({ name }) => name));
-    for (const column of laterColumns) if (!names.has(column)) this.#database.exec(addColumn(column));
+  #takeOlder(): void {
+    const known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?";
+    if (this.#database.prepare(known).get(olderTable)) for (const sql of takeOlder) this.#database.exec(sql);
   }
 
   /** Once an hour: the ids of facts that cannot come again. */

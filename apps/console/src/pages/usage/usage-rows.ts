@@ -6,6 +6,7 @@ export const groups = [
   { value: 'project_id', label: 'Tenant' },
   { value: 'api_key_id', label: 'Key' },
   { value: 'service_tier', label: 'Tier' },
+  { value: 'label', label: 'Label' },
 ] as const satisfies { value: UsageGroup; label: string }[];
 export type Group = (typeof groups)[number]['value'];
 
