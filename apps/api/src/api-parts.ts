@@ -182,8 +182,10 @@ export function makeApiParts({
     hostedTools: () => hostedToolsOf(settings.models),
     onError: (error) => logger.warn({ err: loggedError(error) }, 'JSON thread ended'),
   });
+  const files = openFiles(settings, logger);
   const responses = new Responses({
     settings,
+    files,
     live,
     store,
     json: bodies.reader,
@@ -216,7 +218,6 @@ export function makeApiParts({
     modelChanges,
     indexHealEveryMs: replaced.indexHealEveryMs,
   });
-  const files = openFiles(settings, logger);
   const stats = apiStats({
     isOn: settings.console.statistics,
     connection: commands,

@@ -218,8 +218,8 @@ function checkImage(
   context: Context,
 ): void {
   if (part.image_url == null) {
+    // Whether there is such a file is known to the service alone.
     if (part.file_id == null) report(context, 'missing_required_parameter', ['image_url']);
-    else report(context, 'unsupported_parameter', ['file_id']);
   } else if (part.image_url.startsWith('data:')) {
     const problem = dataUrlProblem(part.image_url);
     if (problem) report(context, problem, ['image_url']);
@@ -239,7 +239,6 @@ function checkFile(
 ): void {
   if (part.file_data == null && part.file_url == null) {
     if (part.file_id == null) report(context, 'missing_required_parameter', ['file_data']);
-    else report(context, 'unsupported_parameter', ['file_id']);
     return;
   }
   const problem = part.file_url == null ? undefined : urlProblem(part.file_url);

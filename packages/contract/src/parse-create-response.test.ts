@@ -205,12 +205,6 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     'input[0].content[0].image_url',
   ],
   [
-    'an image file',
-    message([{ type: 'input_image', file_id: 'file_1' }]),
-    'unsupported_parameter',
-    'input[0].content[0].file_id',
-  ],
-  [
     'an unknown detail',
     message([{ type: 'input_image', image_url: png, detail: 'huge' }]),
     'invalid_value',
@@ -257,12 +251,6 @@ const items: [what: string, item: unknown, code: string, param: string][] = [
     message([{ type: 'input_file', filename: 'a.pdf' }]),
     'missing_required_parameter',
     'input[0].content[0].file_data',
-  ],
-  [
-    'a stored file',
-    message([{ type: 'input_file', file_id: 'file_1' }]),
-    'unsupported_parameter',
-    'input[0].content[0].file_id',
   ],
   [
     'a file from elsewhere',

@@ -4,7 +4,8 @@ export { CallerStore, type CallerStoreOptions } from './caller-store.ts';
 export { AttemptStore, type AttemptStoreOptions, type WriterOptions } from './attempt-store.ts';
 export {
   prepareRequest,
-  replaceReferences,
+  replaceIn,
+  type Replacement,
   type ItemReference,
   type PreparationOptions,
   toolLinkOf,
@@ -50,6 +51,7 @@ export {
 export { defaultCell, type Cell } from './record/cells.ts';
 export type { LargeValueConnection, RedisCommands, RedisSubscriber } from './record/connection.ts';
 export { type EndFacts, parseEnd, type EndOfResponse } from './record/end-json.ts';
+export type { FileReference } from './file-references.ts';
 export { type CellKeys, type RedisKeys, redisKeys } from './record/keys.ts';
 export { bytesOf, dropLongMembers } from './record/large-value.ts';
 export {

@@ -1,6 +1,6 @@
 import type { CreateResponse, InputItem } from '@sluice/contract';
 import { describe, expect, it } from 'vitest';
-import { type PreparedRequest, prepareRequest, replaceReferences } from './prepared-request.ts';
+import { type PreparedRequest, prepareRequest, replaceIn } from './prepared-request.ts';
 
 const message = (content: string): InputItem => ({ type: 'message', role: 'user', content });
 const reference = (id: string): InputItem => ({ type: 'item_reference', id });
@@ -49,12 +49,45 @@ describe('a prepared request', () => {
     const request = requestOf(reference('a'), message('\u20ac'), reference('b'), reference('a'));
     const jsonOf = (id: string) => JSON.stringify({ is: `${id} \u20ac` });
     for (const options of [{}, { inputBytes: 10 }]) {
-      const input = replaceReferences(prepareRequest(request, { withDigest: false, ...options }), jsonOf);
+      const prepared = prepareRequest(request, { withDigest: false, ...options });
+      const replacements = prepared.links.flatMap((link) =>
+        link.type === 'item_reference' ? [{ ...link, json: jsonOf(link.id) }] : [],
+      );
+      const input = replaceIn(prepared.input, replacements);
       expect(JSON.parse(textOf({ input }))).toEqual([
         { is: 'a \u20ac' },
         message('\u20ac'),
         { is: 'b \u20ac' },
         { is: 'a \u20ac' },
+      ]);
+    }
+  });
+
+  it('names the parts that stand for files, where they stand', () => {
+    const text = { type: 'input_text' as const, text: '\u20ac {"type":"input_file","file_id":"file-1"}' };
+    const image = { type: 'input_image' as const, file_id: 'file-2', detail: 'low' as const };
+    const file = { type: 'input_file' as const, filename: 'a.pdf', file_id: 'file-1' };
+    const own = { type: 'input_file' as const, file_data: 'YQ==', file_id: 'file-3' };
+    const request = requestOf(
+      { type: 'message', role: 'user', content: [text, image, own, file, file] },
+      { type: 'function_call_output', call_id: 'c1', output: [image] },
+    );
+    for (const options of [{}, { inputBytes: 10 }]) {
+      const prepared = prepareRequest(request, { withDigest: false, ...options });
+      const { files = [] } = prepared;
+      expect(files).toMatchObject([
+        { kind: 'input_image', fileId: 'file-2', detail: 'low', param: 'input[0].content[1].file_id' },
+        { kind: 'input_file', fileId: 'file-1', filename: 'a.pdf', param: 'input[0].content[3].file_id' },
+        { kind: 'input_file', param: 'input[0].content[4].file_id' },
+        { kind: 'input_image', param: 'input[1].output[0].file_id' },
+      ]);
+      const input = replaceIn(
+        prepared.input,
+        files.map((each, at) => ({ ...each, json: JSON.stringify({ at }) })),
+      );
+      expect(JSON.parse(textOf({ input }))).toMatchObject([
+        { content: [text, { at: 0 }, own, { at: 1 }, { at: 2 }] },
+        { output: [{ at: 3 }] },
       ]);
     }
   });

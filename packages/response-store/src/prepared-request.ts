@@ -6,6 +6,7 @@ import {
   type InputItem,
   type ToolItem,
 } from '@sluice/contract';
+import { type FileReference, fileReferencesIn } from './file-references.ts';
 import type { StoredRequest } from './record/record.ts';
 
 /**
@@ -22,6 +23,8 @@ export interface PreparedRequest {
   inputTokens: number;
   /** The items of the input that point at other items, in its order. */
   links: InputLink[];
+  /** The parts of the input that name files, in its order; absent without any. */
+  files?: FileReference[] | undefined;
   /**
    * The stored response that it continues from. The request names the same one, unless what that stands for is in the input
    * already.
@@ -57,10 +60,13 @@ export function prepareRequest(
   const printed = inputBytes === undefined ? new PrintedText() : new PrintedBytes(inputBytes);
   const hash = withDigest ? digestOf(request) : undefined;
   const links: InputLink[] = [];
+  const files: FileReference[] = [];
   input.forEach((item, index) => {
     printed.add(index === 0 ? '[' : ',');
     const start = printed.length;
-    printed.add(JSON.stringify(item));
+    const json = JSON.stringify(item);
+    printed.add(json);
+    files.push(...fileReferencesIn(item, json, { from: start, index, sizeOf: printed.sizeOf }));
     const link = linkOf(item, start, printed.length);
     if (link) links.push(link);
     hash?.update(',').update(canonicalJson(item));
@@ -72,22 +78,29 @@ export function prepareRequest(
     input: printed.whole(),
     inputTokens: estimateInputTokens({ input, instructions: request.instructions, tools: request.tools }),
     links,
+    ...(files.length > 0 && { files }),
     previousId: request.previous_response_id,
     digest: hash?.digest('base64url'),
   };
 }
 
-/** The input with the JSON of an item, a text or the bytes of one, in the place of each reference to it. */
-export function replaceReferences(
-  { input, links }: Pick<PreparedRequest, 'input' | 'links'>,
-  jsonOf: (itemId: string) => string | Uint8Array,
+/** JSON, a text or the bytes of one, and where in the input it is to stand. */
+export interface Replacement {
+  start: number;
+  end: number;
+  json: string | Uint8Array;
+}
+
+/** The input with JSON in the place of what stands there. */
+export function replaceIn(
+  input: string | Uint8Array,
+  replacements: readonly Replacement[],
 ): string | Uint8Array {
   const pieces: (string | Uint8Array)[] = [];
   let at = 0;
-  for (const link of links) {
-    if (link.type !== 'item_reference') continue;
-    pieces.push(pieceOf(input, at, link.start), jsonOf(link.id));
-    at = link.end;
+  for (const { start, end, json } of replacements.toSorted((one, other) => one.start - other.start)) {
+    pieces.push(pieceOf(input, at, start), json);
+    at = end;
   }
   pieces.push(pieceOf(input, at, input.length));
   const texts = pieces.filter((piece) => typeof piece === 'string');
@@ -128,6 +141,8 @@ export function toolLinkOf(item: InputItem): ToolItem | undefined {
 class PrintedText {
   #text = '';
 
+  readonly sizeOf = (text: string): number => text.length;
+
   get length(): number {
     return this.#text.length;
   }
@@ -144,6 +159,8 @@ class PrintedText {
 class PrintedBytes {
   #bytes: Buffer;
   #length = 0;
+
+  readonly sizeOf = (text: string): number => Buffer.byteLength(text);
 
   constructor(expected: number) {
     this.#bytes = Buffer.allocUnsafeSlow(expected);

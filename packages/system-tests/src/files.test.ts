@@ -49,6 +49,57 @@ async function send(parts: (form: FormData) => void, team: keyof typeof keys = '
 }
 
 describe('files, by the official client', () => {
+  it('stand for their content in an input', async () => {
+    const client = clientOf('team-b');
+    const upload = async (name: string, content: Buffer, purpose: OpenAI.FilePurpose = 'user_data') =>
+      (await client.files.create({ file: await toFile(content, name), purpose })).id;
+    const text = randomBytes(100_001);
+    const png = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), randomBytes(1_000)]);
+    const [file_id, image] = [await upload('notes.csv', text), await upload('x.bin', png)];
+    const ask = (content: OpenAI.Responses.ResponseInputContent[]) =>
+      client.responses.create({
+        model: 'simulator',
+        background: true,
+        input: [{ role: 'user', content: [{ type: 'input_text', text: '\u20ac' }, ...content] }],
+      });
+    const { id } = await ask([
+      { type: 'input_file', file_id },
+      { type: 'input_image', file_id: image, detail: 'low' },
+      { type: 'input_file', file_id, filename: 'other.txt' },
+    ]);
+    const { data } = await client.responses.inputItems.list(id);
+    expect(data).toMatchObject([
+      {
+        content: [
+          { type: 'input_text' },
+          { filename: 'notes.csv', file_data: `data:text/csv;base64,${text.toString('base64')}` },
+          { detail: 'low', image_url: `data:image/png;base64,${png.toString('base64')}` },
+          { filename: 'other.txt', file_data: `data:text/plain;base64,${text.toString('base64')}` },
+        ],
+      },
+    ]);
+    const batch = await upload('b.jsonl', lines(1), 'batch');
+    const param = 'input[0].content[1].file_id';
+    const absent = 'file-0123456789abcdef0123456789abcdef';
+    for (const wrong of [absent, batch, '../../etc/passwd'])
+      await expect(ask([{ type: 'input_file', file_id: wrong }])).rejects.toMatchObject({
+        status: 400,
+        param,
+      });
+    await expect(ask([{ type: 'input_image', file_id, detail: 'auto' }])).rejects.toMatchObject({
+      status: 400,
+      code: 'invalid_image_format',
+      param,
+    });
+    const theirs = clientOf('team-a').responses.create({
+      model: 'simulator',
+      background: true,
+      input: [{ role: 'user', content: [{ type: 'input_file', file_id }] }],
+    });
+    await expect(theirs).rejects.toMatchObject({ status: 400, code: 'invalid_value' });
+    for (const each of [file_id, image, batch]) await client.files.delete(each);
+  });
+
   it('are uploaded, listed, read and deleted, at any api, by their tenant alone', async () => {
     const client = clientOf('team-a');
     const other = clientOf('team-a', 1);

@@ -1,4 +1,5 @@
 import type { Settings } from '@sluice/config';
+import type { Files } from '@sluice/files';
 import type { ResponseQueue } from '@sluice/queue';
 import type { CallerStore } from '@sluice/response-store';
 import type { Logger, Telemetry } from '@sluice/runtime';
@@ -16,6 +17,8 @@ export interface ResponsesDependencies {
   store: CallerStore;
   json: Pick<JsonReader, 'countTokens' | 'pickItems' | 'pickPage' | 'pickUserMessages'>;
   queue: Pick<ResponseQueue, 'ahead' | 'defer' | 'departures' | 'enqueue' | 'order' | 'remove'>;
+  /** Undefined where files are switched off. */
+  files?: Pick<Files, 'get' | 'read'> | undefined;
   /** The sealer of a tenant's content. */
   sealerOf: (tenant: string) => ContentSealer;
   /** How full the memory of Redis is, in per cent. */

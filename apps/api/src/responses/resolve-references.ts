@@ -4,13 +4,17 @@ import {
   type PickedItem,
   type PreparedRequest,
   type ReferenceProblem,
-  replaceReferences,
+  replaceIn,
+  type Replacement,
 } from '@sluice/response-store';
 import type { ResponsesDependencies } from './dependencies.ts';
+import { InputFiles } from './input-files.ts';
 import type { Reserve, StoredItems } from './stored-items.ts';
 
+const noItems: ReadonlyMap<string, PickedItem> = new Map();
+
 /**
- * Looks up the earlier items that a request refers to. What it continues from is checked by its accept; `unresolved` says
+ * Looks up the earlier items and the files that a request refers to. What it continues from is checked by its accept; `unresolved` says
  * what is told of that.
  *
  * Another tenant's response, an unknown one and a deleted one are the same: not found.
@@ -18,22 +22,32 @@ import type { Reserve, StoredItems } from './stored-items.ts';
 export class ReferenceResolver {
   readonly #dependencies: Pick<ResponsesDependencies, 'settings' | 'live'>;
   readonly #items: StoredItems;
+  readonly #files: InputFiles;
 
-  constructor(dependencies: Pick<ResponsesDependencies, 'settings' | 'live'>, items: StoredItems) {
+  constructor(dependencies: Pick<ResponsesDependencies, 'settings' | 'live' | 'files'>, items: StoredItems) {
     this.#dependencies = dependencies;
     this.#items = items;
+    const { files, live } = dependencies;
+    this.#files = new InputFiles({ files, mostBytes: () => live.limits.bodyBytes });
   }
 
-  /** The request with every item reference replaced by the item. `reserve` holds memory for what is read. */
+  /** The request with items and contents of files in the place of references to them. `reserve` holds memory for what is read. */
   async resolve(prepared: PreparedRequest, tenant: string, reserve: Reserve): Promise<PreparedRequest> {
-    const itemIds = prepared.links.flatMap((link) => (link.type === 'item_reference' ? [link.id] : []));
-    if (itemIds.length === 0) return prepared;
-    const items = await this.#itemsOf(tenant, itemIds, reserve);
+    const { files, ...rest } = prepared;
+    const references = prepared.links.filter((link) => link.type === 'item_reference');
+    if (references.length === 0 && !files) return prepared;
+    const ids = references.map(({ id }) => id);
+    const items = ids.length === 0 ? noItems : await this.#itemsOf(tenant, ids, reserve);
+    const contents = files ? await this.#files.partsOf(tenant, files, reserve) : [];
     const referredBytes = [...items.values()].reduce((sum, { json }) => sum + json.length, 0);
+    const replacements: Replacement[] = [
+      ...references.map(({ id, start, end }) => ({ start, end, json: items.get(id)?.json ?? 'null' })),
+      ...(files ?? []).map(({ start, end }, at) => ({ start, end, json: contents[at] ?? 'null' })),
+    ];
     return {
-      ...prepared,
+      ...rest,
       inputTokens: prepared.inputTokens + tokensOfBytes(referredBytes),
-      input: replaceReferences(prepared, (id) => items.get(id)?.json ?? 'null'),
+      input: replaceIn(prepared.input, replacements),
       links: prepared.links.flatMap((link) => {
         if (link.type !== 'item_reference') return [link];
         return items.get(link.id)?.link ?? [];

@@ -156,12 +156,6 @@ describe('what is wrong with a chat completion is named as the caller wrote it',
       'messages[0].content[0].image_url.url',
     ],
     [
-      'a file by its id',
-      { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] }] },
-      'unsupported_parameter',
-      'messages[0].content[0].file.file_id',
-    ],
-    [
       'a call with a bad name',
       { messages: [hello, call({ name: 'a b' })] },
       'invalid_value',

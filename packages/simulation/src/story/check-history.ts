@@ -107,7 +107,7 @@ async function checkCaller(
     problems.push(...(await checkDoors(history, apis, { plan, response: each, seen, silentBehind })));
     problems.push(...checkResponse(history, plan, each, losses));
   }
-  if (isTold && fate.kind === 'ended') problems.push(...checkEnd(caller, fate, final));
+  if (isTold && fate.kind === 'ended') problems.push(...checkEnd(caller, fate, { own, final }));
   if (losses > 0) return problems;
   problems.push(...checkFate(history, caller, fate, final));
   // What was refused may have run for a moment before it was taken back.
@@ -206,14 +206,15 @@ function withoutObject(response: object | undefined): string {
 
 /** What a caller was told of the end, be it as the answer to a cancellation, is the end. */
 function checkEnd(
-  { cancelled, responseId }: SimulatedCaller,
+  { cancelled }: SimulatedCaller,
   fate: Extract<Fate, { kind: 'ended' }>,
-  final: ReadResponse,
+  { own, final }: { own: readonly ReadResponse[]; final: ReadResponse },
 ): string[] {
-  const json = JSON.stringify(final);
-  const asked = cancelled?.kind === 'response' && responseId === final.id ? [cancelled.json] : [];
+  const asked = cancelled?.kind === 'response' ? [cancelled.json] : [];
   return [fate.json, ...asked].flatMap((told) => {
-    const response = JSON.parse(told) as { status: Status }; // as it was told
+    const response = JSON.parse(told) as { id: string; status: Status }; // as it was told
+    // A key is free for another response once that of the first try was cancelled.
+    const json = JSON.stringify(own.find(({ id }) => id === response.id) ?? final);
     if (!isTerminal(response.status) || (final.status === 'cancelled' && isLostTouch(told))) return [];
     return withoutObject(response) === json
       ? []
