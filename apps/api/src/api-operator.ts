@@ -9,8 +9,9 @@ import {
   type ResponseRecord,
   typeOf,
 } from '@sluice/response-store';
-import { type Logger, randomBytes } from '@sluice/runtime';
+import { type Logger, loggedError, randomBytes } from '@sluice/runtime';
 import type { LiveSettings, Tenants } from '@sluice/tenants';
+import { shownDeliveries } from '@sluice/webhooks';
 import type { ApiClients, ConnectedSettings, Wired } from '@sluice/wiring';
 import type { BodyBudget } from './bodies/body-budget.ts';
 import type { BodyThreads } from './bodies/body-threads.ts';
@@ -60,6 +61,14 @@ export function makeApiOperator(parts: OperatedParts, replaced: Partial<Operator
     tenantUse: (asked) => tenants.report(asked),
     onRetried: (retried) => telemetry.emit('response.repeated', retried),
     onQueueSwitched: (switched) => telemetry.emit('queue.paused', switched),
+    deliveries: settings.webhooks.enabled
+      ? shownDeliveries({
+          connection: clients.commands,
+          keyPrefix: parts.keyPrefix,
+          now: () => clock.now(),
+          onError: (error) => parts.logger.warn({ err: loggedError(error) }, 'webhook queue error'),
+        })
+      : undefined,
     now: () => clock.now(),
     ...replaced,
   });

@@ -242,6 +242,7 @@ describe('the audit log', () => {
       ['POST', '/models', { id: 'new', routes: [{ provider: 'p' }] }],
       ['POST', '/models/new', { concurrency: 1 }],
       ['POST', '/models/new/remove', {}],
+      ['POST', '/webhooks/deliveries/evt_0-wh_0/send'],
       ['POST', `/acts/act_${'0'.repeat(32)}/stop`],
     ] as const;
     // All but acting on many, which needs an index to come that far; and a tail that shows content.

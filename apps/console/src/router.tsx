@@ -61,6 +61,11 @@ const pages = [
   }),
   createRoute({
     getParentRoute: parent,
+    path: '/webhooks',
+    component: lazyPage(async () => (await import('./pages/webhooks/webhooks-page.tsx')).WebhooksPage),
+  }),
+  createRoute({
+    getParentRoute: parent,
     path: '/playground',
     component: lazyPage(async () => (await import('./pages/playground/playground-page.tsx')).PlaygroundPage),
   }),

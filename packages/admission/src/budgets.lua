@@ -1,5 +1,5 @@
 -- Fragment: what tenants and keys may take in a day and in a month, in tokens and in money. A hash for each that has a budget:
---   day, month                        which day and which month of UTC its counts are of
+--   day, month                        the day and the month of UTC that its counts are of, both counted
 --   tokens_in_day, tokens_in_month    reserved or taken
 --   spend_in_day, spend_in_month      the same in billionths of the currency
 --   warned_<limit>                    the limit, and the day or month of which a warning was told
@@ -19,7 +19,7 @@ local budget_limits = {
 
 local function budget_key(load, of, name) return string.sub(load, 1, -5) .. 'budget:' .. of .. ':' .. name end
 
--- Which month a day is in; both are counted, days since 1970. By `civil_from_days` of Howard Hinnant
+-- The month of a day; both are counted, days since 1970. By `civil_from_days` of Howard Hinnant
 -- (https://howardhinnant.github.io/date_algorithms.html), whose years begin in March.
 local function month_of(day)
   local days = day + 719468
@@ -31,7 +31,7 @@ local function month_of(day)
   return (era * 400 + year) * 12 + math.floor((5 * of_year + 2) / 153) + 2
 end
 
--- How much of each count is taken in the present day and month, beside them; and whether the hash is of these.
+-- The present day and month, each count in them, and whether the hash is of these already.
 local function budget_now(budget, now)
   local f = redis.call('HMGET', budget, 'day', 'month', 'tokens_in_day', 'spend_in_day', 'tokens_in_month', 'spend_in_month')
   local day = math.max(math.floor(now / 86400000), tonumber(f[1]) or 0)
@@ -45,7 +45,7 @@ local function budget_now(budget, now)
   }
 end
 
--- Where one budget stands; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
+-- The state of one budget; nil where `limits` say none. `prefix` begins the names of its limits, and `amounts` are what a response may
 -- take, by kind.
 local function look_at_budget(budget, of, limits, prefix, amounts, now)
   local present, over, most = nil, nil, {}
@@ -61,8 +61,8 @@ local function look_at_budget(budget, of, limits, prefix, amounts, now)
   return present and { key = budget, of = of, limits = most, present = present, amounts = amounts, over = over }
 end
 
--- The budgets of the tenant and of the key of a response that is to be accepted. Returns them, and what of them it is more than: the name of
--- a limit and how much of that is left, or nil.
+-- The budgets of the tenant and of the key of a response that is to be accepted. Returns them, and the limit that it is more than: its name
+-- and how much of it is left, or nil.
 local function look_at_budgets(load, tenant, key, limits, amounts, now)
   local budgets = { look_at_budget(budget_key(load, 'tenant', tenant), 'tenant', limits, '', amounts, now) }
   budgets[#budgets + 1] = look_at_budget(budget_key(load, 'key', key), 'key', limits, 'key_', amounts, now)
@@ -137,7 +137,7 @@ local function settle_budgets(load, f, tokens, spend)
   end
 end
 
--- What tokens cost, in billionths of the currency. `price` is what a token costs: of input, of input from a cache, of input written to one,
+-- The cost of tokens, in billionths of the currency. `price` is that of one token: of input, of input from a cache, of input written to one,
 -- and of output. `counted` are the same numbers of tokens; the first has all of the input.
 local function price_of(price, counted)
   local each, tokens = {}, {}

@@ -5,3 +5,4 @@ export { drainQueue } from './queues/drain-queue.ts';
 export { type ReadQueue, readQueues } from './reports/queue-report.ts';
 export type { MatchingResponses } from './responses/matching-responses.ts';
 export type { TailReader } from './responses/response-tails.ts';
+export type { Deliveries, DeliveryFilter } from './webhooks/webhook-acts.ts';

@@ -20,6 +20,7 @@ import {
 } from './reports/service-reports.ts';
 import { OperatorResponses, type OperatorResponsesOptions } from './responses/operator-responses.ts';
 import { ResponseTails, type ResponseTailsOptions } from './responses/response-tails.ts';
+import { WebhookActs, type WebhookActsOptions } from './webhooks/webhook-acts.ts';
 
 /**
  * The view that operators have of a service, and their acts on it. Each act is written to the audit log before it is done.
@@ -30,6 +31,7 @@ export interface Operator {
   queues: OperatorQueues;
   keys: KeyActs;
   models: ModelActs;
+  webhooks: WebhookActs;
   /** Acts on many responses. */
   acts: BulkActs;
   audit: Audit;
@@ -48,6 +50,7 @@ export interface OperatorOptions
     Pick<ServiceReportsOptions, 'keys' | 'tenantUse' | 'memory' | 'redis' | 'sources'>,
     Pick<OperatorQueuesOptions, 'onQueueSwitched'>,
     Pick<ModelActsOptions, 'models' | 'modelChanges'>,
+    Pick<WebhookActsOptions, 'deliveries'>,
     Pick<BulkActsOptions, 'now' | 'logger' | 'reportEveryMs'> {
   settings: Pick<Settings, 'models' | 'console'>;
   live: LiveSettings;
@@ -82,6 +85,7 @@ export function makeOperator(options: OperatorOptions): Operator {
     responses: new OperatorResponses({ ...options, audit, acts, tails, matching }),
     queues,
     models: new ModelActs({ ...options, queues, audit }),
+    webhooks: new WebhookActs({ ...options, audit }),
     keys: new KeyActs({ changes: new StoredKeyChanges(options.tenants), audit }),
     acts,
     audit,

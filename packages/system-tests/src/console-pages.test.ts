@@ -29,6 +29,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       env: { ADMIN_ACTION_TOKEN: actionToken },
       settings: {
         usage: { enabled: true },
+        webhooks: { allowPrivateNetworks: true },
         providers: [
           { id: 'fast', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 0 },
           { id: 'slow', type: 'simulator', firstTokenMs: 0, tokensPerSecond: 10 },
@@ -46,6 +47,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       Array.from({ length: completed - 1 }, (_, at) => caller.create({ input: `Hello ${at}` })),
     );
     await caller.stream({ input: 'Hi [[sluice: fail=invalid_prompt]]' });
+    await aDelivery();
     browser = await launchChromium();
     tab = await consoleTab(browser);
   });
@@ -53,6 +55,16 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
     await browser?.close();
     await service?.stop();
   });
+
+  /** A delivery to an endpoint that takes nothing. */
+  async function aDelivery(): Promise<void> {
+    const [url] = service.apiUrls;
+    const headers = { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' };
+    const endpoint = { name: 'closed', url: `${url}/healthz`, event_types: ['response.cancelled'] };
+    await fetch(`${url}/v1/webhook_endpoints`, { method: 'POST', headers, body: JSON.stringify(endpoint) });
+    const { body } = await caller.create({ model: 'slow', background: true, input: 'Hi' });
+    await fetch(`${url}/v1/responses/${body.id}/cancel`, { method: 'POST', headers });
+  }
 
   const urlOf = (path: string) => `${service.adminUrls[0]}/console${path}`;
   const open = (path: string) => tab(urlOf(path));
@@ -84,7 +96,7 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
 
   const pages: [string, () => string, (page: Page) => Promise<unknown>][] = [
     ['overview', () => '', (page) => page.getByRole('heading', { name: 'Redis' }).waitFor()],
-    ['responses', () => '/responses', (page) => page.getByText(`${completed + 1} responses`).waitFor()],
+    ['responses', () => '/responses', (page) => page.getByText(`${completed + 2} responses`).waitFor()],
     [
       'one response',
       () => `/responses/${answeredId}`,
@@ -101,6 +113,11 @@ describe.skipIf(chromiumPath === undefined)('the pages of the console in a brows
       'usage',
       () => '/usage',
       (page) => page.getByRole('table', { name: 'Usage' }).getByRole('row').nth(1).waitFor(),
+    ],
+    [
+      'webhooks',
+      () => '/webhooks',
+      (page) => page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1).waitFor(),
     ],
     ['keys', () => '/keys', (page) => button(page, 'Create a key').waitFor()],
     ['playground', () => '/playground', (page) => button(page, 'Send').waitFor()],

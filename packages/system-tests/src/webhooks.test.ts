@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Service, startService } from './service.ts';
 import { startProcess } from './sluice-process.ts';
 
+const actionToken = 'act-0123456789abcdef';
 const testerKey = `sk-test-${'t'.repeat(32)}`;
 const spenderKey = `sk-test-${'s'.repeat(32)}`;
 
@@ -28,6 +29,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   service = await startService({
+    env: { ADMIN_ACTION_TOKEN: actionToken },
     apis: 2,
     workers: 2,
     settings: {
@@ -186,6 +188,39 @@ describe('webhooks, by the official client', () => {
     expect(await client.webhooks.delete(id)).toMatchObject({ id, deleted: true });
     await expect(client.webhooks.retrieve(id)).rejects.toMatchObject({ status: 404 });
     expect((await client.webhooks.eventTypes.list()).data).toContain('response.completed');
+  });
+
+  it('are shown to operators, and sent again by them', async () => {
+    const endpoint = await anEndpoint('/operators', ['response.completed']);
+    const { id } = await client.responses.create(inBackground);
+    const admin = async (below: string, method = 'GET') => {
+      const answer = await fetch(`${service.adminUrls[1]}/admin/v1/webhooks/deliveries${below}`, {
+        method,
+        headers: { 'sluice-action-token': actionToken },
+      });
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    const own = async () => {
+      const { body } = await admin('?tenant=tester&state=delivered&state=failed');
+      const rows = body['data'] as { id: string; subject: string; endpoint: string }[];
+      return rows.find((row) => row.subject === id && row.endpoint === endpoint.id);
+    };
+    const told = () => at('/operators').filter(({ body }) => body.includes(id)).length;
+    const delivery = await eventually(own);
+    expect(told()).toBe(1);
+    expect(delivery).toMatchObject({
+      tenant: 'tester',
+      event: 'response.completed',
+      state: 'delivered',
+      tries: 1,
+    });
+    const sent = await admin(`/${delivery.id}/send`, 'POST');
+    expect(sent).toMatchObject({ status: 200, body: { object: 'sent_delivery', id: delivery.id } });
+    await eventually(() => told() === 2);
+    expect(await admin('/evt_none/send', 'POST')).toMatchObject({ status: 404 });
+    expect(await admin('?state=lost')).toMatchObject({ status: 400, body: { error: { param: 'state[0]' } } });
+    const audit = await fetch(`${service.adminUrls[0]}/admin/v1/audit`);
+    expect(await audit.text()).toContain('delivery.send');
   });
 
   it('are shown by the command, and sent again', async () => {

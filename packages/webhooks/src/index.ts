@@ -1,4 +1,5 @@
 export type { Delivery, Happening } from './delivery.ts';
+export { shownDeliveries } from './delivery-row.ts';
 export { guardedDispatcher } from './guarded-dispatcher.ts';
 export {
   type EndpointWithSecret,

@@ -58,7 +58,10 @@ import {
   overviewSchema,
   queueListSchema,
   queueSwitchSchema,
+  deliveryListSchema,
+  deliverySchema,
   removedModelSchema,
+  sentDeliverySchema,
   removeModelSchema,
   responseContentSchema,
   responseDetailSchema,
@@ -199,6 +202,9 @@ export const adminAnswerSchemas = {
   AdminModelList: adminModelListSchema,
   AdminStoredModel: storedModelSchema,
   AdminRemovedModel: removedModelSchema,
+  AdminDelivery: deliverySchema,
+  AdminDeliveryList: deliveryListSchema,
+  AdminSentDelivery: sentDeliverySchema,
 } satisfies Record<`Admin${string}`, z.ZodType>;
 
 export function componentsOf(

@@ -10,6 +10,7 @@ import {
   IconList,
   IconPlayerPlay,
   IconStack2,
+  IconWebhook,
 } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
 import classes from './shell.module.css';
@@ -23,6 +24,7 @@ const groups = [
     { to: '/tenants', word: 'Tenants', icon: IconBuilding },
     { to: '/usage', word: 'Usage', icon: IconChartBar },
     { to: '/keys', word: 'Keys', icon: IconKey },
+    { to: '/webhooks', word: 'Webhooks', icon: IconWebhook },
   ],
   [
     { to: '/playground', word: 'Playground', icon: IconPlayerPlay },

@@ -9,6 +9,7 @@ const shortcuts = [
   ['g t', 'Tenants'],
   ['g u', 'Usage'],
   ['g k', 'Keys'],
+  ['g w', 'Webhooks'],
   ['g p', 'Playground'],
   ['g a', 'Audit'],
   ['/', 'Search this page'],

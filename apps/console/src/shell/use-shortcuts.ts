@@ -10,6 +10,7 @@ const places = {
   t: '/tenants',
   u: '/usage',
   k: '/keys',
+  w: '/webhooks',
   p: '/playground',
   a: '/audit',
 } as const;

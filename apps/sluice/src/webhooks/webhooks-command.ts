@@ -1,14 +1,12 @@
 import type { Environment } from '@sluice/config';
-import type { DeliveryState, KeptDelivery } from '@sluice/queue';
+import { type DeliveryRow, deliveryStates } from '@sluice/contract/admin';
 import { defaultCell } from '@sluice/response-store';
 import { FatalError } from '@sluice/runtime';
-import { type Delivery, openDeliveries, sendAgain } from '@sluice/webhooks';
+import { shownDeliveries } from '@sluice/webhooks';
 import { badUsage, parseFlags } from '../command-flags.ts';
 import { loadWithRedis, serviceFlags, serviceFlagsUsage } from '../load-with-redis.ts';
 import { openOperator } from '../queues/operator.ts';
 import { tableText } from '../table.ts';
-
-const states: readonly DeliveryState[] = ['waiting', 'active', 'delivered', 'failed'];
 
 /** How many are shown unless more are asked for, and at most. */
 const shown = { usual: 50, most: 1_000 };
@@ -48,25 +46,25 @@ export async function runWebhooks(
   const asked = statesIn(values.state ?? []);
   const limit = limitIn(values.limit);
   await using operator = await openOperator(loadWithRedis(values, place));
-  const deliveries = openDeliveries({
+  const deliveries = shownDeliveries({
     connection: operator.connection,
     keyPrefix: operator.store.keys.inCell(defaultCell).prefix,
+    now: () => operator.now(),
     onError: () => undefined, // The command itself says when it fails.
   });
   try {
     switch (command) {
       case 'list': {
         if (id !== undefined) throw badUsage('webhooks', "'list' takes flags only");
-        const isWanted = ({ tenant }: Delivery) => values.tenant === undefined || tenant === values.tenant;
-        const found = await deliveries.list(asked, { limit, isWanted });
-        if (values.json === true) for (const each of found) console.log(JSON.stringify(rowOf(each)));
+        const found = await deliveries.list({ tenant: values.tenant, states: asked, limit });
+        if (values.json === true) for (const each of found) console.log(JSON.stringify(each));
         else console.log(found.length === 0 ? 'There are no deliveries.' : tableOf(found));
         return;
       }
       case 'send': {
         if (id === undefined)
           throw badUsage('webhooks', "'send' needs the id of a delivery; 'list' shows them");
-        const outcome = await sendAgain(deliveries, id, operator.now());
+        const outcome = await deliveries.sendAgain(id);
         if (outcome === 'unknown')
           throw new FatalError(`There is no delivery '${id}': 'sluice webhooks list' shows them.`);
         if (outcome === 'under_way')
@@ -84,10 +82,11 @@ export async function runWebhooks(
   }
 }
 
-function statesIn(given: readonly string[]): readonly DeliveryState[] {
-  const wrong = given.find((each) => !states.some((state) => state === each));
-  if (wrong !== undefined) throw badUsage('webhooks', `--state: '${wrong}' is none of ${states.join(', ')}`);
-  return given.length === 0 ? states : states.filter((state) => given.includes(state));
+function statesIn(given: readonly string[]): readonly DeliveryRow['state'][] {
+  const wrong = given.find((each) => !deliveryStates.some((state) => state === each));
+  if (wrong !== undefined)
+    throw badUsage('webhooks', `--state: '${wrong}' is none of ${deliveryStates.join(', ')}`);
+  return given.length === 0 ? deliveryStates : deliveryStates.filter((state) => given.includes(state));
 }
 
 function limitIn(text: string | undefined): number {
@@ -96,28 +95,12 @@ function limitIn(text: string | undefined): number {
   throw badUsage('webhooks', `--limit: must be a whole number from 1 to ${shown.most}`);
 }
 
-function rowOf({ id, data, state, tries, addedAt, endedAt, nextAt, note }: KeptDelivery<Delivery>) {
-  return {
-    id,
-    tenant: data.tenant,
-    endpoint: data.endpointId,
-    event: data.event.type,
-    subject: data.event.data.id,
-    state,
-    tries,
-    note: note ?? null,
-    added_at: addedAt,
-    next_at: nextAt ?? null,
-    ended_at: endedAt ?? null,
-  };
-}
-
-function tableOf(deliveries: readonly KeptDelivery<Delivery>[]): string {
+function tableOf(deliveries: readonly DeliveryRow[]): string {
   return tableText([
     ['added', 'tenant', 'event', 'of', 'state', 'tries', 'last try', 'id'],
     ...deliveries.map((each) => {
-      const { tenant, event, subject, state, tries, note, id } = rowOf(each);
-      const added = new Date(each.addedAt).toISOString().slice(0, 19).replace('T', ' ');
+      const { tenant, event, subject, state, tries, note, id } = each;
+      const added = new Date(each.added_at).toISOString().slice(0, 19).replace('T', ' ');
       return [added, tenant, event, subject, state, String(tries), note ?? '-', id];
     }),
   ]);

@@ -60,4 +60,12 @@ export const beside: readonly Storey[] = [
   { name: 'with traces, all sampled', isTraced: true },
   { name: 'with the line of its tenant: a limit of what runs', keyLimits: { concurrent: 1_000 } },
   { name: 'with an `Idempotency-Key`', freshHeader: 'idempotency-key' },
+  {
+    name: 'with usage counted: each end in the outbox, and summed up',
+    settings: { usage: { enabled: true } },
+  },
+  {
+    name: 'with budgets of its tenant',
+    keyLimits: { tokensPerDay: 1_000_000_000_000, spendPerMonth: 1_000_000 },
+  },
 ];

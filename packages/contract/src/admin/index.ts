@@ -5,6 +5,7 @@ export * from './response-detail.ts';
 export * from './response-rows.ts';
 export * from './session.ts';
 export * from './tenants.ts';
+export * from './webhooks.ts';
 export {
   type Counted,
   countedSchema,

@@ -7,6 +7,7 @@ import { retryResponse } from './routes/retry-response.ts';
 import { startAct } from './routes/start-act.ts';
 import { changeTenantLimits, createApiKey, revokeApiKey } from './routes/steer-keys.ts';
 import { addModel, changeModel, removeModel } from './routes/steer-models.ts';
+import { sendDelivery } from './routes/steer-deliveries.ts';
 import { drainQueue, pauseQueue, resumeQueue } from './routes/steer-queue.ts';
 import { tailEvents } from './routes/tail-events.ts';
 
@@ -29,5 +30,6 @@ export const actingRoutes: readonly AdminRoute[] = [
   addModel,
   changeModel,
   removeModel,
+  sendDelivery,
   listAudit,
 ];

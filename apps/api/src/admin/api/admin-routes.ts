@@ -11,6 +11,7 @@ import { listTenants } from './routes/list-tenants.ts';
 import { readHistory } from './routes/read-history.ts';
 import { readOverview } from './routes/read-overview.ts';
 import { listAllModels } from './routes/steer-models.ts';
+import { listDeliveries } from './routes/steer-deliveries.ts';
 import { readCosts } from './routes/read-costs.ts';
 import { readUsage } from './routes/read-usage.ts';
 import { readSession } from './routes/read-session.ts';
@@ -31,5 +32,6 @@ export const adminRoutes: readonly AdminRoute[] = [
   listAllModels,
   readUsage,
   readCosts,
+  listDeliveries,
   ...actingRoutes,
 ];

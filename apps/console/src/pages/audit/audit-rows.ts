@@ -47,6 +47,7 @@ const phrases: Readonly<Record<string, string>> = {
   'model.add': 'Add a model',
   'model.change': 'Change a model',
   'model.remove': 'Remove a model',
+  'delivery.send': 'Send a webhook again',
   'token.refused': 'Send a wrong action token',
 };
 

@@ -1,0 +1,37 @@
+import { deliveryListSchema, deliveryStates, sentDeliverySchema } from '@sluice/contract/admin';
+import { z } from 'zod';
+import { json } from '../../../route.ts';
+import { actingRoute, readingRoute } from '../admin-route.ts';
+import { actingErrors, readingErrors, schemaErrors } from './acting-errors.ts';
+import { askerOf } from './asker-of.ts';
+import { pageSize } from './query-values.ts';
+
+/** A state arrives once or several times. */
+const states = z.preprocess(
+  (given) => (given === undefined ? undefined : [given].flat()),
+  z.array(z.enum(deliveryStates)).max(deliveryStates.length).optional(),
+);
+
+export const listDeliveries = readingRoute({
+  name: 'listDeliveries',
+  method: 'GET',
+  path: '/webhooks/deliveries',
+  summary: 'What endpoints were told, the newest first, for a week behind the end of each delivery.',
+  query: z.object({ limit: pageSize(1_000, 200), tenant: z.string().max(256).optional(), state: states }),
+  answers: [json(deliveryListSchema)],
+  errors: [...readingErrors, ...schemaErrors, 'webhooks_off'],
+  async handle({ query: { limit, tenant, state } }, { operator }) {
+    return { object: 'list', data: await operator.webhooks.list({ limit, tenant, states: state }) };
+  },
+});
+
+export const sendDelivery = actingRoute({
+  name: 'sendDelivery',
+  method: 'POST',
+  path: '/webhooks/deliveries/:id/send',
+  summary: 'Sends a delivery again that has ended, to its endpoint as it is now.',
+  params: z.object({ id: z.string() }),
+  answers: [json(sentDeliverySchema)],
+  errors: [...actingErrors, 'not_found', 'invalid_value', 'webhooks_off'],
+  handle: ({ params: { id }, request }, { operator }) => operator.webhooks.send(id, askerOf(request)),
+});
